@@ -1,0 +1,317 @@
+//! The conformance tables are true.
+//!
+//! Each table in `docs/conformance` lists every promise once, with the tests that witness it. A witness that does
+//! not exist is worse than `open`, because it is believed.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use crate::scan::{closing, is_text, scan};
+use crate::tree::File;
+
+/// One table: its letter, how many rows it has, and to how many digits its ids are padded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Table {
+    pub letter: char,
+    pub rows: usize,
+    pub digits: usize,
+}
+
+/// The tables as they were laid down; rows are witnessed or replaced, never dropped.
+pub const TABLES: [Table; 4] = [
+    Table {
+        letter: 'L',
+        rows: 218,
+        digits: 3,
+    },
+    Table {
+        letter: 'H',
+        rows: 272,
+        digits: 3,
+    },
+    Table {
+        letter: 'P',
+        rows: 358,
+        digits: 2,
+    },
+    Table {
+        letter: 'A',
+        rows: 248,
+        digits: 2,
+    },
+];
+
+/// How many rows of a table stand how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub open: usize,
+    pub witnessed: usize,
+    pub replaced: usize,
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            open,
+            witnessed,
+            replaced,
+        } = self;
+        write!(f, "{witnessed} witnessed, {replaced} replaced, {open} open")
+    }
+}
+
+/// What rows may refer to: the names of all tests and the numbers of all decision records.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Known {
+    pub tests: BTreeSet<String>,
+    pub decisions: BTreeSet<String>,
+}
+
+impl Known {
+    /// Everything that the tree holds.
+    pub fn in_tree(files: &[File]) -> Self {
+        let mut known = Self::default();
+        for file in files {
+            match file.extension() {
+                "rs" => known.tests.extend(rust_tests(&file.text)),
+                "ts" | "tsx" if file.path.contains(".test.") || file.path.contains(".spec.") => {
+                    known.tests.extend(web_tests(&file.text));
+                }
+                _ => {}
+            }
+            let record = file
+                .path
+                .strip_prefix("docs/decisions/")
+                .and_then(|name| name.split_once('-'));
+            known
+                .decisions
+                .extend(record.map(|(number, _)| number.to_owned()));
+        }
+        known
+    }
+}
+
+/// Judges one table, and counts how its rows stand.
+pub fn judge(table: Table, text: &str, known: &Known) -> (Counts, Vec<String>) {
+    let mut counts = Counts::default();
+    let mut found = Vec::new();
+    let mut expected = (1..=table.rows).map(|number| id(table, number));
+    for line in text
+        .lines()
+        .filter(|line| line.starts_with(&format!("| {}-", table.letter)))
+    {
+        let cells = cells(line);
+        let [given, title, witness] = cells.as_slice() else {
+            found.push(format!("`{line}` has not three cells"));
+            continue;
+        };
+        let next = expected.next().unwrap_or_else(|| "no further row".to_owned());
+        if *given != next {
+            found.push(format!("{given} stands where {next} was expected"));
+        }
+        if title.is_empty() {
+            found.push(format!("{given} has no title"));
+        }
+        found.extend(
+            witness_faults(witness, known, &mut counts)
+                .into_iter()
+                .map(|fault| format!("{given}: {fault}")),
+        );
+    }
+    found.extend(
+        expected
+            .next()
+            .map(|missing| format!("{missing} and what follows it are missing")),
+    );
+    (counts, found)
+}
+
+fn id(table: Table, number: usize) -> String {
+    format!("{}-{number:0digits$}", table.letter, digits = table.digits)
+}
+
+/// The cells of a table row; a pipe behind a backslash is text.
+fn cells(line: &str) -> Vec<String> {
+    let hidden = line.replace("\\|", "\u{0}");
+    let inner = hidden.trim().trim_start_matches('|').trim_end_matches('|');
+    inner
+        .split('|')
+        .map(|cell| cell.trim().replace('\u{0}', "\\|"))
+        .collect()
+}
+
+fn witness_faults(witness: &str, known: &Known, counts: &mut Counts) -> Vec<String> {
+    if witness == "open" {
+        counts.open += 1;
+        return Vec::new();
+    }
+    if let Some(number) = witness.strip_prefix("replaced: decision ") {
+        counts.replaced += 1;
+        let exists = known.decisions.contains(number);
+        return if exists {
+            Vec::new()
+        } else {
+            vec![format!("there is no decision record {number}")]
+        };
+    }
+    counts.witnessed += 1;
+    let mut faults = Vec::new();
+    for name in witness.split("`,").map(str::trim) {
+        let quoted = name.strip_prefix('`').map(|name| name.trim_end_matches('`'));
+        match quoted {
+            Some(name) if known.tests.contains(name) => {}
+            Some(name) => faults.push(format!("there is no test `{name}`")),
+            None => faults.push(format!(
+                "`{name}` is not `open`, `replaced: decision NNNN` or a test in backticks"
+            )),
+        }
+    }
+    faults
+}
+
+/// The names of Rust functions under an attribute such as `#[test]` or `#[tokio::test]`, inside `proptest!` or not.
+fn rust_tests(text: &str) -> Vec<String> {
+    let scanned = scan(text);
+    let tokens = scanned.tokens();
+    let mut found = Vec::new();
+    for index in 0..tokens.len() {
+        if !is_text(&tokens, index, &["#", "["]) {
+            continue;
+        }
+        let after = closing(&tokens, index + 1);
+        let attribute = tokens.get(index + 2..after.saturating_sub(1)).unwrap_or_default();
+        let path_end = attribute
+            .iter()
+            .position(|token| token.text == "(")
+            .unwrap_or(attribute.len());
+        if path_end
+            .checked_sub(1)
+            .and_then(|last| attribute.get(last))
+            .is_some_and(|token| token.text == "test")
+        {
+            let function = (after..tokens.len()).find(|at| is_text(&tokens, *at, &["fn"]));
+            let name = function.and_then(|at| tokens.get(at + 1));
+            found.extend(name.map(|name| name.text.to_owned()));
+        }
+    }
+    found
+}
+
+/// The titles given to `it` and `test` in a test file of the web pages.
+fn web_tests(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for call in ["it(", "test("] {
+        for (at, _) in text.match_indices(call) {
+            let starts_word = text
+                .get(..at)
+                .and_then(|before| before.chars().last())
+                .is_none_or(|c| !c.is_alphanumeric());
+            let argument = text.get(at + call.len()..).unwrap_or("").trim_start();
+            let quote = argument.chars().next().filter(|c| matches!(c, '\'' | '"' | '`'));
+            if let Some(quote) = quote.filter(|_| starts_word) {
+                let title = argument.get(1..).and_then(|rest| rest.split(quote).next());
+                found.extend(title.map(str::to_owned));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO: Table = Table {
+        letter: 'L',
+        rows: 2,
+        digits: 3,
+    };
+
+    fn known() -> Known {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Known {
+            tests: names(&["a_holds", "b_holds", "shows a, then b"]),
+            decisions: names(&["0003"]),
+        }
+    }
+
+    fn faults(rows: &str) -> Vec<String> {
+        judge(TWO, rows, &known()).1
+    }
+
+    #[test]
+    fn open_replaced_and_witnessed_rows_are_counted() {
+        let rows = "# L\n\n| id | title | witness |\n|---|---|---|\n\
+            | L-001 | One \\| two | `a_holds`, `shows a, then b` |\n| L-002 | Three | replaced: decision 0003 |\n";
+        assert_eq!(
+            judge(TWO, rows, &known()),
+            (
+                Counts {
+                    open: 0,
+                    witnessed: 1,
+                    replaced: 1
+                },
+                Vec::new()
+            )
+        );
+        assert_eq!(
+            judge(TWO, "| L-001 | a | open |\n| L-002 | b | open |", &known())
+                .0
+                .open,
+            2
+        );
+    }
+
+    #[test]
+    fn a_missing_repeated_or_additional_row_is_caught() {
+        assert_eq!(faults("| L-001 | a | open |").len(), 1);
+        assert_eq!(faults("| L-002 | a | open |\n| L-001 | b | open |").len(), 2);
+        assert_eq!(faults("| L-001 | a | open |\n| L-001 | b | open |").len(), 1);
+        assert_eq!(
+            faults("| L-001 | a | open |\n| L-002 | b | open |\n| L-003 | c | open |").len(),
+            1
+        );
+        assert_eq!(faults("| L-1 | a | open |\n| L-002 |  | open |").len(), 2);
+    }
+
+    #[test]
+    fn a_witness_that_does_not_exist_is_caught() {
+        for witness in [
+            "`c_holds`",
+            "`a_holds`, `c_holds`",
+            "replaced: decision 0099",
+            "soon",
+            "a_holds",
+            "",
+        ] {
+            let rows = format!("| L-001 | a | {witness} |\n| L-002 | b | open |");
+            assert_eq!(faults(&rows).len(), 1, "{witness}");
+        }
+    }
+
+    #[test]
+    fn tests_are_found_by_their_attribute_and_nothing_else_is() {
+        let text = "#[test]\nfn a_holds() {}\n#[tokio::test(start_paused = true)]\n#[expect(x)]\nasync fn b() {}\n\
+            proptest! { /// Why.\n #[test] fn c(x in 0..9) {} }\nfn helper() {}\n// #[test] fn d() {}\n#[cfg(test)] fn e() {}";
+        assert_eq!(rust_tests(text), ["a_holds", "b", "c"]);
+    }
+
+    #[test]
+    fn titles_of_web_tests_are_found() {
+        let text = "it('shows a', () => {}); test(\"b\", f); submit('no'); describe('no', f); edit(\"no\")";
+        assert_eq!(web_tests(text), ["shows a", "b"]);
+    }
+
+    #[test]
+    fn the_tree_gives_tests_and_decisions() {
+        let files = [
+            File::new("crates/a/src/a.rs", "#[test] fn a_holds() {}"),
+            File::new("web/src/a.test.tsx", "it('b', f)"),
+            File::new("web/src/a.tsx", "it('no', f)"),
+            File::new("docs/decisions/0003-keys.md", ""),
+        ];
+        let known = Known::in_tree(&files);
+        assert_eq!(known.tests.into_iter().collect::<Vec<_>>(), ["a_holds", "b"]);
+        assert_eq!(known.decisions.into_iter().collect::<Vec<_>>(), ["0003"]);
+    }
+}

@@ -1,0 +1,122 @@
+//! Which crate may name which.
+//!
+//! The walls are few, so that each means something: the core sees nobody, the ports see the core, the siblings
+//! see only those two, and the binary joins them. A new crate fails here until it has a row below, which is the
+//! moment to ask whether a module would have done.
+
+use crate::metadata::{Kind, Package};
+
+/// What a crate may depend on, of our own crates.
+enum Allowed {
+    Only(&'static [&'static str]),
+    /// Everything that ships; in tests also what does not.
+    Anything,
+    /// Everything: the crate itself does not ship.
+    AnythingEver,
+}
+
+/// Crates that exist for development alone. Nothing that ships may be built on them.
+const NEVER_SHIPPED: [&str; 3] = ["sim", "tidy", "bench"];
+
+const SIBLINGS: [&str; 6] = ["store", "models", "policy", "tools", "fleet", "runtime"];
+
+fn allowed(crate_name: &str) -> Option<Allowed> {
+    Some(match crate_name {
+        "core" | "api" | "tidy" => Allowed::Only(&[]),
+        "ports" => Allowed::Only(&["core"]),
+        sibling if SIBLINGS.contains(&sibling) => Allowed::Only(&["core", "ports"]),
+        "server" => Allowed::Only(&["core", "ports", "api", "runtime"]),
+        "tui" => Allowed::Only(&["api"]),
+        "wakeful" => Allowed::Anything,
+        "sim" | "bench" => Allowed::AnythingEver,
+        _ => return None,
+    })
+}
+
+/// The short name of one of our packages (`core` for `wakeful-core`), or nothing for a foreign one.
+fn short(package: &str) -> Option<&str> {
+    if package == "wakeful" {
+        Some(package)
+    } else {
+        package.strip_prefix("wakeful-")
+    }
+}
+
+/// Dependencies that pass through a wall.
+pub fn forbidden(packages: &[Package]) -> Vec<String> {
+    let mut found = Vec::new();
+    for package in packages {
+        let Some(allowed) = short(&package.name).and_then(allowed) else {
+            let name = &package.name;
+            found.push(format!(
+                "{name}: no row in tidy's `edge`; a new crate needs a decision record and a row"
+            ));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            let Some(target) = short(&dependency.name) else {
+                continue;
+            };
+            let ships = !NEVER_SHIPPED.contains(&target);
+            let fine = match allowed {
+                Allowed::Only(names) => names.contains(&target),
+                Allowed::Anything => ships || dependency.kind == Kind::Dev,
+                Allowed::AnythingEver => true,
+            };
+            if !fine {
+                let (name, kind) = (&package.name, dependency.kind);
+                found.push(format!("{name}: may not depend on wakeful-{target} ({kind:?})"));
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::metadata::planted;
+
+    fn caught(from: &str, to: &str, kind: Kind) -> bool {
+        !forbidden(&[planted(from, &[(to, kind)])]).is_empty()
+    }
+
+    #[test]
+    fn the_core_and_the_wire_types_depend_on_none_of_ours() {
+        for from in ["wakeful-core", "wakeful-api", "wakeful-tidy"] {
+            assert!(caught(from, "wakeful-ports", Kind::Normal), "{from}");
+            assert!(!caught(from, "serde", Kind::Normal), "{from}");
+        }
+    }
+
+    #[test]
+    fn siblings_see_core_and_ports_but_never_one_another_not_even_in_tests() {
+        assert!(!caught("wakeful-store", "wakeful-core", Kind::Normal));
+        assert!(!caught("wakeful-store", "wakeful-ports", Kind::Dev));
+        assert!(caught("wakeful-store", "wakeful-tools", Kind::Normal));
+        assert!(caught("wakeful-runtime", "wakeful-store", Kind::Dev));
+        assert!(caught("wakeful-runtime", "wakeful-sim", Kind::Dev));
+    }
+
+    #[test]
+    fn a_face_reaches_only_what_it_shows() {
+        assert!(!caught("wakeful-server", "wakeful-runtime", Kind::Normal));
+        assert!(caught("wakeful-server", "wakeful-store", Kind::Normal));
+        assert!(caught("wakeful-tui", "wakeful-core", Kind::Normal));
+    }
+
+    #[test]
+    fn nothing_that_ships_is_built_on_what_does_not() {
+        for to in ["wakeful-sim", "wakeful-tidy", "wakeful-bench"] {
+            assert!(caught("wakeful", to, Kind::Normal), "{to}");
+            assert!(caught("wakeful", to, Kind::Build), "{to}");
+        }
+        assert!(!caught("wakeful", "wakeful-sim", Kind::Dev));
+        assert!(!caught("wakeful-sim", "wakeful-store", Kind::Normal));
+    }
+
+    #[test]
+    fn a_crate_that_nobody_announced_is_caught() {
+        assert_eq!(forbidden(&[planted("wakeful-utils", &[])]).len(), 1);
+    }
+}

@@ -1,0 +1,138 @@
+//! How long files, functions and lines may be.
+//!
+//! The harm is in the tail: the median function is short everywhere, and the one of a thousand lines is where
+//! nobody dares to change anything. So the limits are hard and small, and what passes them is cut in two.
+
+use crate::scan::{is_text, item_end, scan};
+use crate::tree::File;
+
+/// One file is one noun; beyond this many lines it is two.
+pub const FILE_LINES_MAX: usize = 500;
+/// One function fits on one screen, signature and closing brace included.
+pub const FUNCTION_LINES_MAX: usize = 70;
+/// Formatting aims at 110 columns; strings and comments may overshoot it, but not this.
+pub const LINE_COLUMNS_MAX: usize = 160;
+
+const COUNTED: [&str; 6] = ["rs", "ts", "tsx", "py", "sh", "c"];
+
+/// Source files that are too long. What a program wrote (`*.gen.*`) may be.
+pub fn long_files(files: &[File]) -> Vec<String> {
+    let counted = |file: &&File| {
+        let is_source = COUNTED.contains(&file.extension()) || file.path.starts_with("scripts/");
+        is_source && !file.path.contains(".gen.")
+    };
+    let mut found = Vec::new();
+    for file in files.iter().filter(counted) {
+        let lines = file.text.lines().count();
+        if lines > FILE_LINES_MAX {
+            let path = &file.path;
+            found.push(format!(
+                "{path}: {lines} lines, at most {FILE_LINES_MAX}; cut it where its nouns part"
+            ));
+        }
+    }
+    found
+}
+
+/// Rust functions that are too long.
+pub fn long_functions(file: &File) -> Vec<String> {
+    let scanned = scan(&file.text);
+    let tokens = scanned.tokens();
+    let mut found = Vec::new();
+    for (index, token) in tokens.iter().enumerate().filter(|(_, token)| token.text == "fn") {
+        // `fn(` is the type of a function and has no body of its own.
+        let Some(name) = tokens
+            .get(index + 1)
+            .filter(|_| !is_text(&tokens, index + 1, &["("]))
+        else {
+            continue;
+        };
+        let end = item_end(&tokens, index).saturating_sub(1);
+        let last = tokens.get(end).map_or(token.line, |last| last.line);
+        let lines = last - token.line + 1;
+        if lines > FUNCTION_LINES_MAX {
+            let (path, line, name) = (&file.path, token.line, name.text);
+            found.push(format!(
+                "{path}:{line}: `{name}` has {lines} lines, at most {FUNCTION_LINES_MAX}"
+            ));
+        }
+    }
+    found
+}
+
+/// Lines of Rust that are too wide.
+pub fn wide_lines(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    for (index, line) in file.text.lines().enumerate() {
+        let columns = line.chars().count();
+        if columns > LINE_COLUMNS_MAX {
+            let (path, line) = (&file.path, index + 1);
+            found.push(format!(
+                "{path}:{line}: {columns} columns, at most {LINE_COLUMNS_MAX}"
+            ));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_501_lines_is_caught_unless_it_was_generated() {
+        let long = "x\n".repeat(501);
+        for path in ["a.rs", "web/a.tsx", "shims/a.py", "scripts/check"] {
+            assert_eq!(long_files(&[File::new(path, &long)]).len(), 1, "{path}");
+        }
+        assert_eq!(
+            long_files(&[File::new("web/api.gen.ts", &long), File::new("docs/a.md", &long)]).len(),
+            0
+        );
+        assert_eq!(long_files(&[File::new("a.rs", &"x\n".repeat(500))]).len(), 0);
+    }
+
+    fn function(body_lines: usize) -> File {
+        File::new(
+            "a.rs",
+            &format!(
+                "fn a(x: [u8; 4]) {{\n{}}}\nfn b() {{}}\n",
+                "    one();\n".repeat(body_lines)
+            ),
+        )
+    }
+
+    #[test]
+    fn a_function_of_71_lines_is_caught() {
+        assert_eq!(
+            long_functions(&function(69)),
+            ["a.rs:1: `a` has 71 lines, at most 70"]
+        );
+        assert!(long_functions(&function(68)).is_empty());
+    }
+
+    #[test]
+    fn braces_in_strings_and_comments_do_not_end_a_function() {
+        let body = "    one(\"}\", '}', r\"}\"); // }\n".repeat(69);
+        assert_eq!(
+            long_functions(&File::new("a.rs", &format!("fn a() {{\n{body}}}\n"))).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_function_inside_another_is_measured_by_itself() {
+        let inner = format!("fn inner() {{\n{}}}\n", "one();\n".repeat(69));
+        let file = File::new("a.rs", &format!("fn outer(f: fn(u8)) {{\n{inner}}}\n"));
+        assert_eq!(long_functions(&file).len(), 2);
+    }
+
+    #[test]
+    fn a_line_of_161_columns_is_caught() {
+        assert!(wide_lines(&File::new("a.rs", &"é".repeat(160))).is_empty());
+        assert_eq!(
+            wide_lines(&File::new("a.rs", &"é".repeat(161))),
+            ["a.rs:1: 161 columns, at most 160"]
+        );
+    }
+}

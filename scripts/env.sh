@@ -1,0 +1,8 @@
+# Sourced by the other scripts: where builds and tools are kept between runs.
+#
+# Outside the clone, so that a fresh clone on the same machine finds its dependencies compiled.
+
+cache=${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/wakeful
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$cache/target}
+# Tools that `scripts/check setup` had to compile. Last, so that what a person installed comes first.
+export PATH=$PATH:$cache/bin
