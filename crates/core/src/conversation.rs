@@ -1,0 +1,152 @@
+//! The block model: what a model is asked and what it answers, whatever the provider.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Most tool calls taken from one reply. Above it the rest is refused: no one reads a plan of hundreds, and
+/// the machine's state must stay small.
+pub const CALLS_PER_ROUND_MAX: usize = 32;
+
+/// Most tool calls a reply may contain at all. A reply with more is no plan but a broken response.
+pub const CALLS_PER_REPLY_MAX: usize = 64;
+
+/// Largest reply in bytes of canonical JSON. Far above what providers emit, far below what memory holds.
+pub const REPLY_BYTES_MAX: usize = 4 * 1024 * 1024;
+
+/// One piece of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Block {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// The model asks for a tool.
+    ToolUse(ToolCall),
+    /// What became of a tool call.
+    ToolResult {
+        /// The call it answers.
+        call_id: String,
+        /// True when the tool did not do what was asked.
+        is_error: bool,
+        /// What the model reads: JSON as text.
+        content: String,
+    },
+}
+
+/// One tool call as the model spelled it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// The provider's id of the call; pairs call and result.
+    pub call_id: String,
+    /// The tool's name as the model wrote it. It may be invented.
+    pub name: String,
+    /// The arguments as the model wrote them. They may be of any shape.
+    pub input: Value,
+}
+
+/// Who speaks in an entry of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// A person, or whatever caused the run.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool's result.
+    Tool,
+}
+
+impl Role {
+    /// The spelling that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+            Self::Tool => "tool",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::User, Self::Assistant, Self::Tool]
+            .into_iter()
+            .find(|role| role.as_str() == text)
+    }
+}
+
+/// One entry of a transcript with its contents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub blocks: Vec<Block>,
+}
+
+/// Tokens as the provider counted them. Zero where it did not say.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request.
+    pub input_tokens: u64,
+    /// Tokens of the reply.
+    pub output_tokens: u64,
+}
+
+impl Usage {
+    /// The sum of both directions.
+    #[must_use]
+    pub const fn total(self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+
+    /// The same count, at most what canonical JSON holds exactly. No provider bills nine quadrillion tokens.
+    #[must_use]
+    pub fn countable(self) -> Self {
+        const EXACT_MAX: u64 = (1 << 53) - 1;
+        Self { input_tokens: self.input_tokens.min(EXACT_MAX), output_tokens: self.output_tokens.min(EXACT_MAX) }
+    }
+
+    /// Adds another count, without ever wrapping round.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+        }
+    }
+}
+
+/// A tool as the model is told of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolSpec {
+    /// The registered name.
+    pub name: String,
+    /// What it does and when to use it.
+    pub description: String,
+    /// JSON Schema of its arguments.
+    pub input_schema: Value,
+}
+
+/// All the words of some blocks, in order.
+#[must_use]
+pub fn text_of(blocks: &[Block]) -> String {
+    let words = blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        Block::ToolUse(_) | Block::ToolResult { .. } => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// All the tool calls of some blocks, in order.
+#[must_use]
+pub fn calls_of(blocks: &[Block]) -> Vec<&ToolCall> {
+    let calls = blocks.iter().filter_map(|block| match block {
+        Block::ToolUse(call) => Some(call),
+        Block::Text { .. } | Block::ToolResult { .. } => None,
+    });
+    calls.collect()
+}

@@ -1,0 +1,202 @@
+//! Failures as records: what a person and a program read after a run did not succeed.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Longest summary in characters. A failure is read on one screen; the rest belongs in logs.
+pub const SUMMARY_CHARS_MAX: usize = 500;
+
+/// Most entries of metadata and most causes. Enough to say where and why, never a dump.
+pub const DETAIL_ENTRIES_MAX: usize = 16;
+
+/// Longest cause and longest metadata value in characters. All of a failure is part of a run's last state,
+/// which has a bound of its own.
+pub const DETAIL_CHARS_MAX: usize = 160;
+
+/// Longest word in characters: kinds, names of providers, keys of metadata.
+pub const WORD_CHARS_MAX: usize = 64;
+
+/// The stage at which something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// On the way to or from a provider.
+    Transport,
+    /// A contract or a response was not as agreed.
+    Protocol,
+    /// In the run itself.
+    Runtime,
+    /// In a command or its frame.
+    Task,
+    /// None of these.
+    Unknown,
+}
+
+/// What is kept of a failure: bounded, without raw logs or secrets.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailureArtifact {
+    /// Where it failed.
+    pub category: Category,
+    /// A stable word for what failed, such as `script_exhausted`.
+    pub kind: String,
+    /// One sentence for a person.
+    pub summary: String,
+    /// The provider, when one was involved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provider: Option<String>,
+    /// The model as it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_ref: Option<String>,
+    /// The HTTP status, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<u16>,
+    /// What it was caused by, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_chain: Vec<String>,
+    /// Small facts beside it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl FailureArtifact {
+    /// A failure with its sentence cut to size.
+    #[must_use]
+    pub fn new(category: Category, kind: &str, summary: &str) -> Self {
+        Self {
+            category,
+            kind: kind.to_owned(),
+            summary: clip(summary, SUMMARY_CHARS_MAX),
+            provider: None,
+            model_ref: None,
+            status: None,
+            source_chain: Vec::new(),
+            metadata: BTreeMap::new(),
+        }
+    }
+
+    /// Cuts everything that came from outside down to its bounds.
+    #[must_use]
+    pub fn bounded(mut self) -> Self {
+        self.summary = clip(&self.summary, SUMMARY_CHARS_MAX);
+        self.source_chain.truncate(DETAIL_ENTRIES_MAX);
+        self.source_chain
+            .iter_mut()
+            .for_each(|cause| *cause = clip(cause, DETAIL_CHARS_MAX));
+        let facts = self.metadata.into_iter().take(DETAIL_ENTRIES_MAX);
+        self.metadata = facts
+            .map(|(key, value)| (clip(&key, WORD_CHARS_MAX), clip(&value, DETAIL_CHARS_MAX)))
+            .collect();
+        self.kind = clip(&self.kind, WORD_CHARS_MAX);
+        self.provider = self.provider.map(|provider| clip(&provider, WORD_CHARS_MAX));
+        self.model_ref = self
+            .model_ref
+            .map(|model_ref| clip(&model_ref, SUMMARY_CHARS_MAX));
+        self
+    }
+}
+
+/// Cuts a text to a number of characters and says so with an ellipsis.
+#[must_use]
+pub fn clip(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        None => text.to_owned(),
+        Some(_) => text
+            .chars()
+            .take(chars_max.saturating_sub(1))
+            .chain(['…'])
+            .collect(),
+    }
+}
+
+/// Why one attempt at a model round failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ModelFailure {
+    /// What a caller can do about it.
+    pub kind: ModelFailureKind,
+    /// What is kept of it.
+    pub artifact: FailureArtifact,
+    /// How long the provider asked us to wait.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_after_ms: Option<u64>,
+}
+
+/// Whether the same request may be sent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFailureKind {
+    /// A time-out, a lost connection, 429 or 5xx: worth another attempt.
+    Retryable,
+    /// Authentication, another 4xx, an invalid response: the same request would fail again.
+    FailFast,
+}
+
+impl ModelFailure {
+    /// Classifies an HTTP status: 429 and 5xx may pass, everything else would fail again.
+    #[must_use]
+    pub const fn kind_of_status(status: u16) -> ModelFailureKind {
+        match status {
+            429 | 500..=599 => ModelFailureKind::Retryable,
+            _ => ModelFailureKind::FailFast,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_oversized_failure_is_cut_to_its_bounds() {
+        let mut failure = FailureArtifact::new(Category::Transport, "x", &"é".repeat(2_000));
+        failure.source_chain = vec!["cause ".repeat(500); 40];
+        failure.metadata = (0..40)
+            .map(|n| (format!("k{n:02}{}", "y".repeat(90)), "v".repeat(900)))
+            .collect();
+        (failure.kind, failure.provider, failure.model_ref) =
+            ("k".repeat(90), Some("p".repeat(90)), Some("m".repeat(900)));
+        let failure = failure.bounded();
+        assert_eq!(failure.summary.chars().count(), SUMMARY_CHARS_MAX);
+        assert_eq!(failure.source_chain.len(), DETAIL_ENTRIES_MAX);
+        assert_eq!(failure.metadata.len(), DETAIL_ENTRIES_MAX);
+        assert!(
+            failure
+                .source_chain
+                .iter()
+                .all(|cause| cause.chars().count() == DETAIL_CHARS_MAX)
+        );
+        assert!(
+            failure
+                .metadata
+                .iter()
+                .all(|(key, value)| key.len() <= 66 && value.chars().count() == DETAIL_CHARS_MAX)
+        );
+        let words = [
+            failure.kind,
+            failure.provider.unwrap_or_default(),
+            failure.model_ref.unwrap_or_default(),
+        ];
+        assert_eq!(
+            words.map(|word| word.chars().count()),
+            [WORD_CHARS_MAX, WORD_CHARS_MAX, SUMMARY_CHARS_MAX]
+        );
+    }
+
+    #[test]
+    fn only_429_and_5xx_are_worth_another_attempt() {
+        for status in [429, 500, 502, 503, 529, 599] {
+            assert_eq!(
+                ModelFailure::kind_of_status(status),
+                ModelFailureKind::Retryable,
+                "{status}"
+            );
+        }
+        for status in [400, 401, 403, 404, 413, 422, 600] {
+            assert_eq!(
+                ModelFailure::kind_of_status(status),
+                ModelFailureKind::FailFast,
+                "{status}"
+            );
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Identifiers. Each is a type of its own, so that a thread can never be passed where an agent is meant.
+//!
+//! Derived identifiers (hashes) are in [`crate::key`]; the ones here are names that people or the machine
+//! chose. Random ones are made outside and arrive as text.
+
+use serde::{Deserialize, Serialize};
+
+/// Longest name an agent may have. Long enough for words, short enough for a folder name and a table column.
+pub const AGENT_ID_CHARS_MAX: usize = 64;
+
+/// Longest idempotency key or turn id. Room for a UUID with a generous prefix.
+pub const TURN_ID_CHARS_MAX: usize = 200;
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// The text itself.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+/// Ids whose text is made by the program itself and therefore needs no check.
+macro_rules! made_id {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// Takes over a text that this program made or stored before.
+            #[must_use]
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+        }
+    )*};
+}
+
+text_id! {
+    /// An agent, chosen by a person (or made up for a temporary agent). Checked once, on the way in.
+    AgentId
+}
+text_id! {
+    /// One conversation of a person with an agent, such as `cli`.
+    SessionId
+}
+text_id! {
+    /// One thing a person said in a session. Fresh per call, or the caller's idempotency key.
+    TurnId
+}
+text_id! {
+    /// A line of conversation: `agent:session:<session>` or `agent:run:<run key>`.
+    ThreadId
+}
+text_id! {
+    /// A host and its life: changes when a device is restored or cloned, so that old and new never share a name.
+    Incarnation
+}
+text_id! {
+    /// One process that drives runs. Random, because two processes must never share it.
+    RunnerId
+}
+text_id! {
+    /// Names the set of rules by which a verdict was reached.
+    PolicyVersion
+}
+made_id!(SessionId, ThreadId, Incarnation, RunnerId, PolicyVersion);
+
+/// Why a name was refused. The message says what would be accepted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadId {
+    /// The agent id has a character or a length we do not take.
+    #[error("agent id {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
+    Agent(String),
+    /// The turn id or idempotency key is empty, too long or has control characters.
+    #[error("idempotency key must be 1 to 200 characters without control characters")]
+    Turn,
+}
+
+impl AgentId {
+    /// Checks a name given by a person. Lower case only, because it becomes a folder name on file systems
+    /// that do not tell cases apart.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        let mut chars = text.chars();
+        let first_fits = chars
+            .next()
+            .is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let rest_fits = chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
+        if first_fits && rest_fits && text.len() <= AGENT_ID_CHARS_MAX {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadId::Agent(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
+        }
+    }
+}
+
+impl TurnId {
+    /// Checks an idempotency key given by a caller, or takes a fresh one.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        let length = text.chars().count();
+        if length == 0 || length > TURN_ID_CHARS_MAX || text.chars().any(char::is_control) {
+            return Err(BadId::Turn);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl ThreadId {
+    /// The thread of an interactive session.
+    #[must_use]
+    pub fn of_session(agent: &AgentId, session: &SessionId) -> Self {
+        Self(format!("{agent}:session:{session}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_id_is_lower_case_words_of_bounded_length() {
+        for good in ["main", "a", "0x", "gym-coach_2", &"a".repeat(64)] {
+            assert_eq!(AgentId::parse(good).map(|id| id.to_string()), Ok(good.to_owned()));
+        }
+        for bad in ["", "-a", "Main", "a b", "a/b", "..", "ä", &"a".repeat(65)] {
+            assert!(AgentId::parse(bad).is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn a_turn_id_is_bounded_and_printable() {
+        assert!(TurnId::parse("order 66, again").is_ok());
+        assert_eq!(TurnId::parse(""), Err(BadId::Turn));
+        assert_eq!(TurnId::parse("a\nb"), Err(BadId::Turn));
+        assert_eq!(TurnId::parse(&"k".repeat(201)), Err(BadId::Turn));
+    }
+
+    #[test]
+    fn a_session_thread_is_named_by_agent_and_session() {
+        let agent = AgentId::parse("main").expect("a good id");
+        assert_eq!(
+            ThreadId::of_session(&agent, &SessionId::new("cli")).as_str(),
+            "main:session:cli"
+        );
+    }
+}

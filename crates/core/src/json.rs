@@ -1,0 +1,43 @@
+//! Canonical JSON (RFC 8785) and its hash: one meaning, one spelling, one hash, on every machine.
+
+use serde::Serialize;
+
+use crate::key::Digest;
+
+/// A value that has no canonical form, such as a map with keys that are no strings.
+#[derive(Debug, thiserror::Error)]
+#[error("the value has no canonical JSON form")]
+pub struct NotCanonical(#[source] serde_json::Error);
+
+/// The canonical bytes of a value.
+pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, NotCanonical> {
+    serde_json_canonicalizer::to_vec(value).map_err(NotCanonical)
+}
+
+/// The SHA-256 of the canonical form.
+pub fn digest<T: Serialize>(value: &T) -> Result<Digest, NotCanonical> {
+    canonical(value).map(|bytes| Digest::of(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_order_of_members_does_not_change_the_hash() {
+        let here: serde_json::Value = serde_json::from_str(r#"{"b":1,"a":[1.0,"é"]}"#).expect("json");
+        let there: serde_json::Value =
+            serde_json::from_str(r#"{ "a":[1,"\u00e9"], "b":1.0 }"#).expect("json");
+        assert_eq!(
+            canonical(&here).expect("canonical"),
+            r#"{"a":[1,"é"],"b":1}"#.as_bytes()
+        );
+        assert_eq!(digest(&here).expect("digest"), digest(&there).expect("digest"));
+        assert_ne!(
+            digest(&json!({"a": 1})).expect("digest"),
+            digest(&json!({"a": 2})).expect("digest")
+        );
+    }
+}

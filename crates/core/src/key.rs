@@ -1,0 +1,254 @@
+//! Derived names. A key is computed from what it names and never drawn at random, because two devices, or
+//! the same device before and after a crash, must give the same thing the same name.
+//!
+//! `H(label, f1, f2, …)` is the SHA-256 of `v1|label|f1|f2|…`, where `%` and `|` inside a field are escaped,
+//! so that no two different lists of fields can spell the same string.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha2::{Digest as _, Sha256};
+
+use crate::id::{AgentId, SessionId, TurnId};
+
+/// Thirty-two bytes of SHA-256, written as 64 lower-case hex digits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// Before the first event of an agent stands this hash of nothing.
+    pub const ZERO: Self = Self([0; 32]);
+
+    /// Hashes bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// Takes over 32 stored bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The raw bytes, as they are stored.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// Reads exactly 64 lower-case hex digits.
+    #[must_use]
+    pub fn from_hex(text: &str) -> Option<Self> {
+        let digits: &[u8; 64] = text.as_bytes().try_into().ok()?;
+        let mut bytes = [0_u8; 32];
+        for (byte, pair) in bytes.iter_mut().zip(digits.as_chunks::<2>().0) {
+            let [high, low] = pair.map(hex_value);
+            *byte = (high? << 4) | low?;
+        }
+        Some(Self(bytes))
+    }
+}
+
+const fn hex_value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    }
+}
+
+impl std::fmt::Display for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::from_hex(&text).ok_or_else(|| serde::de::Error::custom("expected 64 lower-case hex digits"))
+    }
+}
+
+/// `H` of the design: a labelled hash over escaped fields. Labels are our own constants of `[a-z0-9._]+`.
+#[must_use]
+pub fn h(label: &str, fields: &[&str]) -> Digest {
+    let mut text = String::with_capacity(label.len() + 3 + fields.iter().map(|f| f.len() + 1).sum::<usize>());
+    text.push_str("v1|");
+    text.push_str(label);
+    for field in fields {
+        text.push('|');
+        escape_into(field, &mut text);
+    }
+    Digest::of(text.as_bytes())
+}
+
+fn escape_into(field: &str, text: &mut String) {
+    for c in field.chars() {
+        match c {
+            '%' => text.push_str("%25"),
+            '|' => text.push_str("%7C"),
+            other => text.push(other),
+        }
+    }
+}
+
+macro_rules! derived_key {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub Digest);
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+    };
+}
+
+derived_key! {
+    /// One wake of one agent. Derived, because two replicas that see the same cause must name the same run,
+    /// or the work is done twice.
+    RunKey
+}
+derived_key! {
+    /// What an action *is*: tool, arguments, scope and targets, without its place in the run.
+    ActionBase
+}
+derived_key! {
+    /// One action of one run. Everything outside that can refuse a second use gets this id.
+    OperationId
+}
+
+impl RunKey {
+    /// The run that answers one turn of a person.
+    #[must_use]
+    pub fn of_user(agent: &AgentId, session: &SessionId, turn: &TurnId) -> Self {
+        Self(h("run.user", &[agent.as_str(), session.as_str(), turn.as_str()]))
+    }
+}
+
+/// What makes two actions the same: everything but how often it came before in this run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ActionParts {
+    /// The tool's registered name, or the name the model invented.
+    pub tool: String,
+    /// Hash of the arguments' canonical JSON.
+    pub arguments: Digest,
+    /// Hash of the scope's canonical JSON.
+    pub scope: Digest,
+    /// Hash of the sorted, unique list of targets as canonical JSON.
+    pub targets: Digest,
+}
+
+impl ActionParts {
+    /// Names the action apart from its occurrence, to count equal ones by.
+    #[must_use]
+    pub fn base(&self) -> ActionBase {
+        let fields = [
+            &self.tool,
+            &self.arguments.to_string(),
+            &self.scope.to_string(),
+            &self.targets.to_string(),
+        ];
+        ActionBase(h("action.base", &fields.map(String::as_str)))
+    }
+
+    /// The stable id of the `occurrence`-th equal action of a run, counted from 0, so that two actions which
+    /// are meant to be equal stay two.
+    #[must_use]
+    pub fn stable_id(&self, occurrence: u64) -> Digest {
+        let fields = [
+            &self.tool,
+            &self.arguments.to_string(),
+            &self.scope.to_string(),
+            &self.targets.to_string(),
+            &occurrence.to_string(),
+        ];
+        h("action", &fields.map(String::as_str))
+    }
+}
+
+impl OperationId {
+    /// Computed once, when the plan commits; stored and never computed again.
+    #[must_use]
+    pub fn new(run: &RunKey, action_stable_id: &Digest) -> Self {
+        Self(h("operation", &[&run.to_string(), &action_stable_id.to_string()]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn h_hashes_the_documented_string() {
+        assert_eq!(h("run.user", &[]), Digest::of(b"v1|run.user"));
+        assert_eq!(h("x", &["a|b", "50%", ""]), Digest::of(b"v1|x|a%7Cb|50%25|"));
+        assert_eq!(h("x", &[""]), Digest::of(b"v1|x|"));
+    }
+
+    #[test]
+    fn a_known_run_key_never_changes() {
+        let agent = AgentId::parse("main").expect("id");
+        let turn = TurnId::parse("t1").expect("id");
+        let key = RunKey::of_user(&agent, &SessionId::new("cli"), &turn);
+        assert_eq!(key.0, Digest::of(b"v1|run.user|main|cli|t1"));
+    }
+
+    #[test]
+    fn equal_actions_of_one_run_have_different_operations_by_occurrence() {
+        let zero = Digest::ZERO;
+        let parts = ActionParts {
+            tool: "ExecCommand".into(),
+            arguments: zero,
+            scope: zero,
+            targets: zero,
+        };
+        let run = RunKey(Digest::of(b"run"));
+        let first = OperationId::new(&run, &parts.stable_id(0));
+        assert_eq!(first, OperationId::new(&run, &parts.stable_id(0)));
+        assert_ne!(first, OperationId::new(&run, &parts.stable_id(1)));
+        assert_ne!(
+            first,
+            OperationId::new(&RunKey(Digest::of(b"other")), &parts.stable_id(0))
+        );
+    }
+
+    #[test]
+    fn hex_is_read_only_in_its_one_spelling() {
+        let digest = Digest::of(b"x");
+        assert_eq!(Digest::from_hex(&digest.to_string()), Some(digest));
+        assert_eq!(Digest::from_hex(&digest.to_string().to_uppercase()), None);
+        assert_eq!(Digest::from_hex("00"), None);
+    }
+
+    proptest! {
+        /// Escaping must be injective, or two different causes could share a run key.
+        #[test]
+        fn different_fields_never_share_a_hash(
+            here in proptest::collection::vec("[a|%7C25]{0,4}", 0..4),
+            there in proptest::collection::vec("[a|%7C25]{0,4}", 0..4),
+        ) {
+            let refs = |v: &[String]| v.iter().map(|s| s.as_str().to_owned()).collect::<Vec<_>>();
+            let (a, b) = (refs(&here), refs(&there));
+            let hash = |v: &[String]| h("p", &v.iter().map(String::as_str).collect::<Vec<_>>());
+            prop_assert_eq!(a == b, hash(&a) == hash(&b));
+        }
+    }
+}

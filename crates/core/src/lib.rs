@@ -1,0 +1,36 @@
+//! The decisions of Wakeful, as pure functions.
+//!
+//! Nothing here reads a clock, draws a random number, touches a file or awaits: time, ids and contents
+//! arrive inside inputs, so the same state and input give the same answer on every machine, for ever.
+//! That is what makes replay, recovery and convergence safe.
+//!
+//! The flow, in the order of the modules that carry it:
+//!
+//! | module | decides |
+//! |---|---|
+//! | [`message`] | what enters an agent's queue, and with whose authority |
+//! | [`wake`] | whether a message becomes a run, and why |
+//! | [`run`] | the turn machine: one input in, new state and effects out |
+//! | [`step`] | what one action is called, how it may be repeated, how it ended |
+//! | [`policy`] | whether an action may be taken, and by which rule |
+//! | [`prompt`] | what a model request contains, within named bounds |
+//! | [`report`] | the events everybody sees, chained by hash |
+//!
+//! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
+//! model) and [`failure`].
+#![forbid(unsafe_code)]
+
+pub mod blob;
+pub mod conversation;
+pub mod failure;
+pub mod id;
+pub mod json;
+pub mod key;
+pub mod message;
+pub mod policy;
+pub mod prompt;
+pub mod report;
+pub mod run;
+pub mod step;
+pub mod time;
+pub mod wake;

@@ -1,0 +1,156 @@
+//! Whether an action may be taken. Nothing acts without a verdict that is recorded first; what no rule
+//! permits is denied.
+//!
+//! This is the whole rule until permission policies move in behind the same port: registered tools are
+//! permitted, tools on the deny list and tools nobody registered are not.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::id::PolicyVersion;
+use crate::key::h;
+
+/// One question to the policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question<'a> {
+    /// The tool as the model named it.
+    pub tool: &'a str,
+    /// Tools that this run may not use, whatever else is permitted.
+    pub denied: &'a BTreeSet<String>,
+}
+
+/// The answer, with the rule that gave it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Verdict {
+    /// Whether the action may be taken.
+    pub effect: Effect,
+    /// The rule that decided.
+    pub rule: String,
+    /// Under which set of rules.
+    pub policy_version: PolicyVersion,
+}
+
+/// Permit or deny. There is no third answer yet: asking a person comes with decisions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// It may be done.
+    Permit,
+    /// It may not be done.
+    Deny,
+}
+
+/// A register of tools: what is in it and not denied is permitted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rules {
+    registered: BTreeSet<String>,
+}
+
+/// A deny list that names a tool nobody has: most likely a slip of the pen, and a slip must not open a door.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no tool {tool:?} to deny; known tools: {known}")]
+pub struct UnknownTool {
+    /// The name as given.
+    pub tool: String,
+    /// The names that exist.
+    pub known: String,
+}
+
+impl Rules {
+    /// Rules over these tools.
+    #[must_use]
+    pub const fn new(registered: BTreeSet<String>) -> Self {
+        Self { registered }
+    }
+
+    /// Checks a deny list on its way in.
+    pub fn check_denied(&self, denied: &BTreeSet<String>) -> Result<(), UnknownTool> {
+        let Some(tool) = denied.difference(&self.registered).next() else {
+            return Ok(());
+        };
+        let known = self.registered.iter().cloned().collect::<Vec<_>>().join(", ");
+        Err(UnknownTool {
+            tool: tool.clone(),
+            known,
+        })
+    }
+
+    /// Answers one question.
+    #[must_use]
+    pub fn decide(&self, question: &Question<'_>) -> Verdict {
+        let (effect, rule) = if !self.registered.contains(question.tool) {
+            (Effect::Deny, "unknown_tool")
+        } else if question.denied.contains(question.tool) {
+            (Effect::Deny, "denied_tool")
+        } else {
+            (Effect::Permit, "registered_tool")
+        };
+        Verdict {
+            effect,
+            rule: rule.to_owned(),
+            policy_version: self.version(question.denied),
+        }
+    }
+
+    /// Names this set of rules by its content, so that equal rules have equal versions.
+    fn version(&self, denied: &BTreeSet<String>) -> PolicyVersion {
+        let registered = self.registered.iter().map(String::as_str);
+        let fields: Vec<&str> = registered
+            .chain(["/"])
+            .chain(denied.iter().map(String::as_str))
+            .collect();
+        PolicyVersion::new(format!(
+            "rules-1-{}",
+            h("policy.rules", &fields).to_string().split_at(12).0
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn names(list: &[&str]) -> BTreeSet<String> {
+        list.iter().map(|name| (*name).to_owned()).collect()
+    }
+
+    #[test]
+    fn denying_a_tool_that_does_not_exist_is_an_error_that_names_the_known_ones() {
+        let rules = Rules::new(names(&["ExecCommand"]));
+        let error = rules
+            .check_denied(&names(&["ExecComand"]))
+            .expect_err("a typo passed");
+        assert!(error.to_string().contains("ExecCommand"), "{error}");
+        assert_eq!(rules.check_denied(&names(&["ExecCommand"])), Ok(()));
+    }
+
+    #[test]
+    fn the_version_follows_the_rules_and_nothing_else() {
+        let rules = Rules::new(names(&["A", "B"]));
+        let version = |denied: &[&str], tool| {
+            rules
+                .decide(&Question {
+                    tool,
+                    denied: &names(denied),
+                })
+                .policy_version
+        };
+        assert_eq!(version(&["A"], "A"), version(&["A"], "B"));
+        assert_ne!(version(&["A"], "A"), version(&["B"], "A"));
+        assert_ne!(version(&[], "A"), version(&["A"], "A"));
+    }
+
+    proptest! {
+        /// Whatever a model calls, only a registered tool that is not denied is permitted.
+        #[test]
+        fn nothing_unregistered_or_denied_is_ever_permitted(tool in "[A-C]{0,2}", deny_a: bool) {
+            let denied = if deny_a { names(&["A"]) } else { names(&[]) };
+            let verdict = Rules::new(names(&["A", "B"])).decide(&Question { tool: &tool, denied: &denied });
+            let permitted = verdict.effect == Effect::Permit;
+            prop_assert_eq!(permitted, tool == "B" || (tool == "A" && !deny_a));
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Events: what everybody sees, chained by hash so that the log can prove itself.
+//!
+//! An event's header holds only the salted hash of its payload. Erasing a payload and its salt therefore
+//! leaves the chain valid and the text unguessable.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::id::{AgentId, Incarnation, PolicyVersion};
+use crate::json::{NotCanonical, digest};
+use crate::key::{Digest, RunKey, h};
+use crate::time::Millis;
+
+/// Longest text in an event's payload. Events are read in lists; the whole text is in the transcript.
+pub const PREVIEW_CHARS_MAX: usize = 200;
+
+/// What happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A message entered the queue.
+    MessageAdmitted,
+    /// A message became a run, or did not.
+    WakeDecided,
+    /// A run began.
+    RunStarted,
+    /// A model request ended; telemetry only.
+    ProviderRoundCompleted,
+    /// What the model said, as a preview, and the tools it asked for.
+    AssistantRoundRecorded,
+    /// A verdict on one action, with the rule and its version.
+    PolicyDecided,
+    /// One action ended, one way or another.
+    ToolExecuted,
+    /// Something failed that a person should know of.
+    RuntimeError,
+    /// A run ended.
+    RunEnded,
+}
+
+impl Kind {
+    /// The spelling that is stored and hashed.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MessageAdmitted => "message_admitted",
+            Self::WakeDecided => "wake_decided",
+            Self::RunStarted => "run_started",
+            Self::ProviderRoundCompleted => "provider_round_completed",
+            Self::AssistantRoundRecorded => "assistant_round_recorded",
+            Self::PolicyDecided => "policy_decided",
+            Self::ToolExecuted => "tool_executed",
+            Self::RuntimeError => "runtime_error",
+            Self::RunEnded => "run_ended",
+        }
+    }
+}
+
+/// An event before it has a place in the chain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Draft {
+    /// What happened.
+    pub kind: Kind,
+    /// The details.
+    pub payload: Value,
+    /// Under which rules, where a verdict was involved.
+    pub policy_version: Option<PolicyVersion>,
+}
+
+impl Draft {
+    /// An event that no policy had a part in.
+    #[must_use]
+    pub const fn new(kind: Kind, payload: Value) -> Self {
+        Self {
+            kind,
+            payload,
+            policy_version: None,
+        }
+    }
+}
+
+/// An event with everything but its place: made before the transaction, so that the writer only chains.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sealed {
+    /// What happened.
+    pub kind: Kind,
+    /// When.
+    pub at: Millis,
+    /// The run it belongs to.
+    pub run_key: Option<RunKey>,
+    /// The payload's canonical JSON.
+    pub payload: Vec<u8>,
+    /// Thirty-two random bytes that make the payload unguessable from its hash.
+    pub salt: [u8; 32],
+    /// What the chain holds of the payload.
+    pub payload_hash: Digest,
+    /// Under which rules.
+    pub policy_version: Option<PolicyVersion>,
+}
+
+impl Sealed {
+    /// Fixes time, salt and payload of a draft.
+    pub fn new(
+        draft: Draft,
+        at: Millis,
+        run_key: Option<RunKey>,
+        salt: [u8; 32],
+    ) -> Result<Self, NotCanonical> {
+        let payload = crate::json::canonical(&draft.payload)?;
+        let payload_hash = payload_hash(&salt, &payload);
+        Ok(Self {
+            kind: draft.kind,
+            at,
+            run_key,
+            payload,
+            salt,
+            payload_hash,
+            policy_version: draft.policy_version,
+        })
+    }
+}
+
+/// The salted hash of a payload's canonical JSON.
+#[must_use]
+pub fn payload_hash(salt: &[u8; 32], canonical_payload: &[u8]) -> Digest {
+    let salt = Digest::from_bytes(*salt).to_string();
+    h("payload", &[&salt, &Digest::of(canonical_payload).to_string()])
+}
+
+/// Where the next event of an agent goes: its number, and the hash it follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    /// The number of the next event, counted from 1 and going on across incarnations.
+    pub next_seq: u64,
+    /// The hash of the event before it.
+    pub chain_hash: Digest,
+    /// The host and its life that appends.
+    pub incarnation: Incarnation,
+}
+
+/// An event in its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// Its number.
+    pub seq: u64,
+    /// Its hash, over everything before it.
+    pub hash: Digest,
+    /// The event itself.
+    pub sealed: Sealed,
+}
+
+impl Head {
+    /// Gives an event its place and moves the head on.
+    #[must_use]
+    pub fn chain(&mut self, agent: &AgentId, sealed: Sealed) -> Event {
+        let seq = self.next_seq;
+        let fields: [&str; 8] = [
+            &self.chain_hash.to_string(),
+            agent.as_str(),
+            self.incarnation.as_str(),
+            &seq.to_string(),
+            sealed.kind.as_str(),
+            &sealed.at.rfc3339(),
+            &sealed.payload_hash.to_string(),
+            sealed.policy_version.as_ref().map_or("", PolicyVersion::as_str),
+        ];
+        let hash = h("event", &fields);
+        self.next_seq = seq.saturating_add(1);
+        self.chain_hash = hash;
+        Event { seq, hash, sealed }
+    }
+}
+
+/// The SHA-256 of a value's canonical JSON, for journal rows.
+pub fn value_hash<T: Serialize>(value: &T) -> Result<Digest, NotCanonical> {
+    digest(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sealed(n: u64) -> Sealed {
+        let draft = Draft::new(Kind::RunStarted, json!({"n": n}));
+        Sealed::new(draft, Millis(0), None, [7; 32]).expect("canonical")
+    }
+
+    fn head() -> Head {
+        Head {
+            next_seq: 1,
+            chain_hash: Digest::ZERO,
+            incarnation: Incarnation::new("h.1"),
+        }
+    }
+
+    #[test]
+    fn each_event_follows_the_one_before() {
+        let agent = AgentId::parse("main").expect("id");
+        let mut head = head();
+        let first = head.chain(&agent, sealed(1));
+        let second = head.chain(&agent, sealed(2));
+        assert_eq!((first.seq, second.seq, head.next_seq), (1, 2, 3));
+        let salt = Digest::from_bytes([7; 32]).to_string();
+        let payload = h("payload", &[&salt, &Digest::of(br#"{"n":2}"#).to_string()]).to_string();
+        let previous = first.hash.to_string();
+        let fields = [
+            &previous,
+            "main",
+            "h.1",
+            "2",
+            "run_started",
+            "1970-01-01T00:00:00.000Z",
+            &payload,
+            "",
+        ];
+        assert_eq!(second.hash, h("event", &fields));
+    }
+
+    #[test]
+    fn changing_any_earlier_event_changes_every_later_hash() {
+        let agent = AgentId::parse("main").expect("id");
+        let (mut here, mut there) = (head(), head());
+        let _ = here.chain(&agent, sealed(1));
+        let _ = there.chain(&agent, sealed(9));
+        assert_ne!(
+            here.chain(&agent, sealed(2)).hash,
+            there.chain(&agent, sealed(2)).hash
+        );
+    }
+}

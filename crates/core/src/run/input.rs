@@ -1,0 +1,86 @@
+//! What happens to a turn, as the journal keeps it: contents by hash, and what was loaded beside them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::blob::BlobHash;
+use crate::conversation::Usage;
+use crate::failure::ModelFailure;
+use crate::key::ActionParts;
+use crate::step::{CallReads, StepResult};
+
+/// What happens to a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "input", rename_all = "snake_case")]
+pub enum Input {
+    /// The message was admitted; the turn begins.
+    Admitted {
+        /// What was said, as a transcript entry.
+        body: BlobHash,
+    },
+    /// The model answered.
+    Replied(Reply),
+    /// An attempt at a model round failed.
+    AttemptFailed {
+        /// Why.
+        failure: ModelFailure,
+        /// How long it took.
+        duration_ms: u64,
+    },
+    /// Some of the intended actions ended.
+    Settled {
+        /// How each ended.
+        results: Vec<StepResult>,
+    },
+    /// A person asked for the end.
+    Cancelled,
+}
+
+impl Input {
+    /// The word the journal lists it by.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Admitted { .. } => "admitted",
+            Self::Replied(_) => "replied",
+            Self::AttemptFailed { .. } => "attempt_failed",
+            Self::Settled { .. } => "settled",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// A model's reply, with its contents by hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// The reply as a transcript entry.
+    pub content: BlobHash,
+    /// Its first words, for people.
+    pub preview: String,
+    /// Tokens of this request.
+    pub usage: Usage,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The tools it asks for, in order.
+    pub calls: Vec<Call>,
+}
+
+/// One tool call of a reply, by hashes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Call {
+    /// The provider's id of the call.
+    pub call_id: String,
+    /// What the action is.
+    #[serde(flatten)]
+    pub parts: ActionParts,
+    /// The first words of its arguments, for people.
+    #[serde(default)]
+    pub preview: String,
+}
+
+/// What the driver loaded before it applied an input: one entry per call of a reply, else nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reads {
+    /// Per call of the reply, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub calls: Vec<CallReads>,
+}

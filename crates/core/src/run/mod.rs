@@ -1,0 +1,479 @@
+//! The turn machine: how one message becomes an answer.
+//!
+//! `gate → assemble → model → plan → policy → act → … → report`, as one pure function. A state and an input
+//! go in; the next state, the steps to write down, the effects to perform and the events to show come out.
+//! The driver commits all of that in one transaction and only then performs the effects. The state holds
+//! no history: contents stand in blobs, named by hash, so a run of 100,000 steps resumes as fast as one of 10.
+
+mod input;
+mod plan;
+pub mod reply;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::blob::{Blob, BlobHash};
+use crate::conversation::{Role, Usage};
+use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
+use crate::json::NotCanonical;
+use crate::key::{ActionBase, OperationId, RunKey};
+use crate::report::{Draft, Kind, PREVIEW_CHARS_MAX};
+use crate::step::{Action, EffectClass, Fate, Status, model_operation};
+
+pub use input::{Call, Input, Reads, Reply};
+
+/// The kind of machine, stored with every run.
+pub const MACHINE: &str = "turn";
+
+/// The machine's version, stored with every run. It grows when an old state can no longer be read.
+pub const MACHINE_VERSION: u32 = 1;
+
+/// Largest state as JSON. A state that could grow past it holds history, which belongs in blobs.
+pub const STATE_BYTES_MAX: usize = 64 * 1024;
+
+/// Attempts at one model round: the first and two retries.
+pub const ATTEMPTS_MAX: u32 = 3;
+
+/// Model rounds of a run unless the caller says otherwise.
+pub const ROUNDS_DEFAULT: u32 = 50;
+
+/// Most rounds a caller may ask for. A hundred thousand steps is what the engine is tested for.
+pub const ROUNDS_MAX: u32 = 100_000;
+
+/// Wait before the first retry when the provider named none; doubled for the next.
+const BACKOFF_MS: u64 = 250;
+
+/// Longest wait that a provider may impose on us before the attempt counts as failed for good.
+pub const RETRY_AFTER_MS_MAX: u64 = 60_000;
+
+/// Everything durable about one turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Turn {
+    /// The run's own name, from which its operations are named.
+    pub run_key: RunKey,
+    /// The model as it was asked for.
+    pub model_ref: String,
+    /// How many rounds it may take.
+    pub max_rounds: u32,
+    /// Tools that this run may not use. Part of the state, so that a resumed run is as limited as it was.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub deny_tools: BTreeSet<String>,
+    /// The folder its commands run in. Fixed when the run begins, so that a resumed run goes on in the same place.
+    #[serde(default)]
+    pub workspace: String,
+    /// Model replies so far.
+    pub rounds: u32,
+    /// Model requests with a recorded result so far, failed ones included. Chooses a script's next entry.
+    pub requests: u32,
+    /// Tokens so far.
+    pub usage: Usage,
+    /// Where it stands.
+    pub phase: Phase,
+}
+
+/// Where a turn stands. What it waits for is part of the state, so recovery has nothing to guess.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// A model request is under way.
+    Modelling {
+        /// Which attempt at this round, from 1.
+        attempt: u32,
+        /// How long to wait before it.
+        delay_ms: u64,
+    },
+    /// The actions of the newest reply are being carried out.
+    Acting {
+        /// The reply that asked for them.
+        reply: BlobHash,
+        /// The plan.
+        actions: Vec<Action>,
+    },
+    /// Nothing is left to do.
+    Ended {
+        /// How it ended.
+        outcome: Outcome,
+        /// The reply with the final text.
+        reply: Option<BlobHash>,
+    },
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The model answered without asking for more.
+    Completed,
+    /// It could not go on.
+    Failed(FailureArtifact),
+    /// The model still wanted tools after the last round it was given.
+    OutOfRounds,
+    /// A person ended it.
+    Cancelled,
+}
+
+impl Outcome {
+    /// The spelling that is stored and shown.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Failed(_) => "failed",
+            Self::OutOfRounds => "out_of_rounds",
+            Self::Cancelled => "cancelled",
+        }
+    }
+}
+
+/// Something to perform after the commit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "effect", rename_all = "snake_case")]
+pub enum Effect {
+    /// Ask the model.
+    CallModel {
+        /// The step it is recorded as.
+        operation_id: OperationId,
+        /// How many requests of this run have a recorded result.
+        request: u32,
+        /// How long to wait first.
+        delay_ms: u64,
+    },
+    /// Carry out an action of the plan.
+    Act {
+        /// The step it is recorded as.
+        operation_id: OperationId,
+        /// Its place in the reply that asked for it.
+        position: usize,
+        /// The provider's id of the call.
+        call_id: String,
+        /// What may happen to it after a crash.
+        class: EffectClass,
+    },
+}
+
+/// A change to the list of steps, written in the same transaction as the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepWrite {
+    /// A new step.
+    Put {
+        /// Its id.
+        operation_id: OperationId,
+        /// Tool name, or the model reference.
+        name: String,
+        /// Its class; none for a model round.
+        class: Option<EffectClass>,
+        /// What equal actions are counted by; none for a model round.
+        base: Option<ActionBase>,
+        /// How it begins: planned, intended, or already refused.
+        status: Status,
+        /// The rule that permitted or denied it, or the stable word of what was wrong.
+        reason: String,
+    },
+    /// A planned step may now begin.
+    Intend(OperationId),
+    /// A step ended.
+    Settle {
+        /// Its id.
+        operation_id: OperationId,
+        /// How it ended.
+        status: Status,
+        /// How long it took.
+        duration_ms: u64,
+        /// The enforced isolation, where it applies.
+        sandbox: Option<String>,
+        /// Tokens, for a model round.
+        usage: Usage,
+    },
+}
+
+/// A new line of the transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryWrite {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: BlobHash,
+}
+
+/// Everything that one input leads to. It commits whole or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// The next state.
+    pub turn: Turn,
+    /// Changes to the steps.
+    pub steps: Vec<StepWrite>,
+    /// What to perform after the commit.
+    pub effects: Vec<Effect>,
+    /// New lines of the transcript.
+    pub entries: Vec<EntryWrite>,
+    /// What to show.
+    pub events: Vec<Draft>,
+    /// Contents that the above names by hash.
+    pub blobs: Vec<Blob>,
+}
+
+/// An input that does not fit the state. A late or foreign answer is ordinary, so it is a value and no panic.
+#[derive(Debug, thiserror::Error)]
+pub enum Misfit {
+    /// The machine was not waiting for this.
+    #[error("a run that is {phase} cannot take the input {input}")]
+    Unexpected {
+        /// Where the run stands.
+        phase: &'static str,
+        /// What came.
+        input: &'static str,
+    },
+    /// Results for other actions than the intended ones.
+    #[error("operation {0} was not intended by this run")]
+    ForeignOperation(OperationId),
+    /// The driver loaded less than the input needs.
+    #[error("the read set does not match the reply's calls")]
+    Reads,
+    /// A value without canonical form; cannot happen for what we build ourselves.
+    #[error(transparent)]
+    NotCanonical(#[from] NotCanonical),
+}
+
+impl Turn {
+    /// A turn that has not begun: it takes [`Input::Admitted`] and nothing else.
+    #[must_use]
+    pub fn new(run_key: RunKey, model_ref: String, max_rounds: u32) -> Self {
+        let phase = Phase::Modelling {
+            attempt: 0,
+            delay_ms: 0,
+        };
+        let (usage, deny_tools, workspace) = (Usage::default(), BTreeSet::new(), String::new());
+        Self {
+            run_key,
+            model_ref,
+            max_rounds,
+            deny_tools,
+            workspace,
+            rounds: 0,
+            requests: 0,
+            usage,
+            phase,
+        }
+    }
+
+    /// The same turn with its commands run in this folder.
+    #[must_use]
+    pub fn in_workspace(mut self, workspace: String) -> Self {
+        self.workspace = workspace;
+        self
+    }
+
+    /// The same turn without the use of some tools.
+    #[must_use]
+    pub fn denying(mut self, tools: BTreeSet<String>) -> Self {
+        self.deny_tools = tools;
+        self
+    }
+
+    /// Moves the turn on by one input.
+    pub fn apply(self, reads: &Reads, input: Input) -> Result<Moved, Misfit> {
+        let phase = self.phase.clone();
+        match (phase, input) {
+            (Phase::Modelling { attempt: 0, .. }, Input::Admitted { body }) => Ok(self.begin(body)),
+            (Phase::Modelling { attempt: 1.., .. }, Input::Replied(reply)) => self.replied(&reply, reads),
+            (
+                Phase::Modelling {
+                    attempt: attempt @ 1..,
+                    ..
+                },
+                Input::AttemptFailed { failure, duration_ms },
+            ) => Ok(self.attempt_failed(attempt, failure, duration_ms)),
+            (Phase::Acting { reply, actions }, Input::Settled { results }) => {
+                self.settled(reply, actions, results)
+            }
+            (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
+            (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),
+            (phase, input) => Err(Misfit::Unexpected {
+                phase: phase_name(&phase),
+                input: input.kind(),
+            }),
+        }
+    }
+
+    /// The effects that this state waits for. After a crash these are exactly the ones without a result.
+    #[must_use]
+    pub fn pending(&self) -> Vec<Effect> {
+        match &self.phase {
+            Phase::Modelling { attempt: 0, .. } | Phase::Ended { .. } => Vec::new(),
+            Phase::Modelling { delay_ms, .. } => vec![self.call_model(*delay_ms)],
+            Phase::Acting { actions, .. } => plan::intended(actions),
+        }
+    }
+
+    /// How it ended, if it has.
+    #[must_use]
+    pub const fn outcome(&self) -> Option<&Outcome> {
+        match &self.phase {
+            Phase::Ended { outcome, .. } => Some(outcome),
+            Phase::Modelling { .. } | Phase::Acting { .. } => None,
+        }
+    }
+
+    fn call_model(&self, delay_ms: u64) -> Effect {
+        let operation_id = model_operation(&self.run_key, self.requests);
+        Effect::CallModel {
+            operation_id,
+            request: self.requests,
+            delay_ms,
+        }
+    }
+
+    fn begin(self, body: BlobHash) -> Moved {
+        let run = self.run_key;
+        let mut moved = self.unmoved();
+        moved.entries.push(EntryWrite {
+            role: Role::User,
+            content: body,
+        });
+        let started =
+            json!({"run_key": run, "model_ref": moved.turn.model_ref, "max_rounds": moved.turn.max_rounds});
+        moved.events.push(Draft::new(Kind::RunStarted, started));
+        moved.ask(1, 0);
+        moved
+    }
+
+    fn attempt_failed(mut self, attempt: u32, failure: ModelFailure, duration_ms: u64) -> Moved {
+        let request = self.requests;
+        self.requests = self.requests.saturating_add(1);
+        let run = self.run_key;
+        let mut moved = self.unmoved();
+        moved.settle_model(
+            model_operation(&run, request),
+            Status::Failed,
+            duration_ms,
+            Usage::default(),
+        );
+        let (outcome, retry_ms) = match next_attempt(attempt, &failure) {
+            Ok(delay_ms) => ("retrying", Some(delay_ms)),
+            Err(word) => (word, None),
+        };
+        let mut payload = json!({
+            "attempt": attempt, "max_attempts": ATTEMPTS_MAX, "duration_ms": duration_ms, "outcome": outcome,
+            "failure_kind": failure.artifact.kind,
+        });
+        if let (Some(delay_ms), Some(members)) = (retry_ms, payload.as_object_mut()) {
+            members.insert("backoff_ms".into(), json!(delay_ms));
+        }
+        moved
+            .events
+            .push(Draft::new(Kind::ProviderRoundCompleted, payload));
+        match retry_ms {
+            Some(delay_ms) => moved.ask(attempt + 1, delay_ms),
+            None => {
+                let mut artifact = failure.artifact.bounded();
+                artifact.metadata.insert("attempts".into(), attempt.to_string());
+                moved.events.push(Draft::new(
+                    Kind::RuntimeError,
+                    json!({"failure_artifact": artifact}),
+                ));
+                moved.end(Outcome::Failed(artifact), None);
+            }
+        }
+        moved
+    }
+
+    fn cancelled(self) -> Moved {
+        let step = model_operation(&self.run_key, self.requests);
+        let mut moved = self.unmoved();
+        moved.settle_model(step, Status::Failed, 0, Usage::default());
+        moved.end(Outcome::Cancelled, None);
+        moved
+    }
+
+    fn unmoved(self) -> Moved {
+        Moved {
+            turn: self,
+            steps: vec![],
+            effects: vec![],
+            entries: vec![],
+            events: vec![],
+            blobs: vec![],
+        }
+    }
+}
+
+impl Moved {
+    /// Asks the model, as attempt `attempt` at this round.
+    fn ask(&mut self, attempt: u32, delay_ms: u64) {
+        self.turn.phase = Phase::Modelling { attempt, delay_ms };
+        self.steps.push(StepWrite::Put {
+            operation_id: model_operation(&self.turn.run_key, self.turn.requests),
+            name: self.turn.model_ref.clone(),
+            class: None,
+            base: None,
+            status: Status::Intended,
+            reason: String::new(),
+        });
+        self.effects.push(self.turn.call_model(delay_ms));
+    }
+
+    fn settle_model(&mut self, operation_id: OperationId, status: Status, duration_ms: u64, usage: Usage) {
+        self.steps.push(StepWrite::Settle {
+            operation_id,
+            status,
+            duration_ms,
+            sandbox: None,
+            usage,
+        });
+    }
+
+    fn end(&mut self, outcome: Outcome, reply: Option<BlobHash>) {
+        let (rounds, usage) = (self.turn.rounds, self.turn.usage);
+        let payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});
+        self.events.push(Draft::new(Kind::RunEnded, payload));
+        self.turn.phase = Phase::Ended { outcome, reply };
+    }
+}
+
+/// The wait before the next attempt, or the word for why there is none.
+fn next_attempt(attempt: u32, failure: &ModelFailure) -> Result<u64, &'static str> {
+    match failure.kind {
+        ModelFailureKind::FailFast => Err("fail_fast_aborted"),
+        ModelFailureKind::Retryable if attempt >= ATTEMPTS_MAX => Err("retries_exhausted"),
+        ModelFailureKind::Retryable => match failure.retry_after_ms {
+            Some(wait) if wait > RETRY_AFTER_MS_MAX => Err("retries_exhausted"),
+            Some(wait) => Ok(wait),
+            None => Ok(BACKOFF_MS << attempt.saturating_sub(1).min(8)),
+        },
+    }
+}
+
+const fn phase_name(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Modelling { attempt: 0, .. } => "not begun",
+        Phase::Modelling { .. } => "waiting for the model",
+        Phase::Acting { .. } => "acting",
+        Phase::Ended { .. } => "ended",
+    }
+}
+
+/// A failure that the machine itself or its driver found, before or instead of any model.
+#[must_use]
+pub fn runtime_failure(kind: &str, summary: &str) -> ModelFailure {
+    let artifact = FailureArtifact::new(Category::Runtime, kind, summary);
+    ModelFailure {
+        kind: ModelFailureKind::FailFast,
+        artifact,
+        retry_after_ms: None,
+    }
+}
+
+/// The first words of a text, for lists.
+#[must_use]
+pub fn preview(text: &str) -> String {
+    clip(text, PREVIEW_CHARS_MAX)
+}
+
+/// Whether an action of the plan still has to be carried out.
+const fn is_open(action: &Action) -> bool {
+    !matches!(action.fate, Fate::Settled(_))
+}

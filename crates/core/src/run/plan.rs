@@ -1,0 +1,319 @@
+//! From a reply to actions, and from results to the next request.
+//!
+//! An action is named, judged and written down before anything begins. The intent of a plain action is
+//! committed just before it: with the plan for the first one, with the result of its predecessor for every
+//! later one. So only an action that was about to begin can ever be reported as unknown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::json;
+
+use super::{
+    Call, Effect, EntryWrite, Misfit, Moved, Outcome, Phase, Reads, Reply, StepWrite, Turn, is_open,
+};
+use crate::blob::BlobHash;
+use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
+use crate::key::{ActionBase, OperationId, RunKey};
+use crate::policy;
+use crate::report::{Draft, Kind};
+use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Seen, Status, StepResult, result_blob};
+
+impl Turn {
+    /// The model answered: end, or plan what it asks for.
+    pub(super) fn replied(mut self, reply: &Reply, reads: &Reads) -> Result<Moved, Misfit> {
+        if reads.calls.len() != reply.calls.len() {
+            return Err(Misfit::Reads);
+        }
+        let request = self.requests;
+        self.requests = self.requests.saturating_add(1);
+        self.rounds = self.rounds.saturating_add(1);
+        self.usage = self.usage.plus(reply.usage);
+        let run = self.run_key;
+        let mut moved = self.unmoved();
+        let step = super::model_operation(&run, request);
+        moved.settle_model(step, Status::Ok, reply.duration_ms, reply.usage);
+        moved.entries.push(EntryWrite {
+            role: Role::Assistant,
+            content: reply.content,
+        });
+        moved.show_reply(reply);
+        if reply.calls.is_empty() {
+            moved.end(Outcome::Completed, Some(reply.content));
+            return Ok(moved);
+        }
+        let actions = moved.plan(&run, &reply.calls, &reads.calls)?;
+        moved.advance(reply.content, actions);
+        Ok(moved)
+    }
+
+    /// Results came in: write them down, and go on with the next action or the next request.
+    pub(super) fn settled(
+        self,
+        reply: BlobHash,
+        mut actions: Vec<Action>,
+        results: Vec<StepResult>,
+    ) -> Result<Moved, Misfit> {
+        let mut moved = self.unmoved();
+        let mut unknown = BTreeSet::new();
+        for result in results {
+            let intended = |action: &&mut Action| {
+                action.operation_id == result.operation_id && action.fate == Fate::Intended
+            };
+            let Some(action) = actions.iter_mut().find(intended) else {
+                return Err(Misfit::ForeignOperation(result.operation_id));
+            };
+            if result.status == Status::OutcomeUnknown {
+                unknown.insert(action.base);
+            }
+            moved.settle(action, result);
+        }
+        // Twins of an unknown action in the same plan were permitted before anybody knew.
+        let twins = actions
+            .iter_mut()
+            .filter(|action| action.fate == Fate::Waiting && unknown.contains(&action.base));
+        for twin in twins {
+            moved.call_off(twin, Status::Denied, &undecided())?;
+        }
+        moved.advance(reply, actions);
+        Ok(moved)
+    }
+
+    /// A person ended the turn between two actions. What never began is settled as such, so that the
+    /// transcript has a result for every call. The driver settles whatever it did begin, or found begun,
+    /// before it gives this input; an intent that is still open here is one that nobody acted on.
+    pub(super) fn cancelled_while_acting(self, mut actions: Vec<Action>) -> Result<Moved, Misfit> {
+        let mut moved = self.unmoved();
+        let fault = Fault::new("cancelled", "the run was cancelled before this action began", "");
+        for action in actions.iter_mut().filter(|action| is_open(action)) {
+            moved.call_off(action, Status::Failed, &fault)?;
+        }
+        moved.close_round(&actions);
+        moved.end(Outcome::Cancelled, None);
+        Ok(moved)
+    }
+}
+
+impl Moved {
+    /// Names and judges every call of a reply.
+    fn plan(&mut self, run: &RunKey, calls: &[Call], reads: &[CallReads]) -> Result<Vec<Action>, Misfit> {
+        // Equal actions are counted over the whole run: those of earlier rounds were read from the store,
+        // those earlier in this reply are counted here.
+        let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
+        let mut actions = Vec::with_capacity(calls.len());
+        for (position, (call, read)) in calls.iter().zip(reads).enumerate() {
+            let base = call.parts.base();
+            let count = counts.entry(base).or_insert(read.seen.count);
+            let operation_id = OperationId::new(run, &call.parts.stable_id(*count));
+            *count = count.saturating_add(1);
+            let refusal = refusal(position, read);
+            let (fate, status, reason) = match &refusal {
+                None => (Fate::Waiting, Status::Planned, read.verdict.rule.clone()),
+                Some((status, fault)) => {
+                    let blob = result_blob(&call.call_id, true, fault.receipt(&call.parts.tool))?;
+                    let fate = Fate::Settled(blob.hash());
+                    self.blobs.push(blob);
+                    (fate, *status, fault.kind.clone())
+                }
+            };
+            self.show_verdict(operation_id, call, read, refusal.as_ref());
+            let (tool, call_id) = (call.parts.tool.clone(), call.call_id.clone());
+            let (name, class) = (tool.clone(), Some(read.class));
+            self.steps.push(StepWrite::Put {
+                operation_id,
+                name,
+                class,
+                base: Some(base),
+                status,
+                reason,
+            });
+            actions.push(Action {
+                operation_id,
+                call_id,
+                tool,
+                base,
+                class: read.class,
+                fate,
+            });
+        }
+        Ok(actions)
+    }
+
+    /// Writes down how an action of the plan ended.
+    fn settle(&mut self, action: &mut Action, result: StepResult) {
+        action.fate = Fate::Settled(result.content);
+        self.show_result(&action.tool, &result);
+        self.steps.push(StepWrite::Settle {
+            operation_id: result.operation_id,
+            status: result.status,
+            duration_ms: result.duration_ms,
+            sandbox: result.sandbox,
+            usage: Usage::default(),
+        });
+    }
+
+    /// Ends an action of the plan that will not begin any more.
+    fn call_off(&mut self, action: &mut Action, status: Status, fault: &Fault) -> Result<(), Misfit> {
+        let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
+        let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
+        self.blobs.push(blob);
+        self.settle(
+            action,
+            StepResult {
+                operation_id,
+                status,
+                content,
+                duration_ms: 0,
+                sandbox: None,
+                code,
+            },
+        );
+        Ok(())
+    }
+
+    /// Goes on: intend the next actions, or close the round and ask the model again.
+    fn advance(&mut self, reply: BlobHash, mut actions: Vec<Action>) {
+        // While an intent has no result nothing new begins, and what has begun is not asked for again.
+        if actions.iter().all(|action| action.fate != Fate::Intended) {
+            intend_next(&mut actions);
+            self.effects = intended(&actions);
+            let begins = actions.iter().filter(|action| action.fate == Fate::Intended);
+            self.steps
+                .extend(begins.map(|action| StepWrite::Intend(action.operation_id)));
+        }
+        if actions.iter().any(is_open) {
+            self.turn.phase = Phase::Acting { reply, actions };
+            return;
+        }
+        self.close_round(&actions);
+        if self.turn.rounds >= self.turn.max_rounds {
+            self.end(Outcome::OutOfRounds, Some(reply));
+        } else {
+            self.ask(1, 0);
+        }
+    }
+
+    /// Every call gets its result in the transcript, in the order of the calls.
+    fn close_round(&mut self, actions: &[Action]) {
+        let results = actions.iter().filter_map(|action| match action.fate {
+            Fate::Settled(content) => Some(EntryWrite {
+                role: Role::Tool,
+                content,
+            }),
+            Fate::Waiting | Fate::Intended => None,
+        });
+        self.entries.extend(results);
+    }
+
+    fn show_reply(&mut self, reply: &Reply) {
+        let attempt = match self.turn.phase {
+            Phase::Modelling { attempt, .. } => attempt,
+            Phase::Acting { .. } | Phase::Ended { .. } => 0,
+        };
+        let round = json!({
+            "round": self.turn.rounds, "attempt": attempt, "outcome": "succeeded",
+            "duration_ms": reply.duration_ms, "token_usage": reply.usage,
+        });
+        self.events.push(Draft::new(Kind::ProviderRoundCompleted, round));
+        let tools: Vec<&str> = reply.calls.iter().map(|call| call.parts.tool.as_str()).collect();
+        let said = json!({"round": self.turn.rounds, "text": reply.preview, "tools": tools});
+        self.events.push(Draft::new(Kind::AssistantRoundRecorded, said));
+    }
+
+    fn show_verdict(
+        &mut self,
+        operation_id: OperationId,
+        call: &Call,
+        read: &CallReads,
+        refusal: Option<&(Status, Fault)>,
+    ) {
+        let mut payload = json!({
+            "operation_id": operation_id, "tool": call.parts.tool, "input": call.preview,
+            "effect": read.verdict.effect, "rule": read.verdict.rule,
+        });
+        if let (Some((status, fault)), Some(members)) = (refusal, payload.as_object_mut()) {
+            members.insert("status".into(), json!(status));
+            members.insert("code".into(), json!(fault.kind));
+        }
+        let policy_version = Some(read.verdict.policy_version.clone());
+        self.events.push(Draft {
+            kind: Kind::PolicyDecided,
+            payload,
+            policy_version,
+        });
+    }
+
+    fn show_result(&mut self, tool: &str, result: &StepResult) {
+        let mut payload = json!({
+            "operation_id": result.operation_id, "tool": tool, "status": result.status,
+            "duration_ms": result.duration_ms,
+        });
+        if let Some(members) = payload.as_object_mut() {
+            let optional = [("sandbox", &result.sandbox), ("code", &result.code)];
+            members.extend(
+                optional
+                    .into_iter()
+                    .filter_map(|(k, v)| Some((k.to_owned(), json!(v.as_ref()?)))),
+            );
+        }
+        self.events.push(Draft::new(Kind::ToolExecuted, payload));
+    }
+}
+
+/// Why an action may not begin, in the order of the checks: form, policy, an open question, the bound.
+fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
+    if let Some(fault) = &read.fault {
+        return Some((Status::Failed, fault.clone()));
+    }
+    if read.verdict.effect == policy::Effect::Deny {
+        let message = format!("the policy does not permit this tool ({})", read.verdict.rule);
+        return Some((
+            Status::Denied,
+            Fault::new(&read.verdict.rule, &message, "use another tool, or ask a person"),
+        ));
+    }
+    if let Seen { unknown: true, .. } = read.seen {
+        return Some((Status::Denied, undecided()));
+    }
+    (position >= CALLS_PER_ROUND_MAX).then(|| {
+        let message = format!("a reply may ask for at most {CALLS_PER_ROUND_MAX} tools");
+        (
+            Status::Denied,
+            Fault::new("too_many_calls", &message, "ask for the rest in the next round"),
+        )
+    })
+}
+
+/// Why an action whose equal ended unknown may not begin.
+fn undecided() -> Fault {
+    let message = "an identical action of this run ended with its outcome unknown";
+    let hint = "look at the world by another call; a person must decide whether to do it again";
+    Fault::new("outcome_unknown_undecided", message, hint)
+}
+
+/// Marks what may begin next: repeatable actions in a row, or else one plain action alone. A plain action
+/// shares its commit with nothing that has to be done before it, because a crash during that would make an
+/// action unknown which had not even begun.
+fn intend_next(actions: &mut [Action]) {
+    let mut waiting = actions.iter_mut().filter(|action| action.fate == Fate::Waiting);
+    let Some(first) = waiting.next() else { return };
+    first.fate = Fate::Intended;
+    if first.class != EffectClass::Plain {
+        let repeatable = waiting.take_while(|action| action.class != EffectClass::Plain);
+        repeatable.for_each(|action| action.fate = Fate::Intended);
+    }
+}
+
+/// The effects of the actions whose intent is committed.
+pub(super) fn intended(actions: &[Action]) -> Vec<Effect> {
+    let open = actions
+        .iter()
+        .enumerate()
+        .filter(|(_, action)| action.fate == Fate::Intended);
+    open.map(|(position, action)| Effect::Act {
+        operation_id: action.operation_id,
+        position,
+        call_id: action.call_id.clone(),
+        class: action.class,
+    })
+    .collect()
+}

@@ -1,0 +1,136 @@
+//! Reading a model's reply: checking what came from outside before it becomes an input.
+
+use std::collections::BTreeSet;
+
+use super::{Call, Reply, preview};
+use crate::blob::Blob;
+use crate::conversation::{Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, calls_of, text_of};
+use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::step::{CALL_ID_BYTES_MAX, action_parts};
+
+/// Turns a reply into an input and the blob it names. What no machine could act on is a failed attempt that
+/// would fail again: sending the same request once more would only cost the same again.
+pub fn read(
+    blocks: &[Block],
+    usage: Usage,
+    scope: &serde_json::Value,
+) -> Result<(Reply, Blob), ModelFailure> {
+    let calls = calls_of(blocks);
+    if calls.len() > CALLS_PER_REPLY_MAX {
+        return Err(invalid(&format!(
+            "the reply asks for {} tools, at most {CALLS_PER_REPLY_MAX} are taken",
+            calls.len()
+        )));
+    }
+    let mut ids = BTreeSet::new();
+    for call in &calls {
+        let id = &call.call_id;
+        let fits = !id.is_empty() && id.len() <= CALL_ID_BYTES_MAX && !id.chars().any(char::is_control);
+        if !fits || !ids.insert(id) {
+            return Err(invalid(
+                "a tool call has no id, a repeated one, one over 128 bytes or one that cannot be printed",
+            ));
+        }
+    }
+    // Plain JSON and not the canonical form, which rounds integers above 2^53: an action must have the same
+    // arguments when its reply is read back after a crash.
+    let bytes = serde_json::to_vec(blocks).map_err(|_| invalid("the reply has no JSON form"))?;
+    if bytes.len() > REPLY_BYTES_MAX {
+        return Err(invalid(&format!(
+            "the reply has {} bytes, at most {REPLY_BYTES_MAX} are taken",
+            bytes.len()
+        )));
+    }
+    let parts = calls.iter().map(|call| {
+        let parts = action_parts(&call.name, &call.input, scope)?;
+        Ok(Call {
+            call_id: call.call_id.clone(),
+            parts,
+            preview: preview(&call.input.to_string()),
+        })
+    });
+    let calls = parts.collect::<Result<Vec<Call>, crate::json::NotCanonical>>();
+    let calls = calls.map_err(|_| invalid("a tool call's arguments have no canonical JSON form"))?;
+    let blob = Blob::new(bytes);
+    let reply = Reply {
+        content: blob.hash(),
+        preview: preview(&text_of(blocks)),
+        usage: usage.countable(),
+        duration_ms: 0,
+        calls,
+    };
+    Ok((reply, blob))
+}
+
+fn invalid(summary: &str) -> ModelFailure {
+    let artifact = FailureArtifact::new(Category::Protocol, "invalid_response", summary);
+    ModelFailure {
+        kind: ModelFailureKind::FailFast,
+        artifact,
+        retry_after_ms: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::ToolCall;
+
+    fn call(id: &str) -> Block {
+        Block::ToolUse(ToolCall {
+            call_id: id.into(),
+            name: "T".into(),
+            input: json!({}),
+        })
+    }
+
+    #[test]
+    fn a_reply_that_asks_for_too_much_is_an_invalid_response() {
+        let many: Vec<Block> = (0..=CALLS_PER_REPLY_MAX).map(|n| call(&n.to_string())).collect();
+        let failure = read(&many, Usage::default(), &json!({})).expect_err("took them all");
+        assert_eq!(
+            (failure.kind, failure.artifact.kind.as_str()),
+            (ModelFailureKind::FailFast, "invalid_response")
+        );
+        let large = [Block::Text {
+            text: "x".repeat(REPLY_BYTES_MAX),
+        }];
+        assert!(read(&large, Usage::default(), &json!({})).is_err());
+    }
+
+    #[test]
+    fn calls_without_an_id_of_their_own_are_an_invalid_response() {
+        for blocks in [
+            vec![call("")],
+            vec![call("a"), call("a")],
+            vec![call(&"a".repeat(129))],
+            vec![call("a\u{7}")],
+        ] {
+            assert!(read(&blocks, Usage::default(), &json!({})).is_err(), "{blocks:?}");
+        }
+    }
+
+    #[test]
+    fn a_good_reply_is_named_by_its_content() {
+        let blocks = [Block::Text { text: "hi".into() }, call("a"), call("b")];
+        let (reply, blob) = read(&blocks, Usage::default(), &json!({})).expect("good");
+        assert_eq!(
+            (reply.content, reply.preview.as_str(), reply.calls.len()),
+            (blob.hash(), "hi", 2)
+        );
+        assert_eq!(reply.calls[0].parts, reply.calls[1].parts);
+    }
+
+    #[test]
+    fn large_integers_in_arguments_and_counts_survive_being_stored() {
+        let input = json!({"n": 9_007_199_254_740_993_u64});
+        let blocks = [Block::ToolUse(ToolCall { call_id: "a".into(), name: "T".into(), input })];
+        let usage = Usage { input_tokens: u64::MAX, output_tokens: 1 };
+        let (reply, blob) = read(&blocks, usage, &json!({})).expect("good");
+        assert_eq!(serde_json::from_slice::<Vec<Block>>(blob.bytes()).expect("blocks"), blocks);
+        let journal = crate::json::canonical(&reply).expect("canonical");
+        assert_eq!(serde_json::from_slice::<Reply>(&journal).expect("a reply"), reply);
+    }
+}

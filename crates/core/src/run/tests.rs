@@ -1,0 +1,7 @@
+//! Tests of the turn machine: single cases, laws that hold in every world, and states kept from before.
+
+mod case;
+mod golden;
+mod law;
+mod misfit;
+mod world;

@@ -1,0 +1,376 @@
+//! Single cases: attempts, rounds, plans, unknown outcomes, cancellation, and the largest states.
+
+use serde_json::json;
+
+use super::world::{Ask, Asked, Check, End, Played, asks_for, call, run_key};
+use crate::conversation::{Block, CALLS_PER_REPLY_MAX, CALLS_PER_ROUND_MAX, Role, ToolCall, Usage};
+use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::id::PolicyVersion;
+use crate::policy;
+use crate::report::Kind;
+use crate::run::{
+    ATTEMPTS_MAX, Effect, Input, Outcome, Phase, RETRY_AFTER_MS_MAX, Reads, STATE_BYTES_MAX, Turn, reply,
+};
+use crate::step::{CALL_ID_BYTES_MAX, CallReads, EffectClass, Seen, Status, TOOL_NAME_CHARS_MAX};
+
+fn fails(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> Ask {
+    Ask::Fail { kind, retry_after_ms }
+}
+
+/// How long the run waits before its next request, or the word for how it failed.
+fn waits(played: &Played) -> Result<u64, String> {
+    match played.turn.pending().as_slice() {
+        [Effect::CallModel { delay_ms, .. }] => Ok(*delay_ms),
+        _ => Err(played.turn.outcome().expect("an end").as_str().to_owned()),
+    }
+}
+
+/// The calls that are under way, by their ids.
+fn open(played: &Played) -> Vec<String> {
+    let effects = played.turn.pending();
+    let ids = effects.iter().filter_map(|effect| match effect {
+        Effect::Act { call_id, .. } => Some(call_id.clone()),
+        Effect::CallModel { .. } => None,
+    });
+    ids.collect()
+}
+
+fn roles(played: &Played) -> Vec<Role> {
+    played.entries.iter().map(|entry| entry.role).collect()
+}
+
+#[test]
+fn a_round_is_attempted_three_times_with_growing_waits() {
+    let mut played = Played::begun(9);
+    let mut seen = vec![waits(&played)];
+    for _ in 0..ATTEMPTS_MAX {
+        played.ask(&fails(ModelFailureKind::Retryable, None));
+        seen.push(waits(&played));
+    }
+    assert_eq!(seen, [Ok(0), Ok(250), Ok(500), Err("failed".into())]);
+    let Some(Outcome::Failed(artifact)) = played.turn.outcome() else {
+        panic!("did not fail")
+    };
+    assert_eq!(artifact.metadata["attempts"], "3");
+    assert_eq!(played.turn.requests, 3);
+    let shown: Vec<&str> = played
+        .steps
+        .iter()
+        .flat_map(|step| &step.moved.events)
+        .map(|e| e.kind.as_str())
+        .collect();
+    assert_eq!(shown[1..4], ["provider_round_completed"; 3]);
+    assert_eq!(shown[4..], ["runtime_error", "run_ended"]);
+}
+
+#[test]
+fn a_failure_that_would_come_again_is_not_attempted_again() {
+    let mut played = Played::begun(9);
+    played.ask(&fails(ModelFailureKind::FailFast, Some(1)));
+    assert_eq!(waits(&played), Err("failed".into()));
+    assert_eq!(played.last().events[0].payload["outcome"], "fail_fast_aborted");
+}
+
+#[test]
+fn the_wait_a_provider_asks_for_is_kept_up_to_a_minute() {
+    for (asked, expected) in [
+        (0, Ok(0)),
+        (1_234, Ok(1_234)),
+        (RETRY_AFTER_MS_MAX, Ok(60_000)),
+        (RETRY_AFTER_MS_MAX + 1, Err("failed".to_owned())),
+        (u64::MAX, Err("failed".to_owned())),
+    ] {
+        let mut played = Played::begun(9);
+        played.ask(&fails(ModelFailureKind::Retryable, Some(asked)));
+        assert_eq!(waits(&played), expected, "asked for {asked}");
+    }
+}
+
+#[test]
+fn attempts_are_counted_anew_in_every_round() {
+    let mut played = Played::begun(9);
+    for _ in 0..3 {
+        played.ask(&fails(ModelFailureKind::Retryable, None));
+        played.ask(&fails(ModelFailureKind::Retryable, None));
+        played.ask(&asks_for(&[call("Read", 0)]));
+        played.end_all(Status::Ok);
+    }
+    assert_eq!(waits(&played), Ok(0));
+    assert_eq!((played.turn.rounds, played.turn.requests), (3, 9));
+}
+
+#[test]
+fn the_last_round_is_acted_on_before_the_run_is_out_of_rounds() {
+    let mut played = Played::begun(2);
+    played.ask(&asks_for(&[call("Shell", 0)]));
+    played.end_all(Status::Ok);
+    played.ask(&asks_for(&[call("Shell", 1), call("Shell", 2)]));
+    played.end_all(Status::Ok);
+    assert_eq!(
+        played.turn.outcome(),
+        None,
+        "an action of the last round has not begun yet"
+    );
+    played.end_all(Status::Failed);
+    assert_eq!(played.turn.outcome(), Some(&Outcome::OutOfRounds));
+    use Role::{Assistant, Tool, User};
+    assert_eq!(roles(&played), [User, Assistant, Tool, Assistant, Tool, Tool]);
+}
+
+#[test]
+fn an_answer_without_calls_completes_the_run_with_that_reply() {
+    let mut played = Played::begun(1);
+    played.ask(&asks_for(&[]));
+    let reply = played.entries[1].content;
+    assert_eq!(
+        played.turn.phase,
+        Phase::Ended {
+            outcome: Outcome::Completed,
+            reply: Some(reply)
+        }
+    );
+    assert_eq!(
+        played.turn.usage,
+        Usage {
+            input_tokens: 3,
+            output_tokens: 1
+        }
+    );
+}
+
+#[test]
+fn a_refused_call_is_a_result_and_the_run_goes_on() {
+    let mut played = Played::begun(9);
+    let refused = |check| Asked {
+        check,
+        ..call("Shell", 0)
+    };
+    played.ask(&asks_for(&[refused(Check::Denied), refused(Check::Faulty)]));
+    assert_eq!(waits(&played), Ok(0), "asks again at once");
+    assert_eq!(played.receipt("c0_0")["kind"], "rule");
+    assert_eq!(played.receipt("c0_1")["kind"], "invalid_arguments");
+    let verdicts = played
+        .last()
+        .events
+        .iter()
+        .filter(|event| event.kind == Kind::PolicyDecided);
+    let shown: Vec<_> = verdicts
+        .map(|event| (&event.payload["effect"], &event.payload["status"]))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (&json!("deny"), &json!("denied")),
+            (&json!("permit"), &json!("failed"))
+        ]
+    );
+}
+
+#[test]
+fn calls_beyond_the_bound_are_refused_and_the_others_carried_out() {
+    let mut played = Played::begun(9);
+    played.ask(&asks_for(&vec![call("Read", 0); CALLS_PER_REPLY_MAX]));
+    assert_eq!(open(&played).len(), CALLS_PER_ROUND_MAX);
+    played.end_all(Status::Ok);
+    assert_eq!(played.receipt("c0_32")["kind"], "too_many_calls");
+    assert_eq!(played.entries.len(), 2 + CALLS_PER_REPLY_MAX);
+}
+
+#[test]
+fn plain_actions_begin_one_by_one_and_repeatable_ones_together() {
+    let mut played = Played::begun(9);
+    let names = ["Read", "Note", "Shell", "Mail", "Read", "Note"];
+    let plan: Vec<Asked> = names.iter().map(|name| call(name, 0)).collect();
+    played.ask(&asks_for(&plan));
+    let mut seen = vec![];
+    while !open(&played).is_empty() {
+        seen.push(open(&played));
+        played.end_all(Status::Ok);
+    }
+    assert_eq!(
+        seen,
+        [
+            vec!["c0_0", "c0_1"],
+            vec!["c0_2"],
+            vec!["c0_3"],
+            vec!["c0_4", "c0_5"]
+        ]
+    );
+}
+
+#[test]
+fn results_may_come_one_by_one_and_nothing_is_asked_for_again() {
+    let mut played = Played::begun(9);
+    played.ask(&asks_for(&[call("Read", 0), call("Read", 1), call("Shell", 0)]));
+    played.end(&End {
+        at_once: 1,
+        newest_first: true,
+        status: Status::Ok,
+    });
+    assert_eq!(played.last().effects, []);
+    assert_eq!(open(&played), ["c0_0"]);
+    played.end(&End {
+        at_once: 1,
+        newest_first: false,
+        status: Status::Ok,
+    });
+    assert_eq!(open(&played), ["c0_2"]);
+}
+
+#[test]
+fn an_equal_action_after_an_unknown_outcome_is_refused_in_a_later_round() {
+    let mut played = Played::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0)]));
+    played.end_all(Status::OutcomeUnknown);
+    played.ask(&asks_for(&[call("Shell", 0), call("Shell", 1)]));
+    assert_eq!(open(&played), ["c1_1"], "another argument is another action");
+    played.end_all(Status::Ok);
+    assert_eq!(played.receipt("c1_0")["kind"], "outcome_unknown_undecided");
+}
+
+#[test]
+fn an_equal_action_of_the_same_plan_is_called_off_when_the_first_ends_unknown() {
+    let mut played = Played::begun(9);
+    let twice = [call("Shell", 0), call("Mail", 0), call("Shell", 0)];
+    played.ask(&asks_for(&twice));
+    played.end_all(Status::OutcomeUnknown);
+    assert_eq!(open(&played), ["c0_1"]);
+    let event = played.last().events.last().expect("an event");
+    assert_eq!(
+        (&event.payload["status"], &event.payload["code"]),
+        (&json!("denied"), &json!("outcome_unknown_undecided"))
+    );
+    played.end_all(Status::Ok);
+    assert_eq!(waits(&played), Ok(0));
+    assert_eq!(played.receipt("c0_2")["kind"], "outcome_unknown_undecided");
+}
+
+#[test]
+fn a_run_that_waits_for_the_model_can_be_cancelled() {
+    let mut played = Played::begun(9);
+    played.ask(&fails(ModelFailureKind::Retryable, None));
+    played.take(Input::Cancelled, Reads::default());
+    assert_eq!(
+        played.turn.phase,
+        Phase::Ended {
+            outcome: Outcome::Cancelled,
+            reply: None
+        }
+    );
+    assert_eq!(roles(&played), [Role::User]);
+    assert!(played.rows.values().all(|row| row.status == Status::Failed));
+}
+
+#[test]
+fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
+    let mut played = Played::begun(9);
+    let plan = [
+        call("Shell", 0),
+        Asked {
+            check: Check::Denied,
+            ..call("Shell", 1)
+        },
+        call("Shell", 2),
+        call("Read", 0),
+    ];
+    played.ask(&asks_for(&plan));
+    played.end_all(Status::Ok);
+    played.take(Input::Cancelled, Reads::default());
+    assert_eq!(played.turn.outcome(), Some(&Outcome::Cancelled));
+    let kinds: Vec<_> = (0..4)
+        .map(|n| played.receipt(&format!("c0_{n}"))["kind"].clone())
+        .collect();
+    assert_eq!(
+        kinds,
+        [json!(null), json!("rule"), json!("cancelled"), json!("cancelled")]
+    );
+    let ended = played
+        .last()
+        .events
+        .iter()
+        .filter(|event| event.kind == Kind::ToolExecuted);
+    assert!(ended.clone().all(|event| event.payload["code"] == "cancelled"));
+    assert_eq!(ended.count(), 2, "what never began is shown too");
+}
+
+/// A turn whose own fields are as long as the doors let in: a reference, the longest path, a deny list.
+fn longest_turn() -> Turn {
+    let denied = (0..32).map(|n| format!("{n:02}{}", "x".repeat(TOOL_NAME_CHARS_MAX - 2)));
+    let turn = Turn::new(run_key(), "𝄞".repeat(1_000), u32::MAX).denying(denied.collect());
+    let turn = turn.in_workspace("x".repeat(4_096));
+    let begun = turn.apply(
+        &Reads::default(),
+        Input::Admitted {
+            body: super::world::body(),
+        },
+    );
+    begun.expect("begins").turn
+}
+
+#[test]
+fn the_largest_plan_is_a_small_state() {
+    // Quotes are the printable characters that JSON makes longest, clefs the ones that UTF-8 does.
+    let id = |n: usize| format!("{n:02}{}", "\"".repeat(CALL_ID_BYTES_MAX - 2));
+    let name = "\u{1}𝄞".repeat(TOOL_NAME_CHARS_MAX);
+    let block = |n| {
+        Block::ToolUse(ToolCall {
+            call_id: id(n),
+            name: name.clone(),
+            input: json!({"n": n}),
+        })
+    };
+    let blocks: Vec<Block> = (0..CALLS_PER_REPLY_MAX).map(block).collect();
+    let usage = Usage {
+        input_tokens: u64::MAX,
+        output_tokens: u64::MAX,
+    };
+    let (reply, _) = reply::read(&blocks, usage, &json!({})).expect("a reply that is just small enough");
+    let (effect, policy_version) = (policy::Effect::Permit, PolicyVersion::new("p".repeat(99)));
+    let verdict = policy::Verdict {
+        effect,
+        rule: "r".repeat(999),
+        policy_version,
+    };
+    let read = CallReads {
+        class: EffectClass::Idempotent,
+        fault: None,
+        verdict,
+        seen: Seen::default(),
+    };
+    let reads = Reads {
+        calls: vec![read; CALLS_PER_REPLY_MAX],
+    };
+    let moved = longest_turn().apply(&reads, Input::Replied(reply)).expect("fits");
+    let Phase::Acting { actions, .. } = &moved.turn.phase else {
+        panic!("does not act")
+    };
+    assert_eq!(actions.len(), CALLS_PER_REPLY_MAX);
+    let bytes = serde_json::to_string(&moved.turn).expect("json").len();
+    assert!(bytes <= STATE_BYTES_MAX, "{bytes} bytes");
+}
+
+#[test]
+fn the_largest_failure_is_a_small_state() {
+    // A control character takes six bytes of JSON.
+    let long = "\u{1}".repeat(9_999);
+    let mut artifact = FailureArtifact::new(Category::Unknown, &long, &long);
+    (artifact.provider, artifact.model_ref) = (Some(long.clone()), Some(long.clone()));
+    artifact.source_chain = vec![long.clone(); 99];
+    artifact.metadata = (0..99).map(|n| (format!("{n:02}{long}"), long.clone())).collect();
+    let failure = ModelFailure {
+        kind: ModelFailureKind::FailFast,
+        artifact,
+        retry_after_ms: None,
+    };
+    let moved = longest_turn().apply(
+        &Reads::default(),
+        Input::AttemptFailed {
+            failure,
+            duration_ms: u64::MAX,
+        },
+    );
+    let bytes = serde_json::to_string(&moved.expect("fits").turn)
+        .expect("json")
+        .len();
+    assert!(bytes <= STATE_BYTES_MAX, "{bytes} bytes");
+}

@@ -1,0 +1,227 @@
+//! What holds in every world.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use proptest::prelude::*;
+
+use super::world::{Played, is_open, run_key, world};
+use crate::conversation::{Role, Usage};
+use crate::key::{ActionBase, OperationId};
+use crate::policy;
+use crate::run::{Call, Effect, Input, Outcome, Reads, STATE_BYTES_MAX, StepWrite, Turn};
+use crate::step::{CallReads, EffectClass, Status};
+
+/// The calls of every reply with what was found about them, in order.
+fn calls(played: &Played) -> impl Iterator<Item = (&Call, &CallReads)> {
+    played.steps.iter().flat_map(|step| match &step.input {
+        Input::Replied(reply) => reply.calls.iter().zip(&step.reads.calls).collect::<Vec<_>>(),
+        Input::Admitted { .. } | Input::AttemptFailed { .. } | Input::Settled { .. } | Input::Cancelled => {
+            vec![]
+        }
+    })
+}
+
+/// The steps that a transition puts, other than model rounds.
+fn puts(writes: &[StepWrite]) -> impl Iterator<Item = (OperationId, ActionBase)> {
+    writes.iter().filter_map(|write| match write {
+        StepWrite::Put {
+            operation_id, base, ..
+        } => base.map(|base| (*operation_id, base)),
+        StepWrite::Intend(_) | StepWrite::Settle { .. } => None,
+    })
+}
+
+const fn operation(effect: &Effect) -> OperationId {
+    match effect {
+        Effect::CallModel { operation_id, .. } | Effect::Act { operation_id, .. } => *operation_id,
+    }
+}
+
+fn is_plain(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Act {
+            class: EffectClass::Plain,
+            ..
+        }
+    )
+}
+
+/// The steps that a transition ends.
+fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, Status> {
+    let ends = writes.iter().filter_map(|write| match write {
+        StepWrite::Settle {
+            operation_id, status, ..
+        } => Some((*operation_id, *status)),
+        StepWrite::Put { .. } | StepWrite::Intend(_) => None,
+    });
+    ends.collect()
+}
+
+proptest! {
+    /// Replay and recovery rest on it. What is read back from the journal must do what the first input did.
+    #[test]
+    fn a_journal_applied_again_gives_the_same_states_effects_and_events(world in world()) {
+        let played = Played::of(&world);
+        let mut turn = played.steps[0].before.clone();
+        for step in &played.steps {
+            let stored = serde_json::to_vec(&(&step.input, &step.reads)).expect("json");
+            let (input, reads): (Input, Reads) = serde_json::from_slice(&stored).expect("what was stored");
+            let moved = turn.apply(&reads, input).expect("an input that fitted before");
+            prop_assert_eq!(&moved, &step.moved);
+            turn = moved.turn;
+        }
+        prop_assert_eq!(turn, played.turn);
+    }
+
+    /// The world stops by itself or the test would not return; what is left to see is that nothing is open.
+    #[test]
+    fn every_run_ends_with_every_step_ended_and_its_state_small(world in world()) {
+        let played = Played::of(&world);
+        prop_assert!(played.rows.values().all(|row| !is_open(row.status)), "{:?}", played.rows);
+        prop_assert!(played.turn.pending().is_empty());
+        prop_assert!(played.last().effects.is_empty());
+        for step in &played.steps {
+            let state = serde_json::to_string(&step.moved.turn).expect("json");
+            prop_assert!(state.len() <= STATE_BYTES_MAX, "{} bytes", state.len());
+        }
+    }
+
+    /// Providers refuse a conversation in which a call has no result, or a result no call.
+    #[test]
+    fn every_call_has_one_result_in_order_right_behind_its_reply(world in world()) {
+        let played = Played::of(&world);
+        let mut entries = played.entries.iter();
+        prop_assert_eq!(entries.next().map(|entry| entry.role), Some(Role::User));
+        for step in &played.steps {
+            let Input::Replied(reply) = &step.input else { continue };
+            let said = entries.next().expect("the reply itself");
+            prop_assert_eq!((said.role, said.content), (Role::Assistant, reply.content));
+            for call in &reply.calls {
+                let result = entries.next().expect("a result");
+                prop_assert_eq!(result.role, Role::Tool);
+                prop_assert_eq!(played.answered(result), call.call_id.clone());
+            }
+        }
+        prop_assert!(entries.next().is_none());
+    }
+
+    /// A plain action cannot be done again, so it must not be cut off by a crash during something else.
+    #[test]
+    fn a_plain_action_is_intended_alone_and_only_when_nothing_else_is_open(world in world()) {
+        for step in &Played::of(&world).steps {
+            for effects in [&step.moved.effects, &step.moved.turn.pending()] {
+                prop_assert!(effects.len() <= 1 || !effects.iter().any(is_plain), "{:?}", effects);
+            }
+        }
+    }
+
+    /// What the policy denies or the checks fault is a result for the model and nothing else.
+    #[test]
+    fn nothing_refused_ever_becomes_an_effect(world in world()) {
+        let played = Played::of(&world);
+        let refused: BTreeSet<&str> = calls(&played)
+            .filter(|(_, read)| read.fault.is_some() || read.verdict.effect == policy::Effect::Deny)
+            .map(|(call, _)| call.call_id.as_str())
+            .collect();
+        for effect in played.steps.iter().flat_map(|step| &step.moved.effects) {
+            if let Effect::Act { call_id, .. } = effect {
+                prop_assert!(!refused.contains(call_id.as_str()), "{} was refused", call_id);
+            }
+        }
+    }
+
+    /// No effect without a committed intent, and none asked for twice: whoever performs effects as they come
+    /// performs each once.
+    #[test]
+    fn every_effect_is_intended_in_its_own_transition_and_asked_for_once(world in world()) {
+        let mut asked = BTreeSet::new();
+        for step in &Played::of(&world).steps {
+            let intents = step.moved.steps.iter().filter_map(|write| match write {
+                StepWrite::Intend(operation_id) => Some(*operation_id),
+                StepWrite::Put { operation_id, status: Status::Intended, .. } => Some(*operation_id),
+                StepWrite::Put { .. } | StepWrite::Settle { .. } => None,
+            });
+            let effects: Vec<OperationId> = step.moved.effects.iter().map(operation).collect();
+            prop_assert_eq!(intents.collect::<Vec<_>>(), effects.clone());
+            for operation in effects {
+                prop_assert!(asked.insert(operation), "{} was asked for twice", operation);
+            }
+        }
+    }
+
+    /// A crash loses everything but the stored state. What the state then waits for is what was asked for and
+    /// has no result: right after a transition that asked for something, exactly that.
+    #[test]
+    fn a_state_read_back_after_a_crash_waits_for_what_has_no_result(world in world()) {
+        let mut open: Vec<Effect> = Vec::new();
+        for step in &Played::of(&world).steps {
+            let ended = settled(&step.moved.steps);
+            open.retain(|effect| !ended.contains_key(&operation(effect)));
+            open.extend(step.moved.effects.iter().cloned());
+            let stored = serde_json::to_string(&step.moved.turn).expect("json");
+            let revived: Turn = serde_json::from_str(&stored).expect("what was stored");
+            prop_assert_eq!(&revived, &step.moved.turn);
+            prop_assert_eq!(&revived.pending(), &open);
+            if !step.moved.effects.is_empty() {
+                prop_assert_eq!(&revived.pending(), &step.moved.effects);
+            }
+        }
+    }
+
+    /// Two actions that are meant to be equal stay two, and each has the name that every replica gives it.
+    #[test]
+    fn operation_ids_are_unique_and_equal_actions_are_counted_from_zero(world in world()) {
+        let played = Played::of(&world);
+        let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
+        let named = played.steps.iter().flat_map(|step| puts(&step.moved.steps));
+        let mut seen = BTreeSet::new();
+        for ((call, _), (operation_id, base)) in calls(&played).zip(named) {
+            prop_assert_eq!(call.parts.base(), base);
+            let count = counts.entry(base).or_insert(0);
+            prop_assert_eq!(operation_id, OperationId::new(&run_key(), &call.parts.stable_id(*count)));
+            prop_assert!(seen.insert(operation_id));
+            *count += 1;
+        }
+        prop_assert_eq!(seen.len(), calls(&played).count());
+    }
+
+    /// Never silently repeated: neither by a later reply nor by a twin that was planned beside it.
+    #[test]
+    fn after_an_unknown_outcome_no_equal_action_begins(world in world()) {
+        let played = Played::of(&world);
+        let mut unknown: BTreeSet<ActionBase> = BTreeSet::new();
+        for step in &played.steps {
+            let ended = settled(&step.moved.steps).into_iter();
+            let lost = ended.filter(|(_, status)| *status == Status::OutcomeUnknown);
+            unknown.extend(lost.filter_map(|(operation, _)| played.rows[&operation].base));
+            for effect in &step.moved.effects {
+                let base = played.rows[&operation(effect)].base;
+                prop_assert!(base.is_none_or(|base| !unknown.contains(&base)), "{:?} is repeated", effect);
+            }
+        }
+    }
+
+    /// Counters are what people pay by.
+    #[test]
+    fn rounds_requests_and_tokens_are_the_sums_of_what_came(world in world()) {
+        let played = Played::of(&world);
+        let (mut rounds, mut requests, mut usage) = (0, 0, Usage::default());
+        for step in &played.steps {
+            match &step.input {
+                Input::Replied(reply) => {
+                    (rounds, requests) = (rounds + 1, requests + 1);
+                    usage = usage.plus(reply.usage);
+                }
+                Input::AttemptFailed { .. } => requests += 1,
+                Input::Admitted { .. } | Input::Settled { .. } | Input::Cancelled => {}
+            }
+            let turn = &step.moved.turn;
+            prop_assert_eq!((turn.rounds, turn.requests, turn.usage), (rounds, requests, usage));
+        }
+        prop_assert!(rounds <= world.max_rounds.max(1));
+        if played.turn.outcome() == Some(&Outcome::OutOfRounds) {
+            prop_assert_eq!(rounds, world.max_rounds.max(1));
+        }
+    }
+}

@@ -1,0 +1,444 @@
+//! A world around the turn machine: what models, tools and people may do, and a driver with a store that
+//! keeps what the real ones keep. Generated worlds are whatever may happen; the laws must hold anyway.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::blob::{Blob, BlobHash};
+use crate::conversation::{Block, ToolCall, Usage};
+use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::id::PolicyVersion;
+use crate::key::{ActionBase, Digest, OperationId, RunKey};
+use crate::policy;
+use crate::run::{Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply};
+use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
+
+/// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
+pub(super) const TOOLS: [(&str, EffectClass); 4] = [
+    ("Shell", EffectClass::Plain),
+    ("Mail", EffectClass::Plain),
+    ("Read", EffectClass::Idempotent),
+    ("Note", EffectClass::Internal),
+];
+
+/// What one call of a reply is, and what the checks will say to it.
+#[derive(Debug, Clone)]
+pub(super) struct Asked {
+    pub(super) tool: usize,
+    pub(super) argument: u8,
+    pub(super) check: Check,
+}
+
+/// What the checks before the plan found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Check {
+    Passes,
+    Faulty,
+    Denied,
+}
+
+/// What one model request brings.
+#[derive(Debug, Clone)]
+pub(super) enum Ask {
+    Reply {
+        calls: Vec<Asked>,
+        usage: Usage,
+    },
+    Fail {
+        kind: ModelFailureKind,
+        retry_after_ms: Option<u64>,
+    },
+}
+
+/// How some of the intended actions end: how many at once, and each how.
+#[derive(Debug, Clone)]
+pub(super) struct End {
+    pub(super) at_once: usize,
+    pub(super) newest_first: bool,
+    pub(super) status: Status,
+}
+
+/// Everything that will happen to a run. Past the last ask the model answers without tools.
+#[derive(Debug, Clone)]
+pub(super) struct World {
+    pub(super) max_rounds: u32,
+    pub(super) asks: Vec<Ask>,
+    pub(super) ends: Vec<End>,
+    pub(super) cancel_after: Option<usize>,
+}
+
+/// One transition as it was made.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) before: Turn,
+    pub(super) reads: Reads,
+    pub(super) input: Input,
+    pub(super) moved: Moved,
+}
+
+/// What a store knows of one step.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) base: Option<ActionBase>,
+    pub(super) status: Status,
+}
+
+/// A run in its world, with everything that was written down.
+#[derive(Debug, Clone)]
+pub(super) struct Played {
+    pub(super) turn: Turn,
+    pub(super) steps: Vec<Step>,
+    pub(super) rows: BTreeMap<OperationId, Row>,
+    pub(super) entries: Vec<EntryWrite>,
+    pub(super) blobs: BTreeMap<BlobHash, Vec<u8>>,
+}
+
+pub(super) fn run_key() -> RunKey {
+    RunKey(Digest::of(b"run"))
+}
+
+pub(super) fn body() -> BlobHash {
+    BlobHash(Digest::of(b"what was said"))
+}
+
+/// A call that passes every check.
+pub(super) fn call(tool: &str, argument: u8) -> Asked {
+    let tool = TOOLS
+        .iter()
+        .position(|(name, _)| *name == tool)
+        .expect("a tool of the world");
+    Asked {
+        tool,
+        argument,
+        check: Check::Passes,
+    }
+}
+
+/// A reply that asks for some calls.
+pub(super) fn asks_for(calls: &[Asked]) -> Ask {
+    Ask::Reply {
+        calls: calls.to_vec(),
+        usage: Usage {
+            input_tokens: 3,
+            output_tokens: 1,
+        },
+    }
+}
+
+pub(super) fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
+    ModelFailure {
+        kind,
+        artifact: FailureArtifact::new(Category::Transport, "http", "no"),
+        retry_after_ms,
+    }
+}
+
+impl Played {
+    /// A run that has begun.
+    pub(super) fn begun(max_rounds: u32) -> Self {
+        let turn = Turn::new(run_key(), "scripted:x".into(), max_rounds);
+        let (steps, rows, entries) = (Vec::new(), BTreeMap::new(), Vec::new());
+        let mut played = Self {
+            turn,
+            steps,
+            rows,
+            entries,
+            blobs: BTreeMap::new(),
+        };
+        played.take(Input::Admitted { body: body() }, Reads::default());
+        played
+    }
+
+    /// Plays a whole world.
+    pub(super) fn of(world: &World) -> Self {
+        let mut played = Self::begun(world.max_rounds);
+        let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
+        let calls: usize = world.asks.iter().map(Ask::call_count).sum();
+        // Each step settles a request or at least one action, or is the cancellation.
+        let bound = 3 + world.asks.len() + calls;
+        while played.turn.outcome().is_none() {
+            assert!(played.steps.len() < bound, "no end after {bound} transitions");
+            if world.cancel_after == Some(played.steps.len()) {
+                played.take(Input::Cancelled, Reads::default());
+                continue;
+            }
+            match &played.turn.phase {
+                Phase::Modelling { .. } => played.ask(asks.next().unwrap_or(&asks_for(&[]))),
+                Phase::Acting { .. } => played.end(ends.next().expect("a cycle")),
+                Phase::Ended { .. } => unreachable!("has no outcome"),
+            }
+        }
+        played
+    }
+
+    /// The model answers, or fails to.
+    pub(super) fn ask(&mut self, ask: &Ask) {
+        let (input, reads) = match ask {
+            Ask::Fail { kind, retry_after_ms } => {
+                let failure = failure(*kind, *retry_after_ms);
+                (
+                    Input::AttemptFailed {
+                        failure,
+                        duration_ms: 5,
+                    },
+                    Reads::default(),
+                )
+            }
+            Ask::Reply { calls, usage } => self.reply(calls, *usage),
+        };
+        self.take(input, reads);
+    }
+
+    /// A reply with what the driver would load for it.
+    pub(super) fn reply(&mut self, calls: &[Asked], usage: Usage) -> (Input, Reads) {
+        let request = self.turn.requests;
+        let blocks = calls.iter().enumerate().map(|(index, call)| {
+            let (call_id, name) = (format!("c{request}_{index}"), TOOLS[call.tool].0.to_owned());
+            Block::ToolUse(ToolCall {
+                call_id,
+                name,
+                input: json!({"n": call.argument}),
+            })
+        });
+        let words = Block::Text {
+            text: format!("round {request}"),
+        };
+        let blocks: Vec<Block> = std::iter::once(words).chain(blocks).collect();
+        let (reply, blob) = reply::read(&blocks, usage, &json!({})).expect("a good reply");
+        self.keep(&blob);
+        let reads = calls
+            .iter()
+            .zip(&reply.calls)
+            .map(|(call, named)| self.read(call, &named.parts.base()));
+        let reads = Reads {
+            calls: reads.collect(),
+        };
+        (Input::Replied(reply), reads)
+    }
+
+    fn read(&self, call: &Asked, base: &ActionBase) -> CallReads {
+        let equal = self.rows.values().filter(|row| row.base.as_ref() == Some(base));
+        let unknown = equal.clone().any(|row| row.status == Status::OutcomeUnknown);
+        let seen = Seen {
+            count: u64::try_from(equal.count()).expect("small"),
+            unknown,
+        };
+        let effect = if call.check == Check::Denied {
+            policy::Effect::Deny
+        } else {
+            policy::Effect::Permit
+        };
+        let verdict = policy::Verdict {
+            effect,
+            rule: "rule".into(),
+            policy_version: PolicyVersion::new("p1"),
+        };
+        let fault =
+            (call.check == Check::Faulty).then(|| Fault::new("invalid_arguments", "no", "other ones"));
+        CallReads {
+            class: TOOLS[call.tool].1,
+            fault,
+            verdict,
+            seen,
+        }
+    }
+
+    /// Some of the intended actions end.
+    pub(super) fn end(&mut self, end: &End) {
+        let mut open = self.turn.pending();
+        if end.newest_first {
+            open.reverse();
+        }
+        let results = open
+            .iter()
+            .take(end.at_once)
+            .map(|effect| self.result(effect, end.status))
+            .collect();
+        self.take(Input::Settled { results }, Reads::default());
+    }
+
+    /// All of the intended actions end the same way.
+    pub(super) fn end_all(&mut self, status: Status) {
+        self.end(&End {
+            at_once: usize::MAX,
+            newest_first: false,
+            status,
+        });
+    }
+
+    pub(super) fn result(&mut self, effect: &Effect, status: Status) -> StepResult {
+        let Effect::Act {
+            operation_id,
+            call_id,
+            ..
+        } = effect
+        else {
+            panic!("{effect:?} is no action")
+        };
+        let blob = result_blob(call_id, status != Status::Ok, "done".into()).expect("canonical");
+        self.keep(&blob);
+        let (operation_id, content) = (*operation_id, blob.hash());
+        StepResult {
+            operation_id,
+            status,
+            content,
+            duration_ms: 7,
+            sandbox: Some("none".into()),
+            code: None,
+        }
+    }
+
+    /// Applies one input and writes down what it leads to, as a driver does.
+    pub(super) fn take(&mut self, input: Input, reads: Reads) {
+        let before = self.turn.clone();
+        let moved = before
+            .clone()
+            .apply(&reads, input.clone())
+            .expect("an input that fits");
+        for write in &moved.steps {
+            self.write(write);
+        }
+        moved.blobs.iter().for_each(|blob| self.keep(blob));
+        self.entries.extend(moved.entries.iter().cloned());
+        self.turn = moved.turn.clone();
+        self.steps.push(Step {
+            before,
+            reads,
+            input,
+            moved,
+        });
+    }
+
+    /// Writes a change of a step, as strict as a table: a step is put once, begins once and ends once.
+    fn write(&mut self, write: &StepWrite) {
+        match write {
+            StepWrite::Put {
+                operation_id,
+                base,
+                status,
+                ..
+            } => {
+                let known = self.rows.insert(
+                    *operation_id,
+                    Row {
+                        base: *base,
+                        status: *status,
+                    },
+                );
+                assert!(known.is_none(), "step {operation_id} was put twice");
+            }
+            StepWrite::Intend(operation_id) => {
+                let row = self.rows.get_mut(operation_id).expect("a step that was put");
+                assert_eq!(row.status, Status::Planned, "step {operation_id} begins");
+                row.status = Status::Intended;
+            }
+            StepWrite::Settle {
+                operation_id, status, ..
+            } => {
+                let row = self.rows.get_mut(operation_id).expect("a step that was put");
+                assert!(is_open(row.status), "step {operation_id} ended twice");
+                row.status = *status;
+            }
+        }
+    }
+
+    fn keep(&mut self, blob: &Blob) {
+        self.blobs.insert(blob.hash(), blob.bytes().to_vec());
+    }
+
+    /// The call that a line of the transcript answers.
+    pub(super) fn answered(&self, entry: &EntryWrite) -> String {
+        let bytes = self.blobs.get(&entry.content).expect("contents that were kept");
+        let blocks: Vec<Block> = serde_json::from_slice(bytes).expect("blocks");
+        match blocks.as_slice() {
+            [Block::ToolResult { call_id, .. }] => call_id.clone(),
+            other => panic!("{other:?} is no result"),
+        }
+    }
+
+    /// What the model reads of the call in the newest lines of the transcript.
+    pub(super) fn receipt(&self, call_id: &str) -> serde_json::Value {
+        let results = self
+            .entries
+            .iter()
+            .rev()
+            .filter(|entry| entry.role == crate::conversation::Role::Tool);
+        let entry = results
+            .into_iter()
+            .find(|entry| self.answered(entry) == call_id)
+            .expect("a result");
+        let blocks: serde_json::Value = serde_json::from_slice(&self.blobs[&entry.content]).expect("json");
+        serde_json::from_str(blocks[0]["content"].as_str().expect("text")).unwrap_or_default()
+    }
+
+    /// The newest transition.
+    pub(super) fn last(&self) -> &Moved {
+        &self.steps.last().expect("a transition").moved
+    }
+}
+
+impl Ask {
+    fn call_count(&self) -> usize {
+        match self {
+            Self::Reply { calls, .. } => calls.len(),
+            Self::Fail { .. } => 0,
+        }
+    }
+}
+
+pub(super) const fn is_open(status: Status) -> bool {
+    matches!(status, Status::Planned | Status::Intended)
+}
+
+/// Any world: few tools and arguments, so that equal actions are common; replies up to the largest; failures
+/// of every kind; results in any order and number; a cancellation at any point or none.
+pub(super) fn world() -> impl Strategy<Value = World> {
+    let asks = proptest::collection::vec(ask(), 0..8);
+    let ends = proptest::collection::vec(end(), 1..8);
+    let cancel_after = proptest::option::weighted(0.4, 1_usize..20);
+    (0_u32..6, asks, ends, cancel_after).prop_map(|(max_rounds, asks, ends, cancel_after)| World {
+        max_rounds,
+        asks,
+        ends,
+        cancel_after,
+    })
+}
+
+fn ask() -> impl Strategy<Value = Ask> {
+    let few = proptest::collection::vec(asked(), 0..6);
+    let many = proptest::collection::vec(asked(), 30..=64);
+    let calls = prop_oneof![9 => few, 1 => many];
+    let usage = (0_u64..500, 0_u64..50);
+    let usage = usage.prop_map(|(input_tokens, output_tokens)| Usage {
+        input_tokens,
+        output_tokens,
+    });
+    let kind = prop_oneof![4 => Just(ModelFailureKind::Retryable), 1 => Just(ModelFailureKind::FailFast)];
+    let fail = (kind, proptest::option::of(0_u64..70_000));
+    prop_oneof![
+        4 => (calls, usage).prop_map(|(calls, usage)| Ask::Reply { calls, usage }),
+        1 => fail.prop_map(|(kind, retry_after_ms)| Ask::Fail { kind, retry_after_ms }),
+    ]
+}
+
+fn asked() -> impl Strategy<Value = Asked> {
+    let check = prop_oneof![6 => Just(Check::Passes), 1 => Just(Check::Faulty), 1 => Just(Check::Denied)];
+    (0..TOOLS.len(), 0_u8..3, check).prop_map(|(tool, argument, check)| Asked {
+        tool,
+        argument,
+        check,
+    })
+}
+
+fn end() -> impl Strategy<Value = End> {
+    let status =
+        prop_oneof![4 => Just(Status::Ok), 1 => Just(Status::Failed), 1 => Just(Status::OutcomeUnknown)];
+    let ended = (1_usize..4, any::<bool>(), status);
+    ended.prop_map(|(at_once, newest_first, status)| End {
+        at_once,
+        newest_first,
+        status,
+    })
+}

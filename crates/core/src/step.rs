@@ -1,0 +1,354 @@
+//! One action of a run: what it is called, how often it may be tried, how it ended, what the model reads of it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use crate::blob::{Blob, BlobHash};
+use crate::conversation::Block;
+use crate::failure::clip;
+use crate::json::{NotCanonical, canonical};
+use crate::key::{ActionBase, ActionParts, Digest, OperationId, RunKey, h};
+use crate::policy;
+
+/// Longest tool name taken over from a model. Registered names are far shorter; an invented one is only shown.
+pub const TOOL_NAME_CHARS_MAX: usize = 64;
+
+/// Longest call id taken over from a provider, in bytes: a plan's ids are part of the machine's state.
+pub const CALL_ID_BYTES_MAX: usize = 128;
+
+/// What may happen to an action when nobody knows whether it took place. The promise we give is per class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectClass {
+    /// A write of our own, inside the transition's transaction: exactly once.
+    Internal,
+    /// A pure read, or a sink that refuses a second use of the operation id: tried again.
+    Idempotent,
+    /// Anything else that leaves the process: at most once.
+    Plain,
+}
+
+/// What recovery does with an intent that has no result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AfterCrash {
+    /// Do it again under the same operation id.
+    Again,
+    /// Say that the outcome is unknown, and never repeat it silently.
+    Unknown,
+}
+
+impl EffectClass {
+    /// The spelling that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Internal => "internal",
+            Self::Idempotent => "idempotent",
+            Self::Plain => "plain",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Internal, Self::Idempotent, Self::Plain]
+            .into_iter()
+            .find(|class| class.as_str() == text)
+    }
+
+    /// What an intent without a result means for this class.
+    #[must_use]
+    pub const fn after_crash(self) -> AfterCrash {
+        match self {
+            Self::Internal | Self::Idempotent => AfterCrash::Again,
+            Self::Plain => AfterCrash::Unknown,
+        }
+    }
+}
+
+/// Where a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// In the plan; nobody has begun it.
+    Planned,
+    /// It may begin any moment, or has begun.
+    Intended,
+    /// It did what was asked.
+    Ok,
+    /// It did not, and we know that.
+    Failed,
+    /// It was not allowed to begin.
+    Denied,
+    /// It may or may not have happened.
+    OutcomeUnknown,
+}
+
+impl Status {
+    const ALL: [Self; 6] = [
+        Self::Planned,
+        Self::Intended,
+        Self::Ok,
+        Self::Failed,
+        Self::Denied,
+        Self::OutcomeUnknown,
+    ];
+
+    /// The spelling that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Intended => "intended",
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Denied => "denied",
+            Self::OutcomeUnknown => "outcome_unknown",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// What was found about one call before the machine decides on it. Loaded by the driver, kept in the journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallReads {
+    /// The class of the registered tool; [`EffectClass::Plain`] for a tool nobody registered.
+    pub class: EffectClass,
+    /// What is wrong with the arguments, if anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
+    /// What the policy says.
+    pub verdict: policy::Verdict,
+    /// Equal actions earlier in this run.
+    pub seen: Seen,
+}
+
+/// Equal actions of the same run, up to now.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Seen {
+    /// How many there were.
+    pub count: u64,
+    /// Whether one of them ended with its outcome unknown.
+    pub unknown: bool,
+}
+
+/// Why a tool call could not be carried out, in words its caller can act on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fault {
+    /// A stable word, such as `invalid_arguments`.
+    pub kind: String,
+    /// One sentence.
+    pub message: String,
+    /// The field at fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    /// The way out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Whether the same call may succeed later.
+    pub retryable: bool,
+}
+
+impl Fault {
+    /// A fault without a field.
+    #[must_use]
+    pub fn new(kind: &str, message: &str, hint: &str) -> Self {
+        let hint = (!hint.is_empty()).then(|| hint.to_owned());
+        Self {
+            kind: kind.to_owned(),
+            message: clip(message, 500),
+            field: None,
+            hint,
+            retryable: false,
+        }
+    }
+
+    /// What the model reads: the same shape for every refusal and every failure.
+    #[must_use]
+    pub fn receipt(&self, tool: &str) -> String {
+        let mut receipt = json!({
+            "ok": false,
+            "tool_name": tool,
+            "kind": self.kind,
+            "message": self.message,
+            "retryable": self.retryable,
+        });
+        if let Some(members) = receipt.as_object_mut() {
+            let optional = [("hint", &self.hint), ("field", &self.field)];
+            members.extend(
+                optional
+                    .into_iter()
+                    .filter_map(|(k, v)| Some((k.to_owned(), json!(v.as_ref()?)))),
+            );
+        }
+        receipt.to_string()
+    }
+}
+
+/// One action of the plan at hand, small enough to be part of the machine's state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Action {
+    /// Its name in the outside world.
+    pub operation_id: OperationId,
+    /// The provider's id of the call.
+    pub call_id: String,
+    /// The tool's name.
+    pub tool: String,
+    /// What equal actions are known by.
+    pub base: ActionBase,
+    /// What may happen to it after a crash.
+    pub class: EffectClass,
+    /// How it stands.
+    pub fate: Fate,
+}
+
+/// How an action of the plan stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fate {
+    /// Permitted, not yet intended.
+    Waiting,
+    /// Its intent is committed.
+    Intended,
+    /// It ended; this is what the model reads of it.
+    Settled(BlobHash),
+}
+
+/// How one performed action ended. The contents are kept as a blob; the journal holds its hash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepResult {
+    /// Which action.
+    pub operation_id: OperationId,
+    /// How it ended.
+    pub status: Status,
+    /// The transcript entry it makes.
+    pub content: BlobHash,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The level of isolation that was really enforced, where it applies.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// The stable word of what went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub code: Option<String>,
+}
+
+/// The transcript entry of a tool's result, as a blob.
+pub fn result_blob(call_id: &str, is_error: bool, content: String) -> Result<Blob, NotCanonical> {
+    let block = Block::ToolResult {
+        call_id: call_id.to_owned(),
+        is_error,
+        content,
+    };
+    canonical(&[block]).map(Blob::new)
+}
+
+/// What a run is told of an action that a crash cut off between intent and result.
+#[must_use]
+pub fn unknown_fault() -> Fault {
+    Fault::new(
+        "outcome_unknown",
+        "the program was stopped after this action was allowed to begin and before its result was recorded; \
+         it may or may not have happened",
+        "look at the world before you go on; an identical call is refused until a person decides",
+    )
+}
+
+/// The operation id of a model request: requests of a run are counted, so no arguments are needed.
+#[must_use]
+pub fn model_operation(run: &RunKey, request: u32) -> OperationId {
+    OperationId::new(run, &h("action.model", &[&request.to_string()]))
+}
+
+/// A tool's name as it is kept and shown: a model may invent one of any length and with control characters.
+/// No registered name has either, so that none is ever made from an invented one.
+fn shown_name(tool: &str) -> String {
+    let printable: String = tool
+        .chars()
+        .map(|c| {
+            if c.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect();
+    clip(&printable, TOOL_NAME_CHARS_MAX)
+}
+
+/// Names an action by tool, arguments and scope. Targets stay empty until tools have declared ones.
+pub fn action_parts(
+    tool: &str,
+    arguments: &serde_json::Value,
+    scope: &serde_json::Value,
+) -> Result<ActionParts, NotCanonical> {
+    let targets: [&str; 0] = [];
+    let hash = |value: &serde_json::Value| canonical(value).map(|bytes| Digest::of(&bytes));
+    Ok(ActionParts {
+        tool: shown_name(tool),
+        arguments: hash(arguments)?,
+        scope: hash(scope)?,
+        targets: canonical(&targets).map(|bytes| Digest::of(&bytes))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plain_effect_is_never_tried_again_after_a_crash() {
+        assert_eq!(EffectClass::Plain.after_crash(), AfterCrash::Unknown);
+        assert_eq!(EffectClass::Idempotent.after_crash(), AfterCrash::Again);
+        assert_eq!(EffectClass::Internal.after_crash(), AfterCrash::Again);
+    }
+
+    #[test]
+    fn every_status_is_read_back_as_it_was_written() {
+        for status in Status::ALL {
+            assert_eq!(Status::parse(status.as_str()), Some(status));
+        }
+        assert_eq!(Status::parse("done"), None);
+    }
+
+    #[test]
+    fn a_receipt_names_tool_kind_field_and_way_out() {
+        let fault = Fault {
+            field: Some("cmd".into()),
+            ..Fault::new("invalid_arguments", "cmd is missing", "give cmd")
+        };
+        let receipt: serde_json::Value = serde_json::from_str(&fault.receipt("ExecCommand")).expect("json");
+        let expected = json!({"ok": false, "tool_name": "ExecCommand", "kind": "invalid_arguments",
+            "message": "cmd is missing", "hint": "give cmd", "field": "cmd", "retryable": false});
+        assert_eq!(receipt, expected);
+    }
+
+    #[test]
+    fn an_invented_tool_name_is_kept_short_and_printable_and_never_becomes_another_ones() {
+        let name = |tool: &str| {
+            action_parts(tool, &json!({}), &json!({}))
+                .expect("canonical")
+                .tool
+        };
+        assert_eq!(name("ExecCommand"), "ExecCommand");
+        assert_eq!(name("\u{1b}[31mExecCommand\n"), "\u{fffd}[31mExecCommand\u{fffd}");
+        let long = "ExecCommand".repeat(9);
+        assert_eq!(name(&long).chars().count(), TOOL_NAME_CHARS_MAX);
+        assert!(!long.starts_with(&name(&long)), "the cut must show");
+    }
+
+    #[test]
+    fn the_order_of_arguments_does_not_make_another_action() {
+        let parts = |text: &str| {
+            let value = serde_json::from_str(text).expect("json");
+            action_parts("T", &value, &json!({})).expect("canonical").base()
+        };
+        assert_eq!(parts(r#"{"a":1,"b":2}"#), parts(r#"{"b":2,"a":1}"#));
+        assert_ne!(parts(r#"{"a":1}"#), parts(r#"{"a":2}"#));
+    }
+}
