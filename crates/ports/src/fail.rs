@@ -1,0 +1,48 @@
+//! Fail points: named places where a test may end the process as `kill -9` would.
+//!
+//! Compiled in only under `--cfg fail_points`; in the shipped binary [`point`] is empty and vanishes.
+
+/// Every fail point there is, in the order in which a run meets them. The crash tests walk this list.
+pub const POINTS: &[&str] = &[
+    "admit.before_commit",
+    "admit.after_commit",
+    "claim.after_commit",
+    "model.before_ask",
+    "model.after_answer",
+    "transition.before_commit",
+    "store.before_commit",
+    "store.after_commit",
+    "transition.after_commit",
+    "act.before_perform",
+    "act.in_process",
+    "act.after_perform",
+    "recover.before_clear",
+    "recover.after_clear",
+    "blob.before_rename",
+    "blob.after_rename",
+    "end.before_report",
+];
+
+/// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.
+#[cfg(fail_points)]
+pub fn point(name: &str) {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static PASSED: AtomicU32 = AtomicU32::new(0);
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "fail points exist only in test builds and have no other channel"
+    )]
+    let Ok(wanted) = std::env::var("WAKEFUL_FAIL") else {
+        return;
+    };
+    let (wanted, nth) = wanted.split_once(':').unwrap_or((&wanted, "1"));
+    if wanted == name && PASSED.fetch_add(1, Ordering::SeqCst) + 1 == nth.parse().unwrap_or(1) {
+        // Abort and not exit: no destructor, no flush, no exit handler, as after a power cut of the process.
+        std::process::abort();
+    }
+}
+
+/// Does nothing in this build.
+#[cfg(not(fail_points))]
+#[inline(always)]
+pub fn point(_name: &str) {}

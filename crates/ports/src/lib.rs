@@ -1,0 +1,22 @@
+//! The seams: what the runtime asks of the world, as traits in plain types.
+//!
+//! | module | the runtime asks for |
+//! |---|---|
+//! | [`store`] | durable reads and transactions, in domain verbs |
+//! | [`records`] | the rows those verbs speak of |
+//! | [`model`] | a model's reply |
+//! | [`tool`] | actions in the world |
+//! | [`policy`] | verdicts |
+//! | [`clock`] | time and chance |
+//! | [`fail`] | named places where tests may stop the process |
+//!
+//! No SQL, no HTTP and no process is known here. A trait names what its callers need and nothing of how it is done.
+#![forbid(unsafe_code)]
+
+pub mod clock;
+pub mod fail;
+pub mod model;
+pub mod policy;
+pub mod records;
+pub mod store;
+pub mod tool;

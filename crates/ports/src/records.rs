@@ -1,0 +1,265 @@
+//! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::{Role, Usage};
+use wakeful_core::id::{AgentId, RunnerId, ThreadId};
+use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
+use wakeful_core::report::Head;
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::Lifecycle;
+
+/// Whether an agent is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Visibility {
+    /// Named by a person and listed.
+    Public,
+    /// Made for one call; shown only when asked for.
+    Private,
+}
+
+impl Visibility {
+    /// The spelling that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+/// An agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name.
+    pub agent_id: AgentId,
+    /// Whether it is listed.
+    pub visibility: Visibility,
+    /// Where it stands in its life.
+    pub lifecycle: Lifecycle,
+    /// The folder its commands run in, as UTF-8 text.
+    pub workspace: String,
+    /// When it was made.
+    pub created_at: Millis,
+    /// Tokens over all its runs.
+    pub usage: Usage,
+    /// Model rounds over all its runs.
+    pub model_rounds: u64,
+}
+
+/// The right to write for an agent: the number that every transition must show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fence(pub i64);
+
+/// Whether a runner got the right to write for an agent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Claim {
+    /// It did, under this fence.
+    Won(Fence),
+    /// Another runner holds it and lives.
+    Held {
+        /// Who.
+        by: RunnerId,
+    },
+}
+
+/// A process that may hold agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Runner {
+    /// Its name.
+    pub runner_id: RunnerId,
+    /// The machine and process space it lives in: where its pid means something.
+    pub place: String,
+    /// Its process id there.
+    pub pid: u32,
+    /// When that process began, in clock ticks after boot: a pid may be used again.
+    pub pid_started: u64,
+}
+
+/// What became of a message's admission.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// It is new.
+    New,
+    /// The same message is already there.
+    Same,
+    /// Another message has its key.
+    Differs,
+}
+
+/// A wake record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WakeRow {
+    /// The run that was asked for.
+    pub run_key: RunKey,
+    /// Who was to be woken.
+    pub agent_id: AgentId,
+    /// `run`, or the code of the refusal.
+    pub verdict: String,
+    /// Every gate that was looked at, as JSON.
+    pub gates: String,
+    /// When.
+    pub at: Millis,
+}
+
+/// A run with its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// Its name.
+    pub run_key: RunKey,
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// The line of conversation.
+    pub thread_id: ThreadId,
+    /// The kind of machine.
+    pub machine: String,
+    /// The machine's version.
+    pub machine_version: u32,
+    /// How many transitions it has made. A write that expects another number is a conflict.
+    pub version: i64,
+    /// The state as JSON.
+    pub state: String,
+    /// `open` or the outcome.
+    pub status: String,
+    /// When it began.
+    pub started_at: Millis,
+    /// When it ended.
+    pub ended_at: Option<Millis>,
+}
+
+/// The status of a run that has not ended.
+pub const RUN_OPEN: &str = "open";
+
+/// One transition in a run's journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalRow {
+    /// Which run.
+    pub run_key: RunKey,
+    /// Which transition, from 1.
+    pub ordinal: i64,
+    /// The input and what was read for it, as canonical JSON.
+    pub body: Vec<u8>,
+    /// Hash of what was read.
+    pub reads_hash: Digest,
+    /// Hash of the state it led to.
+    pub state_hash: Digest,
+    /// Hash of the effects it led to.
+    pub effects_hash: Digest,
+    /// When.
+    pub at: Millis,
+}
+
+/// A step: a model round or a tool call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepRow {
+    /// Its id.
+    pub operation_id: OperationId,
+    /// Which run.
+    pub run_key: RunKey,
+    /// Its place among the run's steps, from 1. Given by the store.
+    pub ordinal: i64,
+    /// Tool name or model reference.
+    pub name: String,
+    /// Its class; none for a model round.
+    pub class: Option<EffectClass>,
+    /// What equal actions are counted by.
+    pub base: Option<ActionBase>,
+    /// How it stands.
+    pub status: Status,
+    /// The rule that permitted or denied it, or what was wrong.
+    pub reason: String,
+    /// When it was put down.
+    pub put_at: Millis,
+    /// How long it took.
+    pub duration_ms: Option<u64>,
+    /// The enforced isolation.
+    pub sandbox: Option<String>,
+    /// Tokens, for a model round.
+    pub usage: Usage,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepEnd {
+    /// Its id.
+    pub operation_id: OperationId,
+    /// How it ended.
+    pub status: Status,
+    /// How long it took.
+    pub duration_ms: u64,
+    /// The enforced isolation.
+    pub sandbox: Option<String>,
+    /// Tokens, for a model round.
+    pub usage: Usage,
+}
+
+/// A line of a transcript, by hash.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryRow {
+    /// The run it came from.
+    pub run_key: RunKey,
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: BlobHash,
+    /// When.
+    pub at: Millis,
+}
+
+/// An event as it was stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventRow {
+    /// Its number.
+    pub seq: u64,
+    /// The run it belongs to.
+    pub run_key: Option<RunKey>,
+    /// What happened.
+    pub kind: String,
+    /// When.
+    pub at: Millis,
+    /// Its hash.
+    pub hash: Digest,
+    /// What the chain holds of the payload.
+    pub payload_hash: Digest,
+    /// Under which rules; empty for none.
+    pub policy_version: String,
+    /// The payload's canonical JSON and its salt, unless erased.
+    pub payload: Option<(Vec<u8>, [u8; 32])>,
+}
+
+/// A blob made ready for storing: compressed, and its file written where it needs one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackedBlob {
+    /// Its name.
+    pub hash: BlobHash,
+    /// Bytes before compression.
+    pub size: u64,
+    /// How the bytes are kept.
+    pub body: PackedBody,
+}
+
+/// How a blob's bytes are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PackedBody {
+    /// In the row, as they are.
+    Raw(Vec<u8>),
+    /// In the row, compressed.
+    Lz4(Vec<u8>),
+    /// In a compressed file, already synced and in its place.
+    File,
+}
+
+/// The head of an agent's log, locked for this transaction.
+pub type LockedHead = Head;
+
+/// Which runs to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunFilter {
+    /// Only this agent's.
+    pub agent_id: Option<AgentId>,
+    /// Only those that have not ended.
+    pub open_only: bool,
+    /// At most this many, newest first.
+    pub limit: u32,
+}

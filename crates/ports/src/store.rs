@@ -1,0 +1,187 @@
+//! Durable reads and transactions, in domain verbs.
+//!
+//! [`View`] reads, [`Tx`] reads and writes inside one transaction. A transaction is a closure over owned data
+//! that may run more than once (a serialisation failure, or a failed group, runs it again), so it must not
+//! change anything but through its [`Tx`]. Encoding, compression and hashing happen before it.
+
+use std::future::Future;
+
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::conversation::Usage;
+use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::key::{ActionBase, OperationId, RunKey};
+use wakeful_core::message::Message;
+use wakeful_core::report::Event;
+use wakeful_core::step::Seen;
+use wakeful_core::time::Millis;
+
+use crate::records::{
+    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, PackedBlob, RunFilter,
+    RunRow, Runner, StepEnd, StepRow, WakeRow,
+};
+
+/// Most rows that a listing verb returns, whatever it is asked for.
+pub const ROWS_MAX: u32 = 10_000;
+
+/// Why a store call failed, as callers must tell the cases apart.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Someone else moved the run first. Load again and try again.
+    #[error("the run changed since it was read")]
+    Conflict,
+    /// This runner no longer holds the agent. It must stop writing for it.
+    #[error("another runner has taken over agent {0}")]
+    FenceLost(AgentId),
+    /// The disk is full. Nothing was written.
+    #[error("the disk is full")]
+    Full,
+    /// The home or its file system does not let us write. Nothing was written.
+    #[error("the database cannot be written")]
+    ReadOnly,
+    /// The file is damaged or is no database.
+    #[error("the database is damaged")]
+    Corrupt(#[source] Source),
+    /// The file belongs to another program.
+    #[error("the database belongs to another program")]
+    Foreign,
+    /// A newer Wakeful wrote it.
+    #[error("the database has schema {found}, this program knows up to {known}")]
+    NewerSchema {
+        /// What it has.
+        found: u32,
+        /// What we know.
+        known: u32,
+    },
+    /// An older Wakeful wrote it, and a reader may not change it.
+    #[error(
+        "the database has schema {found}, reading needs {known}; any command that writes brings it up to date"
+    )]
+    OlderSchema {
+        /// What it has.
+        found: u32,
+        /// What we need.
+        known: u32,
+    },
+    /// There is no database yet, and a reader may not make one.
+    #[error("there is no database yet")]
+    Absent,
+    /// The address of the database cannot be understood.
+    #[error("the address of the database cannot be understood")]
+    BadAddress(#[source] Source),
+    /// The database server does not answer.
+    #[error("the database cannot be reached")]
+    Unreachable(#[source] Source),
+    /// A stored value is not what this program writes.
+    #[error("unexpected value in {0}")]
+    Malformed(&'static str),
+    /// The store is shutting down or its thread has gone.
+    #[error("the store has been closed")]
+    Closed,
+    /// The database said no for another reason. Nothing was written.
+    #[error("storage failed")]
+    Backend(#[source] Source),
+}
+
+/// What an error was caused by.
+pub type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Reads.
+pub trait View {
+    /// The host and its life, as it enters event hashes.
+    fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
+    /// One agent.
+    fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>, StoreError>;
+    /// All agents by name; private ones only when asked for. At most [`ROWS_MAX`].
+    fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>, StoreError>;
+    /// One run.
+    fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError>;
+    /// Runs, newest first.
+    fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError>;
+    /// Keys of runs that begin with these hex digits: at most two, which is enough to know it is ambiguous.
+    fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError>;
+    /// The message of a run.
+    fn message(&mut self, run: &RunKey) -> Result<Option<Message>, StoreError>;
+    /// The wake record of a run.
+    fn wake(&mut self, run: &RunKey) -> Result<Option<WakeRow>, StoreError>;
+    /// The journal of a run, oldest first, after an ordinal.
+    fn journal(&mut self, run: &RunKey, after: i64, limit: u32) -> Result<Vec<JournalRow>, StoreError>;
+    /// The steps of a run, oldest first, after an ordinal.
+    fn steps(&mut self, run: &RunKey, after: i64, limit: u32) -> Result<Vec<StepRow>, StoreError>;
+    /// Equal actions of a run.
+    fn seen(&mut self, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError>;
+    /// The newest entries of a thread, oldest first.
+    fn entries(&mut self, thread: &ThreadId, newest: u32) -> Result<Vec<EntryRow>, StoreError>;
+    /// A blob's bytes, uncompressed and checked against its name.
+    fn blob(&mut self, hash: &BlobHash) -> Result<Option<Vec<u8>>, StoreError>;
+    /// Whether somebody asked for the end of a run.
+    fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError>;
+    /// Events of an agent, oldest first, after a number.
+    fn events(&mut self, agent: &AgentId, after_seq: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
+    /// The runners that are registered.
+    fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
+}
+
+/// Reads and writes of one transaction.
+pub trait Tx: View {
+    /// Makes an agent with an empty log. False when the name is taken.
+    fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
+    /// Takes the right to write for an agent; a new fence makes every older one worthless.
+    fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError>;
+    /// Gives the right back, if this fence still holds it.
+    fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<(), StoreError>;
+    /// Locks an agent's head for this transaction. First of all writes; fails with [`StoreError::FenceLost`].
+    fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError>;
+    /// Stores a head that was moved on.
+    fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError>;
+    /// Keeps a message, unless its key is there already.
+    fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError>;
+    /// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.
+    fn put_wake(&mut self, wake: &WakeRow) -> Result<(), StoreError>;
+    /// Makes a run.
+    fn create_run(&mut self, run: &RunRow) -> Result<(), StoreError>;
+    /// Stores a run's next state. `expected` is the version it was read at; another one is [`StoreError::Conflict`].
+    fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<(), StoreError>;
+    /// Appends to a run's journal.
+    fn append_input(&mut self, row: &JournalRow) -> Result<(), StoreError>;
+    /// Puts a step down. Its ordinal is given here.
+    fn put_step(&mut self, step: &StepRow) -> Result<(), StoreError>;
+    /// Marks a planned step as intended.
+    fn intend_step(&mut self, operation: &OperationId) -> Result<(), StoreError>;
+    /// Writes down how a step ended. A step ends once; a second end is a [`StoreError::Conflict`].
+    fn settle_step(&mut self, end: &StepEnd) -> Result<(), StoreError>;
+    /// Appends an event that has its place.
+    fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<(), StoreError>;
+    /// Appends to a thread.
+    fn append_entry(&mut self, thread: &ThreadId, entry: &EntryRow) -> Result<(), StoreError>;
+    /// Keeps a blob; nothing happens when it is there already.
+    fn put_blob(&mut self, blob: &PackedBlob) -> Result<(), StoreError>;
+    /// Adds to an agent's counters.
+    fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError>;
+    /// Asks for the end of a run.
+    fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError>;
+    /// Registers this process.
+    fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError>;
+    /// Removes a runner that is known to be dead, and frees what it held.
+    fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
+}
+
+/// A database behind the verbs.
+pub trait Store: Clone + Send + Sync + 'static {
+    /// Reads from a consistent view.
+    fn read<T, F>(&self, f: F) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static;
+
+    /// Runs one transaction. An error of the closure rolls it back; `Ok` means it is durable.
+    fn write<T, F>(&self, f: F) -> impl Future<Output = Result<T, StoreError>> + Send
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static;
+
+    /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
+    fn pack(&self, blob: Blob) -> impl Future<Output = Result<PackedBlob, StoreError>> + Send;
+
+    /// Whether this process may certainly still act for the agents it claimed.
+    fn holds_lease(&self) -> bool;
+}

@@ -1,0 +1,58 @@
+//! Actions in the world.
+
+use std::future::Future;
+
+use serde_json::Value;
+use wakeful_core::blob::Blob;
+use wakeful_core::conversation::ToolSpec;
+use wakeful_core::key::OperationId;
+use wakeful_core::step::{EffectClass, Fault};
+
+/// One action to carry out. Its arguments have passed [`ToolHost::check`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Act {
+    /// The id under which the world may refuse it a second time.
+    pub operation_id: OperationId,
+    /// The registered tool.
+    pub tool: String,
+    /// The arguments.
+    pub input: Value,
+}
+
+/// How an action ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Done {
+    /// What the model reads: JSON as text, within the tool's own bound.
+    pub content: String,
+    /// The stable word of what went wrong; none when it did what was asked.
+    pub code: Option<String>,
+    /// The isolation that was really enforced, for tools that start processes.
+    pub sandbox: Option<String>,
+    /// Contents that `content` names by hash, to be kept with the result.
+    pub blobs: Vec<Blob>,
+}
+
+/// Tells an action to end early. Cheap to clone; once set it stays set.
+pub trait Stop: Send + Sync + 'static {
+    /// Resolves when the action should end.
+    fn stopped(&self) -> impl Future<Output = ()> + Send;
+}
+
+/// The tools there are, and their performance.
+pub trait ToolHost: Send + Sync + 'static {
+    /// What the model is told, in a stable order.
+    fn specs(&self) -> Vec<ToolSpec>;
+
+    /// The class of a registered tool.
+    fn class(&self, tool: &str) -> Option<EffectClass>;
+
+    /// Checks the arguments of a registered tool without doing anything.
+    fn check(&self, tool: &str, input: &Value) -> Result<(), Fault>;
+
+    /// Carries out an action. It ends early when `stop` resolves, and leaves no process behind either way.
+    fn perform(&self, act: Act, stop: impl Stop) -> impl Future<Output = Done> + Send;
+
+    /// Removes what an interrupted action left behind, above all running processes. Called before an
+    /// unknown outcome is written, so that the world stands still when a person looks.
+    fn clear(&self, operation_id: OperationId) -> impl Future<Output = ()> + Send;
+}
