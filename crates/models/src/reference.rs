@@ -1,0 +1,112 @@
+//! How a person names a model.
+
+use std::path::PathBuf;
+
+/// Longest model reference in characters. It is kept in every run's state, which has to stay small; the
+/// longest paths people really use are a fraction of it.
+pub const REF_CHARS_MAX: usize = 1_000;
+
+/// The built-in demo, as it is spelled.
+const DEMO: &str = "demo";
+
+/// What stands before the path of a script.
+const SCRIPTED: &str = "scripted:";
+
+/// A model as a person names it. What it stands for (a file, a key) is read by the binary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelRef {
+    /// `demo`: the script that is compiled in.
+    Demo,
+    /// `scripted:FILE`: a script of one's own.
+    Scripted {
+        /// Where the script is.
+        file: PathBuf,
+    },
+}
+
+/// A model reference that names nothing we know. The message lists the known forms.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadModelRef {
+    /// No known form.
+    #[error("there is no model {0:?}; known forms: `demo` (built in) and `scripted:FILE` (a YAML script)")]
+    Unknown(String),
+    /// `scripted:` with nothing behind it.
+    #[error("`scripted:` names no file; write `scripted:FILE`, or `demo` for the built-in script")]
+    NoFile,
+    /// Longer than what is kept.
+    #[error("a model reference has at most 1000 characters; move the script to a shorter path")]
+    TooLong,
+}
+
+impl ModelRef {
+    /// Reads a reference as it was typed. Whether the file exists is not looked at here.
+    pub fn parse(text: &str) -> Result<Self, BadModelRef> {
+        if text.chars().count() > REF_CHARS_MAX {
+            return Err(BadModelRef::TooLong);
+        }
+        match text.strip_prefix(SCRIPTED) {
+            Some("") => Err(BadModelRef::NoFile),
+            Some(file) => Ok(Self::Scripted {
+                file: PathBuf::from(file),
+            }),
+            None if text == DEMO => Ok(Self::Demo),
+            None => Err(BadModelRef::Unknown(text.to_owned())),
+        }
+    }
+}
+
+impl std::fmt::Display for ModelRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Demo => f.write_str(DEMO),
+            Self::Scripted { file } => write!(f, "{SCRIPTED}{}", file.display()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reference_is_shown_as_it_is_read() {
+        for text in [
+            "demo",
+            "scripted:a.yaml",
+            "scripted:/tmp/with space/é.yaml",
+            "scripted:scripted:x",
+            "scripted: ",
+        ] {
+            assert_eq!(
+                ModelRef::parse(text).map(|reference| reference.to_string()),
+                Ok(text.to_owned())
+            );
+        }
+    }
+
+    #[test]
+    fn an_unknown_model_is_refused_with_the_known_forms() {
+        for text in ["", "Demo", "gpt", "script:a.yaml", "openai:gpt", " demo"] {
+            let error = ModelRef::parse(text).expect_err(text);
+            assert_eq!(error, BadModelRef::Unknown(text.to_owned()));
+            let shown = error.to_string();
+            assert!(
+                shown.contains("`demo`") && shown.contains("`scripted:FILE`"),
+                "{shown}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_reference_without_a_file_or_without_end_is_refused() {
+        assert_eq!(ModelRef::parse("scripted:"), Err(BadModelRef::NoFile));
+        let longest = format!("scripted:{}", "é".repeat(REF_CHARS_MAX - "scripted:".len()));
+        assert!(ModelRef::parse(&longest).is_ok());
+        assert_eq!(ModelRef::parse(&format!("{longest}x")), Err(BadModelRef::TooLong));
+        assert!(
+            BadModelRef::TooLong
+                .to_string()
+                .contains(&REF_CHARS_MAX.to_string())
+        );
+    }
+}

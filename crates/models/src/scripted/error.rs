@@ -1,0 +1,206 @@
+//! What is wrong with a script, where, and what to do about it.
+
+use serde_path_to_error::{Path, Segment};
+use serde_saphyr as yaml;
+use wakeful_core::failure::clip;
+use yaml::budget::BudgetBreach;
+
+/// Longest field path and longest message in characters: an error is read on a few lines.
+const QUOTE_CHARS_MAX: usize = 300;
+
+/// Farthest distance at which an unknown key is taken for a slip of the pen.
+const SLIP_MAX: usize = 2;
+
+/// A script that cannot be used. One kind only: a caller can do nothing but show it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}", self.sentence())]
+pub struct ScriptError {
+    /// The script as it was named.
+    pub script: String,
+    /// Where in the file, as far as it is known.
+    pub place: Option<Place>,
+    /// Which field, such as `rounds[1].tools[0].name`. Empty when it is about the whole file.
+    pub field: String,
+    /// What is wrong and the way out.
+    pub message: String,
+}
+
+/// A place in a file, as editors count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The line, from 1.
+    pub line: u64,
+    /// The column in characters, from 1.
+    pub column: u64,
+}
+
+impl Place {
+    /// Unknown locations are those of values that the parser made up itself.
+    pub(super) fn of(location: yaml::Location) -> Option<Self> {
+        let known = location != yaml::Location::UNKNOWN;
+        known.then(|| Self {
+            line: location.line(),
+            column: location.column(),
+        })
+    }
+}
+
+impl ScriptError {
+    /// Something the parser or the shape of the file did not allow.
+    pub(super) fn unreadable(script: &str, path: Option<&Path>, error: &yaml::Error) -> Self {
+        let error = error.without_snippet();
+        let (message, key) = explain(error);
+        let mut field = path.map(spelled).unwrap_or_default();
+        if let Some(key) = key {
+            join(&mut field, &key);
+        }
+        let place = error.location().and_then(Place::of);
+        Self {
+            script: script.to_owned(),
+            place,
+            field: printable(&field),
+            message: printable(&message),
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let place = self
+            .place
+            .map(|at| format!(", line {}, column {}", at.line, at.column))
+            .unwrap_or_default();
+        let field = if self.field.is_empty() {
+            String::new()
+        } else {
+            format!(", {}", self.field)
+        };
+        format!("{}{place}{field}: {}", self.script, self.message)
+    }
+}
+
+/// Keys and tags come from the file: they may be of any length and hold what a terminal would obey.
+fn printable(text: &str) -> String {
+    let text = clip(text, QUOTE_CHARS_MAX);
+    text.chars()
+        .map(|c| {
+            if c.is_control() {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect()
+}
+
+/// The path as a person would write it.
+fn spelled(path: &Path) -> String {
+    let mut text = String::new();
+    for (depth, segment) in path.iter().enumerate() {
+        match segment {
+            Segment::Seq { index } => text.push_str(&format!("[{index}]")),
+            // Rounds are read together with their place, and the reader of the pair calls the round `value`.
+            Segment::Map { .. } if depth == 2 => {}
+            Segment::Map { key } => join(&mut text, key),
+            Segment::Enum { variant } => join(&mut text, variant),
+            Segment::Unknown => {}
+        }
+    }
+    text
+}
+
+fn join(path: &mut String, key: &str) {
+    if !path.is_empty() {
+        path.push('.');
+    }
+    path.push_str(key);
+}
+
+/// Our words for what the parser found, and the key it is about where the path does not have it yet.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a foreign enum of eighty variants, most of which never arise"
+)]
+fn explain(error: &yaml::Error) -> (String, Option<String>) {
+    use yaml::Error as E;
+    match error {
+        E::Eof { .. } => (
+            "the script is empty; write at least `rounds:` with one entry".into(),
+            None,
+        ),
+        E::MultipleDocuments { .. } => (ONE_DOCUMENT.into(), None),
+        E::Budget { breach, .. } => (exceeded(breach), None),
+        E::UnknownAnchor { .. } | E::MergeKeyNotAllowed { .. } => (NO_ALIASES.into(), None),
+        E::SerdeMissingField { field, .. } => {
+            ("is missing; every entry needs it".into(), Some((*field).into()))
+        }
+        E::SerdeUnknownField { field, expected, .. } => (unknown_key(field, expected), None),
+        E::DuplicateMappingKey { key, .. } => ("stands twice; keep one of the two".into(), key.clone()),
+        E::InvalidScalar {
+            ty: "u64" | "u16", ..
+        } => ("must be a whole number, not negative".into(), None),
+        E::InvalidBooleanStrict { .. } => ("must be `true` or `false`".into(), None),
+        E::Unexpected { expected, .. } => (wrong_shape(expected).into(), None),
+        E::Message { msg, .. } => (msg.clone(), None),
+        // The parser's own sentence; its Display would repeat the place.
+        other => (without_place(other), None),
+    }
+}
+
+const ONE_DOCUMENT: &str = "a script is one YAML document; remove what follows the second `---` or the `...`";
+const NO_ALIASES: &str = "anchors, aliases and merge keys are not taken; write the value out";
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "a foreign enum; the variants named here are the ones we limit"
+)]
+fn exceeded(breach: &BudgetBreach) -> String {
+    match breach {
+        BudgetBreach::Documents { .. } => ONE_DOCUMENT.into(),
+        BudgetBreach::Anchors { .. } | BudgetBreach::Aliases { .. } => NO_ALIASES.into(),
+        BudgetBreach::Depth { .. } => "is nested too deeply; flatten it".into(),
+        other => format!("is larger than a script may be ({other:?}); split it"),
+    }
+}
+
+fn wrong_shape(expected: &str) -> &'static str {
+    match expected {
+        "mapping start" => "must be a mapping of `key: value`",
+        "sequence start" => "must be a list of `- entry`",
+        _ => "must be a single value, not a list or a mapping; put text with `: ` or `{` in quotes",
+    }
+}
+
+fn unknown_key(key: &str, expected: &[&str]) -> String {
+    let near = expected.iter().map(|known| (distance(key, known), known)).min();
+    match near {
+        Some((slip, known)) if slip <= SLIP_MAX => format!("is no known key; did you mean `{known}`?"),
+        _ => format!("is no known key; known here: {}", expected.join(", ")),
+    }
+}
+
+fn without_place(error: &yaml::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(" at line ") {
+        Some((sentence, _)) => format!("is no valid YAML here: {sentence}"),
+        None => format!("is no valid YAML: {text}"),
+    }
+}
+
+/// How many letters must be added, left out or changed to make one word the other.
+fn distance(here: &str, there: &str) -> usize {
+    let there: Vec<char> = there.chars().collect();
+    let mut row: Vec<usize> = (0..=there.len()).collect();
+    for (above, letter) in here.chars().enumerate() {
+        let mut diagonal = above;
+        let mut left = above + 1;
+        for (cell, other) in row.iter_mut().skip(1).zip(&there) {
+            let changed = diagonal + usize::from(letter != *other);
+            diagonal = *cell;
+            left = changed.min(left + 1).min(*cell + 1);
+            *cell = left;
+        }
+        if let Some(first) = row.first_mut() {
+            *first = above + 1;
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

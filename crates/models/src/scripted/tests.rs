@@ -1,0 +1,4 @@
+//! Tests of the scripted model: what it answers, and what it refuses to load.
+
+mod answer;
+mod refusal;

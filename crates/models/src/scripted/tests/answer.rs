@@ -1,0 +1,267 @@
+//! What a script answers.
+
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+use wakeful_core::conversation::{Block, ToolCall, Usage, calls_of, text_of};
+use wakeful_core::failure::{Category, ModelFailureKind};
+use wakeful_core::prompt::Request;
+use wakeful_ports::model::{Answer, Model};
+
+use crate::{DELAY_MS_MAX, Models, Scripted, TOOLS_PER_ROUND_MAX};
+
+/// The example that the documentation of the format gives.
+const EXAMPLE: &str = r#"
+repeat_last: false            # optional
+rounds:                       # one entry per model request, in order
+  - text: "Let me look."
+    delay_ms: 50              # optional, beside text, tools or fail
+    tools:
+      - { name: ExecCommand, input: { cmd: "ls" } }
+  - fail: { status: 429, retry_after_ms: 10 }   # this attempt fails and uses up its entry
+  - text: "Three files."
+    usage: { input_tokens: 120, output_tokens: 8 }
+"#;
+
+fn load(text: &str) -> Scripted {
+    Scripted::load(text, "test.yaml").expect("a good script")
+}
+
+fn request(request: u32) -> Request {
+    Request {
+        model_ref: "scripted:test.yaml".into(),
+        request,
+        system: vec![],
+        entries: vec![],
+        tools: vec![],
+    }
+}
+
+fn text(text: &str) -> Block {
+    Block::Text { text: text.into() }
+}
+
+fn tool(call_id: &str, name: &str, input: serde_json::Value) -> Block {
+    Block::ToolUse(ToolCall {
+        call_id: call_id.into(),
+        name: name.into(),
+        input,
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_documented_example_answers_as_documented() {
+    let model = load(EXAMPLE);
+    let first = model.ask(request(0)).await.expect("an answer");
+    let blocks = vec![
+        text("Let me look."),
+        tool("call_0_0", "ExecCommand", json!({"cmd": "ls"})),
+    ];
+    assert_eq!(
+        first,
+        Answer {
+            blocks,
+            usage: Usage::default()
+        }
+    );
+    let failure = model.ask(request(1)).await.expect_err("a failed attempt");
+    assert_eq!(
+        (failure.kind, failure.retry_after_ms),
+        (ModelFailureKind::Retryable, Some(10))
+    );
+    let artifact = failure.artifact;
+    assert_eq!(
+        (artifact.category, artifact.kind.as_str(), artifact.status),
+        (Category::Transport, "http_429", Some(429))
+    );
+    assert_eq!(
+        (artifact.provider.as_deref(), artifact.model_ref.as_deref()),
+        (Some("scripted"), Some("scripted:test.yaml"))
+    );
+    let last = model.ask(request(2)).await.expect("an answer");
+    let usage = Usage {
+        input_tokens: 120,
+        output_tokens: 8,
+    };
+    assert_eq!(
+        last,
+        Answer {
+            blocks: vec![text("Three files.")],
+            usage
+        }
+    );
+}
+
+#[tokio::test]
+async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before() {
+    let model = load("rounds: [{text: a}, {text: b}, {text: c}]");
+    let mut said = vec![];
+    for number in [2, 0, 0, 1, 2] {
+        // A copy has no memory of the other's requests, and a resumed process none at all.
+        let answer = model.clone().ask(request(number)).await.expect("an answer");
+        said.push(text_of(&answer.blocks));
+    }
+    assert_eq!(said, ["c", "a", "a", "b", "c"]);
+}
+
+#[tokio::test]
+async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
+    let model = load("rounds: [{text: a}]");
+    for number in [1, 2, u32::MAX] {
+        let failure = model.ask(request(number)).await.expect_err("an end");
+        assert_eq!(
+            (failure.kind, failure.artifact.kind.as_str()),
+            (ModelFailureKind::FailFast, "script_exhausted")
+        );
+        assert!(
+            failure.artifact.summary.contains("repeat_last"),
+            "{}",
+            failure.artifact.summary
+        );
+        assert!(
+            failure.artifact.summary.contains("test.yaml"),
+            "{}",
+            failure.artifact.summary
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_repeated_last_round_has_call_ids_of_its_own() {
+    let model = load("repeat_last: true\nrounds: [{text: a}, {tools: [{name: T}, {name: U, input: [1]}]}]");
+    for number in [1, 2, 90_000] {
+        let answer = model.ask(request(number)).await.expect("an answer");
+        let expected = [
+            tool(&format!("call_{number}_0"), "T", json!({})),
+            tool(&format!("call_{number}_1"), "U", json!([1])),
+        ];
+        assert_eq!(answer.blocks, expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
+    let model = load(&format!(
+        "rounds: [{{text: a, delay_ms: 1500}}, {{fail: {{status: 500}}, delay_ms: {DELAY_MS_MAX}}}, {{text: b}}]"
+    ));
+    for (number, delay_ms) in [(0, 1_500), (1, DELAY_MS_MAX), (2, 0)] {
+        let began = Instant::now();
+        let _ = model.ask(request(number)).await;
+        assert_eq!(
+            began.elapsed(),
+            Duration::from_millis(delay_ms),
+            "request {number}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_carries_the_words_of_the_script_and_the_class_of_its_status() {
+    let model = load("rounds: [{fail: {status: 401, message: no key}}, {fail: {status: 503}}]");
+    let refused = model.ask(request(0)).await.expect_err("a failure");
+    assert_eq!(
+        (refused.kind, refused.artifact.summary.as_str()),
+        (ModelFailureKind::FailFast, "no key")
+    );
+    let busy = model.ask(request(1)).await.expect_err("a failure");
+    assert_eq!(
+        (busy.kind, busy.retry_after_ms),
+        (ModelFailureKind::Retryable, None)
+    );
+    assert!(busy.artifact.summary.contains("503"), "{}", busy.artifact.summary);
+}
+
+#[tokio::test]
+async fn arguments_reach_the_tool_as_they_were_written() {
+    let model = load(concat!(
+        "rounds:\n  - tools:\n      - name: T\n        input:\n",
+        "          { s: yes, n: 3, f: 1.5, b: true, z: ~, q: \"0\", deep: [{ k: \"two\\nlines\" }] }\n",
+    ));
+    let answer = model.ask(request(0)).await.expect("an answer");
+    let [call] = calls_of(&answer.blocks)[..] else {
+        panic!("{answer:?}")
+    };
+    // `yes` is a word: the Norway of YAML 1.1 would make it true.
+    let expected =
+        json!({"s": "yes", "n": 3, "f": 1.5, "b": true, "z": null, "q": "0", "deep": [{"k": "two\nlines"}]});
+    assert_eq!(call.input, expected);
+}
+
+#[tokio::test]
+async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
+    let answer = load("rounds: [{text: \"\"}]")
+        .ask(request(0))
+        .await
+        .expect("an answer");
+    assert_eq!(answer.blocks, []);
+}
+
+#[tokio::test]
+async fn the_largest_round_is_taken() {
+    let tools = "{name: T},".repeat(TOOLS_PER_ROUND_MAX);
+    let answer = load(&format!("rounds: [{{tools: [{tools}]}}]"))
+        .ask(request(0))
+        .await
+        .expect("an answer");
+    assert_eq!(calls_of(&answer.blocks).len(), TOOLS_PER_ROUND_MAX);
+}
+
+#[tokio::test]
+async fn whatever_the_kind_a_model_is_asked_the_same_way() {
+    let models = Models::from(load("rounds: [{text: a}]"));
+    assert_eq!(
+        models.ask(request(0)).await.expect("an answer").blocks,
+        [text("a")]
+    );
+    assert!(models.ask(request(1)).await.is_err());
+}
+
+/// Runs the demo's commands in an empty folder, as the shell tool would.
+#[tokio::test(start_paused = true)]
+async fn the_demo_leaves_one_line_per_step_and_ends_with_a_sentence() {
+    let demo = Scripted::demo().expect("the demo loads");
+    let folder = tempfile::tempdir().expect("a folder");
+    let (mut outputs, mut round) = (vec![], 0);
+    let last = loop {
+        let answer = demo.ask(request(round)).await.expect("an answer");
+        let calls = calls_of(&answer.blocks);
+        if calls.is_empty() {
+            break text_of(&answer.blocks);
+        }
+        for call in calls {
+            assert_eq!(call.name, "ExecCommand");
+            let command = call.input["cmd"].as_str().expect("a command");
+            let done = Command::new("sh")
+                .args(["-c", command])
+                .current_dir(folder.path())
+                .output()
+                .expect("sh");
+            assert!(done.status.success(), "{command}: {done:?}");
+            outputs.push(String::from_utf8(done.stdout).expect("text"));
+        }
+        round += 1;
+    };
+    assert_eq!(round, 3);
+    let log = std::fs::read_to_string(folder.path().join("wakeful-demo.log")).expect("the log");
+    let expected = "step 1: looked around\nstep 2: wrote the report\nstep 3: read it back\n";
+    assert_eq!(log, expected);
+    assert_eq!(outputs[0], "wakeful-demo.log\n");
+    assert!(outputs[2].contains("- wakeful-demo.log"), "{outputs:?}");
+    assert!(last.contains("wakeful-demo-report.md"), "{last}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_demo_has_a_moment_in_which_a_person_can_stop_it() {
+    let demo = Scripted::demo().expect("the demo loads");
+    let began = Instant::now();
+    for number in 0..4 {
+        demo.ask(request(number)).await.expect("an answer");
+    }
+    let took = began.elapsed();
+    assert!(
+        (Duration::from_millis(300)..Duration::from_millis(1_500)).contains(&took),
+        "{took:?}"
+    );
+}
