@@ -1,0 +1,327 @@
+//! Performing effects: a model request, or the intended actions of a plan.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use wakeful_core::blob::Blob;
+use wakeful_core::conversation::{Block, ToolCall, calls_of};
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::policy::Question;
+use wakeful_core::prompt::{Ingredients, assemble};
+use wakeful_core::run::{Effect, Input, Phase, reply, runtime_failure};
+use wakeful_core::step::{
+    AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
+};
+use wakeful_ports::fail;
+use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::store::Store;
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+
+use crate::run::{Claimed, broken};
+use crate::{Engine, EngineError};
+
+/// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
+const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
+
+/// How often a running effect looks for a request to end the run.
+const CANCEL_LOOK_MS: u64 = 500;
+
+/// Whether this process has just committed the intent of an effect, or found it without a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Freshness {
+    /// Its intent was committed by this process a moment ago; nobody has begun it.
+    Fresh,
+    /// It was found without a result: it may have begun, in a process that is gone.
+    Recovered,
+}
+
+/// What came of performing: the next input, contents the transcript needs, and blobs to keep.
+pub(crate) struct Performed {
+    pub(crate) input: Input,
+    pub(crate) contents: Vec<Blob>,
+    pub(crate) blobs: Vec<Blob>,
+}
+
+impl Performed {
+    fn just(input: Input) -> Self {
+        Self {
+            input,
+            contents: Vec::new(),
+            blobs: Vec::new(),
+        }
+    }
+}
+
+/// Set once, when somebody asked for the end of the run.
+#[derive(Clone)]
+struct StopFlag(watch::Receiver<bool>);
+
+impl Stop for StopFlag {
+    async fn stopped(&self) {
+        let mut flag = self.0.clone();
+        // An error means that the watcher is gone, and with it whoever could ask for a stop.
+        if flag.wait_for(|stop| *stop).await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// Performs what the run waits for and returns what came of it.
+    pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Performed, EngineError> {
+        let run = claimed.run_key();
+        let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
+        let unknown = claimed.freshness == Freshness::Recovered && acting;
+        // A cut-off action is settled before anything else, so that cancelling never hides an unknown outcome.
+        if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
+            return Ok(Performed::just(Input::Cancelled));
+        }
+        self.load_thread(claimed).await?;
+        match claimed.effects.first().cloned() {
+            Some(Effect::CallModel {
+                request, delay_ms, ..
+            }) => self.call_model(claimed, request, delay_ms).await,
+            Some(Effect::Act { .. }) => self.act(claimed).await,
+            None => Err(EngineError::Broken {
+                run,
+                why: "it waits for nothing".into(),
+            }),
+        }
+    }
+
+    async fn call_model(
+        &self,
+        claimed: &mut Claimed,
+        request: u32,
+        delay_ms: u64,
+    ) -> Result<Performed, EngineError> {
+        let run = claimed.run_key();
+        let Some(thread) = &claimed.thread else {
+            return Err(EngineError::Broken {
+                run,
+                why: "its transcript is not loaded".into(),
+            });
+        };
+        let scope = scope_of(&claimed.turn.workspace);
+        let request = assemble(Ingredients {
+            agent: &claimed.row.agent_id,
+            workspace: &claimed.turn.workspace,
+            model_ref: &claimed.turn.model_ref,
+            request,
+            opening: &thread.opening,
+            entries: &thread.entries,
+            tools: self.tools.specs(),
+        });
+        fail::point("model.before_ask");
+        let began = self.clock.ticks_ms();
+        let asking = async {
+            if delay_ms > 0 {
+                self.clock.sleep(delay_ms).await;
+            }
+            self.model.ask(request).await
+        };
+        let answer = tokio::select! {
+            answer = asking => answer,
+            () = self.clock.sleep(MODEL_MS_MAX + delay_ms) => Err(timed_out()),
+            stopped = self.cancelled(run) => {
+                stopped?;
+                return Ok(Performed::just(Input::Cancelled));
+            }
+        };
+        fail::point("model.after_answer");
+        let duration_ms = self
+            .clock
+            .ticks_ms()
+            .saturating_sub(began)
+            .saturating_sub(delay_ms);
+        let read =
+            answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
+        Ok(match read {
+            Err(failure) => Performed::just(Input::AttemptFailed { failure, duration_ms }),
+            Ok(((mut reply, blob), blocks)) => {
+                reply.duration_ms = duration_ms;
+                claimed.asked = asked(&blocks);
+                Performed {
+                    input: Input::Replied(reply),
+                    contents: vec![blob.clone()],
+                    blobs: vec![blob],
+                }
+            }
+        })
+    }
+
+    /// Carries out the intended actions one after another.
+    async fn act(&self, claimed: &mut Claimed) -> Result<Performed, EngineError> {
+        let run = claimed.run_key();
+        let effects = claimed.effects.clone();
+        let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
+        for effect in effects {
+            let Effect::Act {
+                operation_id,
+                position,
+                call_id,
+                class,
+            } = effect
+            else {
+                continue;
+            };
+            let call = self.call_at(claimed, position).await?;
+            let began = self.clock.ticks_ms();
+            let (status, done) = match (claimed.freshness, class.after_crash()) {
+                (Freshness::Recovered, AfterCrash::Unknown) => {
+                    (Status::OutcomeUnknown, self.unknown(operation_id, &call).await)
+                }
+                (Freshness::Recovered, AfterCrash::Again) | (Freshness::Fresh, _) => {
+                    let done = self.do_it(claimed, operation_id, &call).await?;
+                    (
+                        if done.code.is_some() {
+                            Status::Failed
+                        } else {
+                            Status::Ok
+                        },
+                        done,
+                    )
+                }
+            };
+            let duration_ms = self.clock.ticks_ms().saturating_sub(began);
+            let content =
+                result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
+            let (sandbox, code) = (done.sandbox, done.code);
+            results.push(StepResult {
+                operation_id,
+                status,
+                content: content.hash(),
+                duration_ms,
+                sandbox,
+                code,
+            });
+            contents.push(content.clone());
+            blobs.push(content);
+            blobs.extend(done.blobs);
+        }
+        Ok(Performed {
+            input: Input::Settled { results },
+            contents,
+            blobs,
+        })
+    }
+
+    async fn do_it(
+        &self,
+        claimed: &Claimed,
+        operation_id: OperationId,
+        call: &ToolCall,
+    ) -> Result<Done, EngineError> {
+        // The intent is committed; whether this process may still act on it is checked as late as possible.
+        if !self.store.holds_lease() {
+            return Err(EngineError::LeaseLost(claimed.row.agent_id.clone()));
+        }
+        fail::point("act.before_perform");
+        let (stop, flag) = watch::channel(false);
+        let act = Act {
+            operation_id,
+            tool: call.name.clone(),
+            input: call.input.clone(),
+        };
+        let performing = self.tools.perform(act, StopFlag(flag));
+        tokio::pin!(performing);
+        let done = tokio::select! {
+            done = &mut performing => done,
+            stopped = self.cancelled(claimed.run_key()) => {
+                stopped?;
+                let _ = stop.send(true);
+                performing.await
+            }
+        };
+        fail::point("act.after_perform");
+        Ok(done)
+    }
+
+    /// Makes the world stand still, then says that nobody knows.
+    async fn unknown(&self, operation_id: OperationId, call: &ToolCall) -> Done {
+        fail::point("recover.before_clear");
+        self.tools.clear(operation_id).await;
+        fail::point("recover.after_clear");
+        let fault = unknown_fault();
+        Done {
+            content: fault.receipt(&call.name),
+            code: Some(fault.kind),
+            sandbox: None,
+            blobs: Vec::new(),
+        }
+    }
+
+    /// Resolves when somebody has asked for the end of the run.
+    async fn cancelled(&self, run: RunKey) -> Result<(), EngineError> {
+        loop {
+            self.clock.sleep(CANCEL_LOOK_MS).await;
+            if self.store.read(move |view| view.cancel_requested(&run)).await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// What is known of one call before the machine decides on it.
+    pub(crate) fn call_reads(
+        &self,
+        tool: &str,
+        input: &Value,
+        seen: Seen,
+        denied: &BTreeSet<String>,
+    ) -> CallReads {
+        let verdict = self.policy.decide(&Question { tool, denied });
+        let Some(class) = self.tools.class(tool) else {
+            return CallReads {
+                class: EffectClass::Plain,
+                fault: None,
+                verdict,
+                seen,
+            };
+        };
+        let fault: Option<Fault> = self.tools.check(tool, input).err();
+        CallReads {
+            class,
+            fault,
+            verdict,
+            seen,
+        }
+    }
+
+    /// The call of the newest reply at a position, from memory or, after a crash, from the stored reply.
+    async fn call_at(&self, claimed: &mut Claimed, position: usize) -> Result<ToolCall, EngineError> {
+        let run = claimed.run_key();
+        if claimed.asked.is_empty() {
+            let Phase::Acting { reply, .. } = &claimed.turn.phase else {
+                return Err(EngineError::Broken {
+                    run,
+                    why: "it acts without a reply".into(),
+                });
+            };
+            let hash = *reply;
+            let body = self.store.read(move |view| view.blob(&hash)).await?;
+            claimed.asked = asked(&crate::run::blocks(run, body.as_deref())?);
+        }
+        let missing = || EngineError::Broken {
+            run,
+            why: "an action is not in its reply".into(),
+        };
+        claimed.asked.get(position).cloned().ok_or_else(missing)
+    }
+}
+
+fn asked(blocks: &[Block]) -> Vec<ToolCall> {
+    calls_of(blocks).into_iter().cloned().collect()
+}
+
+/// What an action's identity depends on beside tool and arguments.
+fn scope_of(workspace: &str) -> Value {
+    json!({"workspace": workspace})
+}
+
+fn timed_out() -> ModelFailure {
+    let mut failure = runtime_failure("timeout", "the model did not answer in time");
+    failure.kind = wakeful_core::failure::ModelFailureKind::Retryable;
+    failure
+}
