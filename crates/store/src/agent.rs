@@ -1,0 +1,117 @@
+//! Agents and their counters.
+
+use wakeful_core::conversation::Usage;
+use wakeful_core::id::AgentId;
+use wakeful_core::wake::Lifecycle;
+use wakeful_ports::records::{Agent, Visibility};
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::head;
+use crate::sql::{Row, Sql, at_most_one, limit, records};
+
+const CREATE: &str = "
+    INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms,
+        input_tokens, output_tokens, model_rounds)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    ON CONFLICT (agent_id) DO NOTHING";
+
+/// Makes an agent with an empty log. False when the name is taken.
+pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreError> {
+    let params = [
+        (&agent.agent_id).into(),
+        agent.visibility.as_str().into(),
+        agent.lifecycle.as_str().into(),
+        agent.workspace.as_str().into(),
+        agent.created_at.into(),
+        agent.usage.input_tokens.into(),
+        agent.usage.output_tokens.into(),
+        agent.model_rounds.into(),
+    ];
+    let is_new = sql.execute(CREATE, &params)? == 1;
+    if is_new {
+        head::create(sql, &agent.agent_id)?;
+    }
+    Ok(is_new)
+}
+
+const ONE: &str = "
+    SELECT agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds
+    FROM agent WHERE agent_id = ?1";
+
+/// One agent.
+pub(crate) fn one(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+    let rows = sql.query(ONE, &[agent.into()])?;
+    at_most_one(rows).map(read).transpose()
+}
+
+const ALL: &str = "
+    SELECT agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds
+    FROM agent ORDER BY agent_id LIMIT ?1";
+
+const PUBLIC: &str = "
+    SELECT agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds
+    FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
+
+/// All agents by name; private ones only when asked for.
+pub(crate) fn list(sql: &mut dyn Sql, with_private: bool) -> Result<Vec<Agent>, StoreError> {
+    let query = if with_private { ALL } else { PUBLIC };
+    records(sql.query(query, &[limit(ROWS_MAX)])?, read)
+}
+
+fn read(mut row: Row) -> Result<Agent, StoreError> {
+    Ok(Agent {
+        agent_id: row.agent_id("agent.agent_id")?,
+        visibility: row.word("agent.visibility", visibility)?,
+        lifecycle: row.word("agent.lifecycle", lifecycle)?,
+        workspace: row.text("agent.workspace")?,
+        created_at: row.millis("agent.created_at_ms")?,
+        usage: Usage {
+            input_tokens: row.count("agent.input_tokens")?,
+            output_tokens: row.count("agent.output_tokens")?,
+        },
+        model_rounds: row.count("agent.model_rounds")?,
+    })
+}
+
+fn visibility(text: &str) -> Option<Visibility> {
+    [Visibility::Public, Visibility::Private]
+        .into_iter()
+        .find(|visibility| visibility.as_str() == text)
+}
+
+fn lifecycle(text: &str) -> Option<Lifecycle> {
+    [Lifecycle::Active]
+        .into_iter()
+        .find(|lifecycle| lifecycle.as_str() == text)
+}
+
+/// The sums stop at the end of the range. Neither database wraps round: both would refuse the statement, and
+/// the run of an agent with an absurd count could never be stored again.
+const ADD_USAGE: &str = "
+    UPDATE agent SET
+        input_tokens = CASE WHEN input_tokens > 9223372036854775807 - ?2
+            THEN 9223372036854775807 ELSE input_tokens + ?2 END,
+        output_tokens = CASE WHEN output_tokens > 9223372036854775807 - ?3
+            THEN 9223372036854775807 ELSE output_tokens + ?3 END,
+        model_rounds = CASE WHEN model_rounds > 9223372036854775807 - ?4
+            THEN 9223372036854775807 ELSE model_rounds + ?4 END
+    WHERE agent_id = ?1";
+
+/// Adds to an agent's counters.
+pub(crate) fn add_usage(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    usage: Usage,
+    model_rounds: u64,
+) -> Result<(), StoreError> {
+    let params = [
+        agent.into(),
+        usage.input_tokens.into(),
+        usage.output_tokens.into(),
+        model_rounds.into(),
+    ];
+    match sql.execute(ADD_USAGE, &params)? {
+        1 => Ok(()),
+        _ => Err(StoreError::Malformed("agent.agent_id")),
+    }
+}

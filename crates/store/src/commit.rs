@@ -1,0 +1,18 @@
+//! The one place where work becomes durable, whatever the database.
+
+use wakeful_ports::fail;
+use wakeful_ports::store::StoreError;
+
+/// A transaction that is open and complete.
+pub(crate) trait Commit {
+    /// Makes it durable, or fails without a trace; only a lost connection leaves it open which.
+    fn commit(&mut self) -> Result<(), StoreError>;
+}
+
+/// Commits. The process may end on either side of it, and the tests make it do so.
+pub(crate) fn commit(transaction: &mut dyn Commit) -> Result<(), StoreError> {
+    fail::point("store.before_commit");
+    transaction.commit()?;
+    fail::point("store.after_commit");
+    Ok(())
+}

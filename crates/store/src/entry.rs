@@ -1,0 +1,50 @@
+//! Transcripts: the entries of a thread, by the hash of what was said.
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::Role;
+use wakeful_core::id::ThreadId;
+use wakeful_core::key::RunKey;
+use wakeful_ports::records::EntryRow;
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, exactly_one, limit, records};
+
+const APPEND: &str = "
+    INSERT INTO entry (thread_id, position, run_key, role, content, at_ms)
+    VALUES (?1, (SELECT COALESCE(MAX(position), 0) + 1 FROM entry WHERE thread_id = ?1), ?2, ?3, ?4, ?5)
+    ON CONFLICT (thread_id, position) DO NOTHING";
+
+/// Appends to a thread. Two writers at once, which the lock on the head prevents, would be a conflict.
+pub(crate) fn append(sql: &mut dyn Sql, thread: &ThreadId, entry: &EntryRow) -> Result<(), StoreError> {
+    let params = [
+        thread.into(),
+        (&entry.run_key).into(),
+        entry.role.as_str().into(),
+        (&entry.content).into(),
+        entry.at.into(),
+    ];
+    exactly_one(sql.execute(APPEND, &params)?)
+}
+
+const NEWEST: &str = "
+    SELECT run_key, role, content, at_ms FROM entry WHERE thread_id = ?1 ORDER BY position DESC LIMIT ?2";
+
+/// The newest entries of a thread, oldest first.
+pub(crate) fn newest(
+    sql: &mut dyn Sql,
+    thread: &ThreadId,
+    at_most: u32,
+) -> Result<Vec<EntryRow>, StoreError> {
+    let mut entries = records(sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
+    entries.reverse();
+    Ok(entries)
+}
+
+fn read(mut row: Row) -> Result<EntryRow, StoreError> {
+    Ok(EntryRow {
+        run_key: RunKey(row.digest("entry.run_key")?),
+        role: row.word("entry.role", Role::parse)?,
+        content: BlobHash(row.digest("entry.content")?),
+        at: row.millis("entry.at_ms")?,
+    })
+}

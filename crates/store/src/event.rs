@@ -1,0 +1,83 @@
+//! Events in their places. They arrive chained; here they are only kept.
+
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::key::RunKey;
+use wakeful_core::report::Event;
+use wakeful_ports::records::EventRow;
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, exactly_one, limit, records};
+
+const APPEND: &str = "
+    INSERT INTO event (agent_id, seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    ON CONFLICT (agent_id, seq) DO NOTHING";
+
+/// Appends an event that has its place. A place that is taken is a conflict.
+pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+    let sealed = &event.sealed;
+    let params = [
+        agent.into(),
+        event.seq.into(),
+        sealed.run_key.as_ref().into(),
+        sealed.kind.as_str().into(),
+        sealed.at.into(),
+        (&event.hash).into(),
+        (&sealed.payload_hash).into(),
+        sealed
+            .policy_version
+            .as_ref()
+            .map_or("", PolicyVersion::as_str)
+            .into(),
+        sealed.payload.as_slice().into(),
+        sealed.salt.as_slice().into(),
+    ];
+    exactly_one(sql.execute(APPEND, &params)?)
+}
+
+const AFTER: &str = "
+    SELECT seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt
+    FROM event WHERE agent_id = ?1 AND seq > ?2 ORDER BY seq LIMIT ?3";
+
+/// Events of an agent, oldest first, after a number.
+pub(crate) fn after(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    seq: u64,
+    at_most: u32,
+) -> Result<Vec<EventRow>, StoreError> {
+    records(
+        sql.query(AFTER, &[agent.into(), seq.into(), limit(at_most)])?,
+        read,
+    )
+}
+
+fn read(mut row: Row) -> Result<EventRow, StoreError> {
+    Ok(EventRow {
+        seq: row.count("event.seq")?,
+        run_key: row.optional_digest("event.run_key")?.map(RunKey),
+        kind: row.text("event.kind")?,
+        at: row.millis("event.at_ms")?,
+        hash: row.digest("event.hash")?,
+        payload_hash: row.digest("event.payload_hash")?,
+        policy_version: row.text("event.policy_version")?,
+        payload: payload(
+            row.optional_bytes("event.payload")?,
+            row.optional_bytes("event.salt")?,
+        )?,
+    })
+}
+
+type Payload = (Vec<u8>, [u8; 32]);
+
+/// Payload and salt are there together or erased together.
+fn payload(payload: Option<Vec<u8>>, salt: Option<Vec<u8>>) -> Result<Option<Payload>, StoreError> {
+    match (payload, salt) {
+        (None, None) => Ok(None),
+        (Some(payload), Some(salt)) => {
+            let salt = salt.try_into().map_err(|_| StoreError::Malformed("event.salt"))?;
+            Ok(Some((payload, salt)))
+        }
+        (Some(_), None) | (None, Some(_)) => Err(StoreError::Malformed("event.salt")),
+    }
+}

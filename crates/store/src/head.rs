@@ -1,0 +1,112 @@
+//! The head of an agent's log: who may write, and where the next event goes.
+//!
+//! This is the one place where the databases are told apart by more than spelling. With SQLite the home's
+//! lock is the lease, so whoever asks is the only one alive. With PostgreSQL rows are locked explicitly, and
+//! a holder counts as alive while it beats.
+
+use wakeful_core::id::{AgentId, Incarnation, RunnerId};
+use wakeful_core::key::Digest;
+use wakeful_ports::records::{Claim, Fence, LockedHead};
+use wakeful_ports::store::StoreError;
+
+use crate::runner;
+use crate::sql::{Dialect, Row, Sql, at_most_one};
+
+const CREATE: &str = "
+    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)
+    SELECT ?1, host_id || '.' || CAST(incarnation AS TEXT), NULL, 0, 1, ?2 FROM host";
+
+/// The head of an agent that has done nothing yet.
+pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
+    match sql.execute(CREATE, &[agent.into(), (&Digest::ZERO).into()])? {
+        1 => Ok(()),
+        _ => Err(StoreError::Malformed("host")),
+    }
+}
+
+const HOLDER_SQLITE: &str = "SELECT runner_id FROM agent_head WHERE agent_id = ?1";
+
+const HOLDER_POSTGRES: &str = "SELECT runner_id FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
+
+/// Takes the right to write for an agent; a new fence makes every older one worthless.
+pub(crate) fn claim(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
+    let rows = sql.query(
+        sql.dialect().pick(HOLDER_SQLITE, HOLDER_POSTGRES),
+        &[agent.into()],
+    )?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
+    let holder = row.optional_text("agent_head.runner_id")?.map(RunnerId::new);
+    let other = holder.filter(|holder| holder != runner);
+    match (sql.dialect(), other) {
+        (Dialect::Postgres, Some(by)) if runner::is_alive(sql, &by)? => Ok(Claim::Held { by }),
+        (Dialect::Postgres | Dialect::Sqlite, _) => take(sql, agent, runner),
+    }
+}
+
+/// The head also moves into the present life of the host, which a restore may have changed since.
+const TAKE: &str = "
+    UPDATE agent_head SET runner_id = ?2, fence = fence + 1,
+        incarnation = (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
+    WHERE agent_id = ?1
+    RETURNING fence";
+
+fn take(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
+    let rows = sql.query(TAKE, &[agent.into(), runner.into()])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
+    row.int("agent_head.fence").map(|fence| Claim::Won(Fence(fence)))
+}
+
+const RELEASE: &str = "UPDATE agent_head SET runner_id = NULL WHERE agent_id = ?1 AND fence = ?2";
+
+/// Gives the right back, if this fence still holds it.
+pub(crate) fn release(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<(), StoreError> {
+    sql.execute(RELEASE, &[agent.into(), fence.0.into()]).map(drop)
+}
+
+/// A new fence at once and not only with the next claim: what was taken to be dead may only have slept.
+const FREE: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 1 WHERE runner_id = ?1";
+
+/// Frees all that a dead runner held.
+pub(crate) fn free(sql: &mut dyn Sql, runner: &RunnerId) -> Result<(), StoreError> {
+    sql.execute(FREE, &[runner.into()]).map(drop)
+}
+
+const LOCK_SQLITE: &str = "
+    SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1 AND fence = ?2";
+
+const LOCK_POSTGRES: &str = "
+    SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1 AND fence = ?2 FOR UPDATE";
+
+/// Locks an agent's head for this transaction.
+pub(crate) fn lock(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError> {
+    let query = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
+    let rows = sql.query(query, &[agent.into(), fence.0.into()])?;
+    at_most_one(rows).map_or_else(|| Err(StoreError::FenceLost(agent.clone())), read)
+}
+
+fn read(mut row: Row) -> Result<LockedHead, StoreError> {
+    Ok(LockedHead {
+        next_seq: row.count("agent_head.next_seq")?,
+        chain_hash: row.digest("agent_head.chain_hash")?,
+        incarnation: Incarnation::new(row.text("agent_head.incarnation")?),
+    })
+}
+
+/// A sequence never goes back, whoever asks for it.
+const PUT: &str = "
+    UPDATE agent_head SET next_seq = ?2, chain_hash = ?3, incarnation = ?4
+    WHERE agent_id = ?1 AND next_seq <= ?2";
+
+/// Stores a head that was moved on.
+pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError> {
+    let params = [
+        agent.into(),
+        head.next_seq.into(),
+        (&head.chain_hash).into(),
+        (&head.incarnation).into(),
+    ];
+    match sql.execute(PUT, &params)? {
+        1 => Ok(()),
+        _ => Err(StoreError::Conflict),
+    }
+}

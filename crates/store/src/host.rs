@@ -1,0 +1,27 @@
+//! Whose database it is.
+
+use wakeful_core::id::Incarnation;
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Sql, at_most_one};
+
+/// The first life of a host that has no other yet.
+const FOUND: &str = "
+    INSERT INTO host (row_id, host_id, incarnation) VALUES (1, ?1, 1)
+    ON CONFLICT (row_id) DO NOTHING";
+
+/// Gives a fresh database its host. One that has a host keeps it.
+pub(crate) fn found(sql: &mut dyn Sql, host_id: &str) -> Result<(), StoreError> {
+    sql.execute(FOUND, &[host_id.into()]).map(drop)
+}
+
+const INCARNATION: &str = "SELECT host_id, incarnation FROM host";
+
+/// The host and its life, as it enters event hashes.
+pub(crate) fn incarnation(sql: &mut dyn Sql) -> Result<Incarnation, StoreError> {
+    let rows = sql.query(INCARNATION, &[])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
+    let host_id = row.text("host.host_id")?;
+    let number = row.int("host.incarnation")?;
+    Ok(Incarnation::new(format!("{host_id}.{number}")))
+}

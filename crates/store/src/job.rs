@@ -1,0 +1,154 @@
+//! A closure on its way to a database thread, without its type, together with the caller who waits for it.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::sync::oneshot;
+use wakeful_ports::store::{StoreError, Tx, View};
+
+use crate::session::Session;
+
+/// Closures that may wait for a database thread. Beyond it callers wait, asynchronously, before they are queued.
+pub const QUEUE_MAX: usize = 1024;
+
+/// Work for a database thread.
+pub(crate) trait Job: Send {
+    /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.
+    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
+    /// Tells the caller how it went. A caller who has gone is not missed.
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
+}
+
+/// A job and the place where its answer will be.
+pub(crate) type Pair<T> = (Box<dyn Job>, oneshot::Receiver<Result<T, StoreError>>);
+
+/// Makes a job of a closure that writes.
+pub(crate) fn writing<T, F>(f: F) -> Pair<T>
+where
+    T: Send + 'static,
+    F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+{
+    let (reply, answer) = oneshot::channel();
+    (
+        Box::new(Writing {
+            f,
+            value: None,
+            reply,
+        }),
+        answer,
+    )
+}
+
+/// Makes a job of a closure that reads. It runs at most once.
+pub(crate) fn reading<T, F>(f: F) -> Pair<T>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+{
+    let (reply, answer) = oneshot::channel();
+    (
+        Box::new(Reading {
+            f: Some(f),
+            value: None,
+            reply,
+        }),
+        answer,
+    )
+}
+
+struct Writing<T, F> {
+    f: F,
+    value: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Writing<T, F>
+where
+    T: Send,
+    F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
+        self.value = Some(guarded(|| (self.f)(session))?);
+        refuse_swallowed(session)
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { value, reply, .. } = *self;
+        let _ = reply.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
+    }
+}
+
+struct Reading<T, F> {
+    f: Option<F>,
+    value: Option<T>,
+    reply: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<T, F> Job for Reading<T, F>
+where
+    T: Send,
+    F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send,
+{
+    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
+        let f = self.f.take().ok_or(StoreError::Closed)?;
+        self.value = Some(guarded(|| f(session))?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let Self { value, reply, .. } = *self;
+        let _ = reply.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
+    }
+}
+
+/// Runs a caller's closure so that its panic ends its own transaction and nobody else's.
+///
+/// The assertion holds because nothing the closure could have left half done is used again: its transaction is
+/// rolled back, and its own captures are only ever seen by itself.
+pub(crate) fn guarded<T>(f: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|panic| Err(panicked(panic.as_ref())))
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> StoreError {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    StoreError::Backend(format!("a transaction panicked: {text}").into())
+}
+
+fn refuse_swallowed(session: &Session<'_>) -> Result<(), StoreError> {
+    if session.failed() {
+        return Err(StoreError::Backend(
+            "a transaction went on after a failed statement".into(),
+        ));
+    }
+    Ok(())
+}
+
+/// The same error for one more caller. A source cannot be shared, so its words are.
+pub(crate) fn again(error: &StoreError) -> StoreError {
+    let words = |source: &(dyn std::error::Error + Send + Sync)| source.to_string().into();
+    match error {
+        StoreError::Conflict => StoreError::Conflict,
+        StoreError::FenceLost(agent) => StoreError::FenceLost(agent.clone()),
+        StoreError::Full => StoreError::Full,
+        StoreError::ReadOnly => StoreError::ReadOnly,
+        StoreError::Corrupt(source) => StoreError::Corrupt(words(source.as_ref())),
+        StoreError::Foreign => StoreError::Foreign,
+        StoreError::NewerSchema { found, known } => StoreError::NewerSchema {
+            found: *found,
+            known: *known,
+        },
+        StoreError::OlderSchema { found, known } => StoreError::OlderSchema {
+            found: *found,
+            known: *known,
+        },
+        StoreError::Absent => StoreError::Absent,
+        StoreError::BadAddress(source) => StoreError::BadAddress(words(source.as_ref())),
+        StoreError::Unreachable(source) => StoreError::Unreachable(words(source.as_ref())),
+        StoreError::Malformed(what) => StoreError::Malformed(what),
+        StoreError::Closed => StoreError::Closed,
+        StoreError::Backend(source) => StoreError::Backend(words(source.as_ref())),
+    }
+}

@@ -1,0 +1,52 @@
+//! SQLite and PostgreSQL behind the store port. Nothing else opens a database.
+//!
+//! A caller hands over a closure over domain verbs; what becomes of it is decided here:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`store`](Store) | the handle everybody clones, and which database is behind it |
+//! | `sqlite` | a file with one writing thread and a few readers; or one database in memory |
+//! | `postgres` | threads with a connection each, and the lease of this process |
+//! | `schema` | the migrations, compiled in |
+//! | `session`, `job` | one transaction as the runtime sees it; a closure on its way to a thread |
+//! | `sql` | the narrow door that every verb is written over, once |
+//! | `commit` | the one place where work becomes durable |
+//! | `lock` | taking a lock, whatever became of its last holder |
+//! | `pack` | compression, and the files of large blobs |
+//!
+//! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
+//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`.
+//!
+//! What is deliberately absent: randomness (ids arrive from outside), a query builder, and any clock but the
+//! database's own and the one that measures the lease.
+#![forbid(unsafe_code)]
+
+mod agent;
+mod blob;
+mod commit;
+mod entry;
+mod event;
+mod head;
+mod host;
+mod job;
+mod journal;
+mod lock;
+mod message;
+mod pack;
+mod postgres;
+mod run;
+mod runner;
+mod schema;
+mod session;
+mod sql;
+mod sqlite;
+mod step;
+mod store;
+mod wake;
+
+pub use crate::job::QUEUE_MAX;
+pub use crate::pack::{BLOB_BYTES_MAX, INLINE_BYTES_MAX};
+pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
+pub use crate::runner::{BEAT_MS, LEASE_MS};
+pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
+pub use crate::store::Store;

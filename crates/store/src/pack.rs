@@ -1,0 +1,152 @@
+//! Packing blobs: compression, and the files of large ones. All of it happens before the transaction.
+//!
+//! A file is complete and durable before any row names it: it is written under another name, synced, moved
+//! to its place, and the folders are synced as well. A crash in between leaves a file that nobody names.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_ports::fail;
+use wakeful_ports::records::{PackedBlob, PackedBody};
+use wakeful_ports::store::StoreError;
+
+/// Packed blobs up to this size are kept in their row. Above it a file is cheaper than pages of the database,
+/// which the write-ahead log would carry as well.
+pub const INLINE_BYTES_MAX: usize = 64 * 1024;
+
+/// Largest blob at all. Far above any reply or tool result, and small enough to be held in memory twice.
+pub const BLOB_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Where large blobs go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Large<'a> {
+    /// Into their row like small ones: the database has no folder of its own.
+    Row,
+    /// Into a file below this folder.
+    File(&'a Path),
+}
+
+/// Compresses a blob where that pays, and writes the file of a large one.
+pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob, StoreError> {
+    let bytes = blob.bytes();
+    if bytes.len() > BLOB_BYTES_MAX {
+        let text = format!("a blob of {} bytes is larger than {BLOB_BYTES_MAX}", bytes.len());
+        return Err(StoreError::Backend(text.into()));
+    }
+    let compressed = lz4_flex::block::compress_prepend_size(bytes);
+    // Below a tenth the space is not worth the work of every later reading.
+    let pays = compressed.len() <= bytes.len() - bytes.len() / 10;
+    let packed = if pays { compressed.len() } else { bytes.len() };
+    let body = match large {
+        Large::File(folder) if packed > INLINE_BYTES_MAX => {
+            write_file(folder, &blob.hash(), &compressed).map_err(refused)?;
+            PackedBody::File
+        }
+        Large::File(_) | Large::Row if pays => PackedBody::Lz4(compressed),
+        Large::File(_) | Large::Row => PackedBody::Raw(bytes.to_vec()),
+    };
+    Ok(PackedBlob {
+        hash: blob.hash(),
+        size: bytes.len() as u64,
+        body,
+    })
+}
+
+/// The bytes of a compressed blob, which must have the size its row says.
+pub(crate) fn unpack(packed: &[u8], size: u64) -> Result<Vec<u8>, StoreError> {
+    // The size stands before the compressed bytes and decides how much memory is taken, so it is not believed.
+    let (declared, rest) = packed
+        .split_first_chunk::<4>()
+        .ok_or_else(|| damaged("a packed blob is cut short"))?;
+    let declared = u32::from_le_bytes(*declared);
+    let length = usize::try_from(declared)
+        .ok()
+        .filter(|length| *length <= BLOB_BYTES_MAX);
+    let Some(length) = length.filter(|_| u64::from(declared) == size) else {
+        return Err(damaged(format!(
+            "a packed blob says {declared} bytes, its row {size}"
+        )));
+    };
+    lz4_flex::block::decompress(rest, length).map_err(|error| StoreError::Corrupt(error.into()))
+}
+
+/// The compressed bytes of a large blob. A missing file is damage, since a row names it.
+pub(crate) fn read_file(folder: &Path, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
+    fs::read(place(folder, hash).1).map_err(|error| StoreError::Corrupt(error.into()))
+}
+
+/// Says that stored bytes are not what they should be.
+pub(crate) fn damaged(what: impl Into<String>) -> StoreError {
+    StoreError::Corrupt(what.into().into())
+}
+
+/// What a file system's refusal means to the caller.
+pub(crate) fn refused(error: io::Error) -> StoreError {
+    const FULL: [io::ErrorKind; 2] = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    const CLOSED: [io::ErrorKind; 2] = [io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem];
+    let kind = error.kind();
+    if FULL.contains(&kind) {
+        StoreError::Full
+    } else if CLOSED.contains(&kind) {
+        StoreError::ReadOnly
+    } else {
+        StoreError::Backend(error.into())
+    }
+}
+
+/// The folder and the file of a blob: two hex digits of folder, so that none grows too long to list.
+fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
+    let name = hash.to_string();
+    let inner = folder.join(name.get(..2).unwrap_or_default());
+    let file = inner.join(name);
+    (inner, file)
+}
+
+fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<()> {
+    let (inner, file) = place(folder, hash);
+    fs::create_dir_all(&inner)?;
+    if !file.try_exists()? {
+        let draft = inner.join(draft_name(hash));
+        let written = write_synced(&draft, compressed).and_then(|()| {
+            fail::point("blob.before_rename");
+            fs::rename(&draft, &file)
+        });
+        if let Err(error) = written {
+            // The first error is the one to report; a draft that stays behind is only litter.
+            let _ = fs::remove_file(&draft);
+            return Err(error);
+        }
+        fail::point("blob.after_rename");
+    }
+    // Also when the file was there: whoever moved it may have been stopped before this.
+    [Some(inner.as_path()), Some(folder), folder.parent()]
+        .into_iter()
+        .flatten()
+        .try_for_each(sync_folder)
+}
+
+/// Different in every call, because the same blob may be packed twice at once.
+fn draft_name(hash: &BlobHash) -> String {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    format!("{hash}.{}.{number}.draft", std::process::id())
+}
+
+fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create_new(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    // A relative path of one part has the parent "".
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    File::open(folder)?.sync_all()
+}

@@ -1,0 +1,148 @@
+//! The lease of this process, and the thread that renews it.
+//!
+//! The database decides by its own clock who is dead. This process must stop acting earlier than that, so it
+//! counts from *before* a beat was sent, and gives itself less time.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use postgres::Config;
+use wakeful_core::id::RunnerId;
+use wakeful_ports::store::StoreError;
+
+use crate::lock::locked;
+use crate::postgres::connection::Connection;
+use crate::runner::{self, BEAT_MS, LEASE_MS};
+
+/// How long after a beat this process trusts its own lease: a third less than others give it, for an act that
+/// was begun at the last moment.
+pub const TRUST_MS: u64 = 10_000;
+const _: () = assert!(
+    BEAT_MS < TRUST_MS && TRUST_MS < LEASE_MS,
+    "stop acting before others take over"
+);
+
+/// Between two tries while beats fail.
+const RETRY_MS: u64 = 1_000;
+
+/// What this process knows of its own lease.
+#[derive(Debug, Default)]
+pub(crate) struct Lease {
+    sent: Mutex<Option<Instant>>,
+}
+
+impl Lease {
+    /// A beat that was sent at this instant has arrived.
+    pub(crate) fn renew(&self, sent: Instant) {
+        *locked(&self.sent) = Some(sent);
+    }
+
+    /// Somebody has taken this process for dead.
+    pub(crate) fn lose(&self) {
+        *locked(&self.sent) = None;
+    }
+
+    /// Whether nobody can have taken over by this instant. No beat yet is no lease.
+    pub(crate) fn holds_at(&self, now: Instant) -> bool {
+        let sent = *locked(&self.sent);
+        sent.is_some_and(|sent| now.saturating_duration_since(sent) <= Duration::from_millis(TRUST_MS))
+    }
+}
+
+/// The thread that beats for one runner, on a connection of its own: the others may be waiting for a lock.
+pub(crate) struct Heartbeat {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    pub(crate) thread: JoinHandle<()>,
+}
+
+impl Heartbeat {
+    /// Starts to beat. The registration counts as the first beat.
+    pub(crate) fn start(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Result<Self, StoreError> {
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let pulse = Pulse::new(config, runner, lease);
+        let seen = Arc::clone(&stop);
+        let thread = thread::Builder::new()
+            .name("store-heartbeat".into())
+            .spawn(move || pulse.go_on(&seen))
+            .map_err(|error| StoreError::Backend(error.into()))?;
+        Ok(Self { stop, thread })
+    }
+
+    /// Asks the thread to end.
+    pub(crate) fn stop(&self) {
+        let (stopped, changed) = &*self.stop;
+        *locked(stopped) = true;
+        changed.notify_all();
+    }
+}
+
+/// What the thread beats with.
+pub(crate) struct Pulse {
+    config: Config,
+    runner: RunnerId,
+    lease: Arc<Lease>,
+    connection: Option<Connection>,
+}
+
+impl Pulse {
+    /// Not connected yet.
+    pub(crate) const fn new(config: Config, runner: RunnerId, lease: Arc<Lease>) -> Self {
+        Self {
+            config,
+            runner,
+            lease,
+            connection: None,
+        }
+    }
+
+    fn go_on(mut self, stop: &(Mutex<bool>, Condvar)) {
+        let (stopped, changed) = stop;
+        let mut pause = BEAT_MS;
+        loop {
+            let guard = locked(stopped);
+            let waited = changed.wait_timeout_while(guard, Duration::from_millis(pause), |stopped| !*stopped);
+            if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+                return;
+            }
+            pause = if self.beat().is_ok() { BEAT_MS } else { RETRY_MS };
+        }
+    }
+
+    /// Beats once.
+    pub(crate) fn beat(&mut self) -> Result<(), StoreError> {
+        let sent = Instant::now();
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => Connection::open(&self.config)?,
+        };
+        // A connection that failed is not used again.
+        let alive = runner::beat(&mut connection, &self.runner)?;
+        self.connection = Some(connection);
+        if alive {
+            self.lease.renew(sent)
+        } else {
+            self.lease.lose()
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_trusted_for_ten_seconds_after_its_beat_was_sent() {
+        let lease = Lease::default();
+        let sent = Instant::now();
+        assert!(!lease.holds_at(sent), "no beat, no lease");
+        lease.renew(sent);
+        assert!(lease.holds_at(sent + Duration::from_millis(10_000)));
+        assert!(!lease.holds_at(sent + Duration::from_millis(10_001)));
+        lease.renew(sent + Duration::from_millis(5_000));
+        assert!(lease.holds_at(sent + Duration::from_millis(10_001)));
+        lease.lose();
+        assert!(!lease.holds_at(sent));
+    }
+}

@@ -1,0 +1,240 @@
+//! PostgreSQL: some threads with a connection each, a lease that is renewed while the process lives.
+
+mod connection;
+mod lease;
+mod migrate;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+use std::str::FromStr;
+use std::sync::{Arc, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use postgres::Config;
+use tokio::sync::{mpsc, oneshot};
+use wakeful_core::id::RunnerId;
+use wakeful_ports::store::{StoreError, Tx, View};
+
+pub use self::lease::TRUST_MS;
+
+use self::connection::Connection;
+use self::lease::{Heartbeat, Lease};
+use self::worker::{Queue, Work, Worker};
+use crate::job::{Pair, QUEUE_MAX, reading, writing};
+use crate::lock::locked;
+use crate::runner::Registered;
+
+/// Most connections for transactions. More would queue inside the server instead of here.
+pub const CONNECTIONS_MAX: usize = 64;
+
+/// How long a server may take to answer the door.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long the network may swallow what we send before the connection counts as lost. As long as a lease: after
+/// that the work is somebody else's.
+const SILENCE_MAX: Duration = Duration::from_secs(15);
+
+/// How long closing waits for threads that hang in the driver.
+const CLOSE_MAX: Duration = Duration::from_secs(10);
+
+/// Where a server is and how many connections to open.
+#[derive(Clone)]
+pub struct PostgresOptions {
+    /// A `postgres://` address or `key=value` pairs. It may hold a password and is never shown.
+    pub url: String,
+    /// Connections for transactions, from 1 to [`CONNECTIONS_MAX`]; the lease has one more of its own.
+    pub connections: usize,
+}
+
+/// What the threads share.
+pub(crate) struct Shared {
+    config: Config,
+    lease: Arc<Lease>,
+    own: Registered,
+    // The last one beats; those before it were told to end, and are waited for when the store closes.
+    heartbeats: Mutex<Vec<Heartbeat>>,
+}
+
+impl Shared {
+    /// This process is registered since `begun`: from now on it must show that it lives.
+    fn registered(&self, runner: RunnerId, begun: Instant) -> Result<(), StoreError> {
+        self.own.note(Some(runner.clone()));
+        self.lease.renew(begun);
+        let mut heartbeats = locked(&self.heartbeats);
+        heartbeats.iter().for_each(Heartbeat::stop);
+        heartbeats.push(Heartbeat::start(
+            self.config.clone(),
+            runner,
+            Arc::clone(&self.lease),
+        )?);
+        Ok(())
+    }
+
+    /// Asks the heart to stop, and says what to wait for.
+    fn end_heartbeats(&self) -> Vec<JoinHandle<()>> {
+        let mut heartbeats = locked(&self.heartbeats);
+        heartbeats.iter().for_each(Heartbeat::stop);
+        heartbeats.drain(..).map(|heartbeat| heartbeat.thread).collect()
+    }
+}
+
+impl Drop for Shared {
+    /// A store that is dropped without being closed lets its workers end by themselves. The last of them gets
+    /// here, and with it ends the claim to be alive. Nobody waits: a thread may hang in the driver.
+    fn drop(&mut self) {
+        drop(self.end_heartbeats());
+    }
+}
+
+/// A server.
+pub(crate) struct Server {
+    shared: Arc<Shared>,
+    queue: Mutex<Option<mpsc::Sender<Work>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Server {
+    /// Connects, brings the tables up to date and starts the threads.
+    pub(crate) async fn open(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
+        let config = config(&options.url)?;
+        let shared = Arc::new(Shared {
+            config,
+            lease: Arc::default(),
+            own: Registered::default(),
+            heartbeats: Mutex::default(),
+        });
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        let waiting: Queue = Arc::new(Mutex::new(waiting));
+        let first = first_worker(Arc::clone(&shared), Arc::clone(&waiting), host_id.to_owned()).await?;
+        let mut threads = vec![first];
+        for _ in 1..options.connections.clamp(1, CONNECTIONS_MAX) {
+            let (shared, waiting) = (Arc::clone(&shared), Arc::clone(&waiting));
+            threads.push(start("store-worker", move || {
+                Worker::new(shared, None).work(&waiting)
+            })?);
+        }
+        Ok(Self {
+            shared,
+            queue: Mutex::new(Some(queue)),
+            threads: Mutex::new(threads),
+        })
+    }
+
+    /// Reads from a consistent view.
+    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (job, answer) = reading(f);
+        self.submit(Work::Read(job)).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Runs one transaction.
+    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (job, answer): Pair<T> = writing(f);
+        self.submit(Work::Write(job)).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    async fn submit(&self, work: Work) -> Result<(), StoreError> {
+        let queue = locked(&self.queue).clone();
+        queue
+            .ok_or(StoreError::Closed)?
+            .send(work)
+            .await
+            .map_err(|_| StoreError::Closed)
+    }
+
+    /// Whether nobody can have taken over what this process claimed.
+    pub(crate) fn holds_lease(&self) -> bool {
+        self.shared.lease.holds_at(Instant::now())
+    }
+
+    /// The runner that this process registered, which is then no longer noted.
+    pub(crate) fn take_registered(&self) -> Option<RunnerId> {
+        self.shared.own.take()
+    }
+
+    /// Finishes what is queued and ends all threads. Later calls find the store closed.
+    pub(crate) async fn close(&self) {
+        drop(locked(&self.queue).take());
+        let workers = std::mem::take(&mut *locked(&self.threads));
+        let shared = Arc::clone(&self.shared);
+        let ending = tokio::task::spawn_blocking(move || {
+            let begun = Instant::now();
+            join(workers, begun);
+            // Only now: work that was queued may have started a heartbeat.
+            join(shared.end_heartbeats(), begun);
+        });
+        let _ = ending.await;
+    }
+}
+
+/// Reads an address. What is wrong with it is said without repeating it, since it may hold a password.
+fn config(url: &str) -> Result<Config, StoreError> {
+    let mut config = Config::from_str(url).map_err(|error| StoreError::BadAddress(error.into()))?;
+    // Sent data that nobody acknowledges is one kind of silence, an answer that never comes is the other.
+    config
+        .connect_timeout(CONNECT_TIMEOUT)
+        .tcp_user_timeout(SILENCE_MAX);
+    config
+        .keepalives_idle(SILENCE_MAX / 3)
+        .keepalives_interval(SILENCE_MAX / 3)
+        .keepalives_retries(2);
+    if config.get_application_name().is_none() {
+        config.application_name("wakeful");
+    }
+    Ok(config)
+}
+
+/// Starts the worker that looks at the database first, and waits for what it finds.
+async fn first_worker(
+    shared: Arc<Shared>,
+    waiting: Queue,
+    host_id: String,
+) -> Result<JoinHandle<()>, StoreError> {
+    let (ready, readiness) = oneshot::channel();
+    let thread = start("store-worker", move || {
+        let opened = Connection::open(&shared.config).and_then(|mut connection| {
+            migrate::bring_up_to_date(&mut connection, &host_id)?;
+            Ok(connection)
+        });
+        match opened {
+            Ok(connection) => {
+                let _ = ready.send(Ok(()));
+                Worker::new(shared, Some(connection)).work(&waiting);
+            }
+            Err(error) => {
+                let _ = ready.send(Err(error));
+            }
+        }
+    })?;
+    readiness.await.map_err(|_| StoreError::Closed)??;
+    Ok(thread)
+}
+
+fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, StoreError> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map_err(|error| StoreError::Backend(error.into()))
+}
+
+fn join(threads: Vec<JoinHandle<()>>, begun: Instant) {
+    const LOOK: Duration = Duration::from_millis(2);
+    for thread in threads {
+        while !thread.is_finished() && begun.elapsed() < CLOSE_MAX {
+            thread::sleep(LOOK);
+        }
+        if thread.is_finished() {
+            // It cannot have panicked: whatever callers do in it is caught.
+            let _ = thread.join();
+        }
+    }
+}

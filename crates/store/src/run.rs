@@ -1,0 +1,144 @@
+//! Runs with their states, and the wishes to end them.
+
+use wakeful_core::id::ThreadId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{RunFilter, RunRow};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+
+const CREATE: &str = "
+    INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
+        started_at_ms, ended_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    ON CONFLICT (run_key) DO NOTHING";
+
+/// Makes a run. One message makes one run; a second is a conflict.
+pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> {
+    let params = [
+        (&run.run_key).into(),
+        (&run.agent_id).into(),
+        (&run.thread_id).into(),
+        run.machine.as_str().into(),
+        run.machine_version.into(),
+        run.version.into(),
+        run.state.as_str().into(),
+        run.status.as_str().into(),
+        run.started_at.into(),
+        run.ended_at.into(),
+    ];
+    exactly_one(sql.execute(CREATE, &params)?)
+}
+
+/// The machine's version may move on with the state; who the run is of does not.
+const PUT_STATE: &str = "
+    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7
+    WHERE run_key = ?1 AND version = ?2";
+
+/// Stores a run's next state, if nobody else did since it was read.
+pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Result<(), StoreError> {
+    let params = [
+        (&run.run_key).into(),
+        expected.into(),
+        run.machine_version.into(),
+        run.version.into(),
+        run.state.as_str().into(),
+        run.status.as_str().into(),
+        run.ended_at.into(),
+    ];
+    exactly_one(sql.execute(PUT_STATE, &params)?)
+}
+
+const ONE: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    FROM run WHERE run_key = ?1";
+
+/// One run.
+pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+    let rows = sql.query(ONE, &[run.into()])?;
+    at_most_one(rows).map(read).transpose()
+}
+
+const ALL: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    FROM run ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+
+const OPEN: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    FROM run WHERE status = 'open' ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+
+const OF_AGENT: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    FROM run WHERE agent_id = ?2 ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+
+const OPEN_OF_AGENT: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    FROM run WHERE agent_id = ?2 AND status = 'open' ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+
+/// Runs, newest first.
+pub(crate) fn list(sql: &mut dyn Sql, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+    let at_most = limit(filter.limit);
+    let rows = match (&filter.agent_id, filter.open_only) {
+        (None, false) => sql.query(ALL, &[at_most])?,
+        (None, true) => sql.query(OPEN, &[at_most])?,
+        (Some(agent), false) => sql.query(OF_AGENT, &[at_most, agent.into()])?,
+        (Some(agent), true) => sql.query(OPEN_OF_AGENT, &[at_most, agent.into()])?,
+    };
+    records(rows, read)
+}
+
+fn read(mut row: Row) -> Result<RunRow, StoreError> {
+    Ok(RunRow {
+        run_key: RunKey(row.digest("run.run_key")?),
+        agent_id: row.agent_id("run.agent_id")?,
+        thread_id: ThreadId::new(row.text("run.thread_id")?),
+        machine: row.text("run.machine")?,
+        machine_version: row.small_count("run.machine_version")?,
+        version: row.int("run.version")?,
+        state: row.text("run.state")?,
+        status: row.text("run.status")?,
+        started_at: row.millis("run.started_at_ms")?,
+        ended_at: row.optional_int("run.ended_at_ms")?.map(Millis),
+    })
+}
+
+/// A range and not a pattern: keys are bytes, and both databases order bytes the same way.
+const BETWEEN: &str = "
+    SELECT run_key FROM run WHERE run_key >= ?1 AND run_key <= ?2 ORDER BY run_key LIMIT 2";
+
+/// Keys that begin with these hex digits: at most two, which is enough to know it is ambiguous.
+pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
+    let Some((first, last)) = range(hex_prefix) else {
+        return Ok(Vec::new());
+    };
+    let rows = sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
+    records(rows, |mut row| row.digest("run.run_key").map(RunKey))
+}
+
+/// The smallest and the largest key with this prefix; none when it is no prefix of a key. People copy keys
+/// from anywhere, so upper-case digits are taken as well.
+fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
+    let prefix = hex_prefix.to_ascii_lowercase();
+    let padded = |fill: &str| {
+        let rest = fill.repeat(64_usize.checked_sub(prefix.len())?);
+        Digest::from_hex(&format!("{prefix}{rest}"))
+    };
+    Some((padded("0")?, padded("f")?))
+}
+
+const REQUEST_CANCEL: &str = "
+    INSERT INTO run_cancel (run_key, at_ms) VALUES (?1, ?2)
+    ON CONFLICT (run_key) DO NOTHING";
+
+/// Asks for the end of a run. Asking again changes nothing.
+pub(crate) fn request_cancel(sql: &mut dyn Sql, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+    sql.execute(REQUEST_CANCEL, &[run.into(), at.into()]).map(drop)
+}
+
+const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1";
+
+/// Whether somebody asked for the end of a run.
+pub(crate) fn cancel_requested(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+    Ok(!sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
+}

@@ -1,0 +1,105 @@
+//! Runners: the processes that may hold agents, and whether they still live.
+//!
+//! A runner on PostgreSQL beats every [`BEAT_MS`]; one that has not for [`LEASE_MS`] is dead. Both are judged by
+//! the clock of the database, because the machines' own clocks may disagree.
+
+use std::sync::Mutex;
+
+use wakeful_core::id::RunnerId;
+use wakeful_ports::records::Runner;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::head;
+use crate::lock::locked;
+use crate::sql::{Row, Sql, limit, records};
+
+/// Between two beats.
+pub const BEAT_MS: u64 = 5_000;
+
+/// After this long without a beat a runner is dead: two beats may be lost and the third still come in time.
+pub const LEASE_MS: u64 = 15_000;
+
+/// With SQLite nobody beats, and no clock is read: a simulation must be the same every time.
+const REGISTER_SQLITE: &str = "
+    INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms) VALUES (?1, ?2, ?3, ?4, 0)
+    ON CONFLICT (runner_id) DO UPDATE SET
+        place = excluded.place, pid = excluded.pid, pid_started = excluded.pid_started";
+
+/// `clock_timestamp` and not `now`: the latter is when the transaction began.
+const REGISTER_POSTGRES: &str = "
+    INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+    VALUES (?1, ?2, ?3, ?4, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT))
+    ON CONFLICT (runner_id) DO UPDATE SET place = excluded.place, pid = excluded.pid,
+        pid_started = excluded.pid_started, beat_at_ms = excluded.beat_at_ms";
+
+/// Registers this process. On PostgreSQL that is also its first beat.
+pub(crate) fn register(sql: &mut dyn Sql, runner: &Runner) -> Result<(), StoreError> {
+    let query = sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
+    let params = [
+        (&runner.runner_id).into(),
+        runner.place.as_str().into(),
+        runner.pid.into(),
+        runner.pid_started.into(),
+    ];
+    sql.execute(query, &params).map(drop)
+}
+
+const BEAT: &str = "
+    UPDATE runner SET beat_at_ms = CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)
+    WHERE runner_id = ?1";
+
+/// Says that a runner lives. False when it was buried meanwhile.
+pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+    Ok(sql.execute(BEAT, &[runner.into()])? == 1)
+}
+
+const ALIVE: &str = "
+    SELECT pid FROM runner WHERE runner_id = ?1
+        AND beat_at_ms >= CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
+
+/// Whether a runner has beaten within its lease.
+pub(crate) fn is_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+    Ok(!sql.query(ALIVE, &[runner.into(), LEASE_MS.into()])?.is_empty())
+}
+
+const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";
+
+/// Removes a runner that is known to be dead, and frees what it held.
+pub(crate) fn bury(sql: &mut dyn Sql, runner: &RunnerId) -> Result<(), StoreError> {
+    sql.execute(BURY, &[runner.into()])?;
+    head::free(sql, runner)
+}
+
+const ALL: &str = "SELECT runner_id, place, pid, pid_started FROM runner ORDER BY runner_id LIMIT ?1";
+
+/// The runners that are registered.
+pub(crate) fn list(sql: &mut dyn Sql) -> Result<Vec<Runner>, StoreError> {
+    records(sql.query(ALL, &[limit(ROWS_MAX)])?, read)
+}
+
+fn read(mut row: Row) -> Result<Runner, StoreError> {
+    Ok(Runner {
+        runner_id: RunnerId::new(row.text("runner.runner_id")?),
+        place: row.text("runner.place")?,
+        pid: row.small_count("runner.pid")?,
+        pid_started: row.count("runner.pid_started")?,
+    })
+}
+
+/// The runner that this store registered, so that closing it can take the name back.
+#[derive(Debug, Default)]
+pub(crate) struct Registered(Mutex<Option<RunnerId>>);
+
+impl Registered {
+    /// Notes a runner whose registration is durable.
+    pub(crate) fn note(&self, runner: Option<RunnerId>) {
+        if runner.is_some() {
+            *locked(&self.0) = runner;
+        }
+    }
+
+    /// The runner, which is then no longer noted.
+    pub(crate) fn take(&self) -> Option<RunnerId> {
+        locked(&self.0).take()
+    }
+}

@@ -1,0 +1,216 @@
+//! One transaction as the runtime sees it: the domain verbs over one [`Sql`].
+
+use std::path::Path;
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::Usage;
+use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::key::{ActionBase, OperationId, RunKey};
+use wakeful_core::message::Message;
+use wakeful_core::report::Event;
+use wakeful_core::step::Seen;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{
+    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, PackedBlob, RunFilter,
+    RunRow, Runner, StepEnd, StepRow, WakeRow,
+};
+use wakeful_ports::store::{StoreError, Tx, View};
+
+use crate::sql::{Dialect, Param, Row, Sql};
+use crate::{agent, blob, entry, event, head, host, journal, message, run, runner, step, wake};
+
+/// An open transaction.
+pub(crate) struct Session<'a> {
+    sql: &'a mut dyn Sql,
+    blobs: Option<&'a Path>,
+    failed: bool,
+    registered: Option<RunnerId>,
+}
+
+impl<'a> Session<'a> {
+    /// Verbs over an open transaction; `blobs` is the folder of large blobs, where there is one.
+    pub(crate) fn new(sql: &'a mut dyn Sql, blobs: Option<&'a Path>) -> Self {
+        Self {
+            sql,
+            blobs,
+            failed: false,
+            registered: None,
+        }
+    }
+
+    /// Whether a statement failed. Such a transaction must not commit even if its closure swallowed the error:
+    /// PostgreSQL has given it up already and would answer "done" to a commit that does nothing.
+    pub(crate) const fn failed(&self) -> bool {
+        self.failed
+    }
+
+    /// The runner that registered itself in this transaction.
+    pub(crate) fn into_registered(self) -> Option<RunnerId> {
+        self.registered
+    }
+}
+
+impl Sql for Session<'_> {
+    fn dialect(&self) -> Dialect {
+        self.sql.dialect()
+    }
+
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        self.sql.execute(sql, params).inspect_err(|_| self.failed = true)
+    }
+
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        self.sql.query(sql, params).inspect_err(|_| self.failed = true)
+    }
+}
+
+impl View for Session<'_> {
+    fn incarnation(&mut self) -> Result<Incarnation, StoreError> {
+        host::incarnation(self)
+    }
+
+    fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>, StoreError> {
+        agent::one(self, agent)
+    }
+
+    fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>, StoreError> {
+        agent::list(self, with_private)
+    }
+
+    fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+        run::one(self, run)
+    }
+
+    fn runs(&mut self, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
+        run::list(self, filter)
+    }
+
+    fn runs_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
+        run::with_prefix(self, hex_prefix)
+    }
+
+    fn message(&mut self, run: &RunKey) -> Result<Option<Message>, StoreError> {
+        message::one(self, run)
+    }
+
+    fn wake(&mut self, run: &RunKey) -> Result<Option<WakeRow>, StoreError> {
+        wake::one(self, run)
+    }
+
+    fn journal(&mut self, run: &RunKey, after: i64, limit: u32) -> Result<Vec<JournalRow>, StoreError> {
+        journal::after(self, run, after, limit)
+    }
+
+    fn steps(&mut self, run: &RunKey, after: i64, limit: u32) -> Result<Vec<StepRow>, StoreError> {
+        step::after(self, run, after, limit)
+    }
+
+    fn seen(&mut self, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError> {
+        step::seen(self, run, base)
+    }
+
+    fn entries(&mut self, thread: &ThreadId, newest: u32) -> Result<Vec<EntryRow>, StoreError> {
+        entry::newest(self, thread, newest)
+    }
+
+    fn blob(&mut self, hash: &BlobHash) -> Result<Option<Vec<u8>>, StoreError> {
+        let folder = self.blobs;
+        blob::one(self, folder, hash)
+    }
+
+    fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        run::cancel_requested(self, run)
+    }
+
+    fn events(&mut self, agent: &AgentId, after_seq: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+        event::after(self, agent, after_seq, limit)
+    }
+
+    fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
+        runner::list(self)
+    }
+}
+
+impl Tx for Session<'_> {
+    fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError> {
+        agent::create(self, agent)
+    }
+
+    fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
+        head::claim(self, agent, runner)
+    }
+
+    fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<(), StoreError> {
+        head::release(self, agent, fence)
+    }
+
+    fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError> {
+        head::lock(self, agent, fence)
+    }
+
+    fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError> {
+        head::put(self, agent, head)
+    }
+
+    fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError> {
+        message::admit(self, message)
+    }
+
+    fn put_wake(&mut self, wake: &WakeRow) -> Result<(), StoreError> {
+        wake::put(self, wake)
+    }
+
+    fn create_run(&mut self, run: &RunRow) -> Result<(), StoreError> {
+        run::create(self, run)
+    }
+
+    fn put_state(&mut self, run: &RunRow, expected: i64) -> Result<(), StoreError> {
+        run::put_state(self, run, expected)
+    }
+
+    fn append_input(&mut self, row: &JournalRow) -> Result<(), StoreError> {
+        journal::append(self, row)
+    }
+
+    fn put_step(&mut self, step: &StepRow) -> Result<(), StoreError> {
+        step::put(self, step)
+    }
+
+    fn intend_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
+        step::intend(self, operation)
+    }
+
+    fn settle_step(&mut self, end: &StepEnd) -> Result<(), StoreError> {
+        step::settle(self, end)
+    }
+
+    fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+        event::append(self, agent, event)
+    }
+
+    fn append_entry(&mut self, thread: &ThreadId, entry: &EntryRow) -> Result<(), StoreError> {
+        entry::append(self, thread, entry)
+    }
+
+    fn put_blob(&mut self, blob: &PackedBlob) -> Result<(), StoreError> {
+        blob::put(self, blob)
+    }
+
+    fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError> {
+        agent::add_usage(self, agent, usage, model_rounds)
+    }
+
+    fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+        run::request_cancel(self, run, at)
+    }
+
+    fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError> {
+        runner::register(self, runner)?;
+        self.registered = Some(runner.runner_id.clone());
+        Ok(())
+    }
+
+    fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError> {
+        runner::bury(self, runner)
+    }
+}

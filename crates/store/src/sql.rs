@@ -1,0 +1,255 @@
+//! The one narrow door to a database: statements in a portable subset, with integers, text and bytes.
+//!
+//! Every verb is written once over [`Sql`]. Parameters are `?1`, `?2` …; what a dialect spells differently is
+//! two constants and [`Dialect::pick`] between them.
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+/// Runs statements of one transaction.
+pub(crate) trait Sql {
+    /// Which database it is.
+    fn dialect(&self) -> Dialect;
+    /// Runs a statement without rows and says how many rows it touched.
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError>;
+    /// Runs a statement and returns all its rows.
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError>;
+}
+
+/// The databases we speak to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// One process, one writer.
+    Sqlite,
+    /// Many processes; rows are locked explicitly.
+    Postgres,
+}
+
+impl Dialect {
+    /// Chooses between two spellings of one statement.
+    pub(crate) const fn pick(self, sqlite: &'static str, postgres: &'static str) -> &'static str {
+        match self {
+            Self::Sqlite => sqlite,
+            Self::Postgres => postgres,
+        }
+    }
+}
+
+/// A parameter. Borrowed, so that a body is not copied once more on the writing thread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Param<'a> {
+    /// No value, of whatever type the place has.
+    Null,
+    /// A 64-bit integer.
+    Int(i64),
+    /// Text.
+    Text(&'a str),
+    /// Bytes.
+    Bytes(&'a [u8]),
+}
+
+impl From<i64> for Param<'_> {
+    fn from(value: i64) -> Self {
+        Self::Int(value)
+    }
+}
+
+impl From<u64> for Param<'_> {
+    /// Counts beyond the signed range are kept as its end: a provider may report any number of tokens.
+    fn from(value: u64) -> Self {
+        Self::Int(i64::try_from(value).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<u32> for Param<'_> {
+    fn from(value: u32) -> Self {
+        Self::Int(i64::from(value))
+    }
+}
+
+impl From<Millis> for Param<'_> {
+    fn from(value: Millis) -> Self {
+        Self::Int(value.0)
+    }
+}
+
+impl<'a> From<&'a str> for Param<'a> {
+    fn from(value: &'a str) -> Self {
+        Self::Text(value)
+    }
+}
+
+impl<'a> From<&'a [u8]> for Param<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Self::Bytes(value)
+    }
+}
+
+impl<'a> From<&'a Digest> for Param<'a> {
+    fn from(value: &'a Digest) -> Self {
+        Self::Bytes(value.as_bytes())
+    }
+}
+
+impl<'a, T: Into<Param<'a>>> From<Option<T>> for Param<'a> {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::Null, Into::into)
+    }
+}
+
+macro_rules! param_of {
+    (text: $($text:ty),*; digest: $($digest:ty),*) => {
+        $(impl<'a> From<&'a $text> for Param<'a> {
+            fn from(value: &'a $text) -> Self {
+                Self::Text(value.as_str())
+            }
+        })*
+        $(impl<'a> From<&'a $digest> for Param<'a> {
+            fn from(value: &'a $digest) -> Self {
+                (&value.0).into()
+            }
+        })*
+    };
+}
+param_of!(text: AgentId, Incarnation, RunnerId, ThreadId; digest: ActionBase, BlobHash, OperationId, RunKey);
+
+/// How many rows a listing may return: what was asked for, within the bound of the port.
+pub(crate) fn limit(asked: u32) -> Param<'static> {
+    asked.min(ROWS_MAX).into()
+}
+
+/// A stored value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    /// No value.
+    Null,
+    /// A 64-bit integer.
+    Int(i64),
+    /// Text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+}
+
+/// One row. Its columns are taken in the order of the statement, each by its name, so that a value we did not
+/// write is reported with the place it stands in.
+#[derive(Debug)]
+pub(crate) struct Row(std::vec::IntoIter<Value>);
+
+impl Row {
+    /// A row of these values.
+    pub(crate) fn new(values: Vec<Value>) -> Self {
+        Self(values.into_iter())
+    }
+
+    /// The next column, an integer.
+    pub(crate) fn int(&mut self, column: &'static str) -> Result<i64, StoreError> {
+        self.optional_int(column)?.ok_or(StoreError::Malformed(column))
+    }
+
+    /// The next column, an integer or nothing.
+    pub(crate) fn optional_int(&mut self, column: &'static str) -> Result<Option<i64>, StoreError> {
+        match self.0.next() {
+            Some(Value::Int(value)) => Ok(Some(value)),
+            Some(Value::Null) => Ok(None),
+            Some(Value::Text(_) | Value::Bytes(_)) | None => Err(StoreError::Malformed(column)),
+        }
+    }
+
+    /// The next column, a count.
+    pub(crate) fn count(&mut self, column: &'static str) -> Result<u64, StoreError> {
+        u64::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// The next column, a small count.
+    pub(crate) fn small_count(&mut self, column: &'static str) -> Result<u32, StoreError> {
+        u32::try_from(self.int(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// The next column, a time.
+    pub(crate) fn millis(&mut self, column: &'static str) -> Result<Millis, StoreError> {
+        self.int(column).map(Millis)
+    }
+
+    /// The next column, text.
+    pub(crate) fn text(&mut self, column: &'static str) -> Result<String, StoreError> {
+        self.optional_text(column)?.ok_or(StoreError::Malformed(column))
+    }
+
+    /// The next column, text or nothing.
+    pub(crate) fn optional_text(&mut self, column: &'static str) -> Result<Option<String>, StoreError> {
+        match self.0.next() {
+            Some(Value::Text(value)) => Ok(Some(value)),
+            Some(Value::Null) => Ok(None),
+            Some(Value::Int(_) | Value::Bytes(_)) | None => Err(StoreError::Malformed(column)),
+        }
+    }
+
+    /// The next column, bytes.
+    pub(crate) fn bytes(&mut self, column: &'static str) -> Result<Vec<u8>, StoreError> {
+        self.optional_bytes(column)?.ok_or(StoreError::Malformed(column))
+    }
+
+    /// The next column, bytes or nothing.
+    pub(crate) fn optional_bytes(&mut self, column: &'static str) -> Result<Option<Vec<u8>>, StoreError> {
+        match self.0.next() {
+            Some(Value::Bytes(value)) => Ok(Some(value)),
+            Some(Value::Null) => Ok(None),
+            Some(Value::Int(_) | Value::Text(_)) | None => Err(StoreError::Malformed(column)),
+        }
+    }
+
+    /// The next column, a hash.
+    pub(crate) fn digest(&mut self, column: &'static str) -> Result<Digest, StoreError> {
+        self.optional_digest(column)?.ok_or(StoreError::Malformed(column))
+    }
+
+    /// The next column, a hash or nothing.
+    pub(crate) fn optional_digest(&mut self, column: &'static str) -> Result<Option<Digest>, StoreError> {
+        let Some(bytes) = self.optional_bytes(column)? else {
+            return Ok(None);
+        };
+        let bytes: [u8; 32] = bytes.try_into().map_err(|_| StoreError::Malformed(column))?;
+        Ok(Some(Digest::from_bytes(bytes)))
+    }
+
+    /// The next column, an agent's name.
+    pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
+        AgentId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// The next column, one of our own words.
+    pub(crate) fn word<T>(
+        &mut self,
+        column: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, StoreError> {
+        parse(&self.text(column)?).ok_or(StoreError::Malformed(column))
+    }
+}
+
+/// The first row of an answer, where there can be at most one.
+pub(crate) fn at_most_one(rows: Vec<Row>) -> Option<Row> {
+    debug_assert!(rows.len() <= 1, "a query by key returned {} rows", rows.len());
+    rows.into_iter().next()
+}
+
+/// Turns rows into records, stopping at the first that cannot be read.
+pub(crate) fn records<T>(
+    rows: Vec<Row>,
+    read: impl FnMut(Row) -> Result<T, StoreError>,
+) -> Result<Vec<T>, StoreError> {
+    rows.into_iter().map(read).collect()
+}
+
+/// One row must have been written; none means that somebody was there first.
+pub(crate) const fn exactly_one(rows: u64) -> Result<(), StoreError> {
+    if rows == 1 {
+        Ok(())
+    } else {
+        Err(StoreError::Conflict)
+    }
+}

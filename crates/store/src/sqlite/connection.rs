@@ -1,0 +1,178 @@
+//! One connection to a SQLite database: statements, transactions, and what its errors mean to callers.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::types::{ToSqlOutput, ValueRef};
+use rusqlite::{ErrorCode, OpenFlags, ToSql};
+use wakeful_ports::store::StoreError;
+
+use crate::commit::Commit;
+use crate::sql::{Dialect, Param, Row, Sql, Value};
+
+/// Room for every statement of the crate, so that each is compiled once per connection.
+const STATEMENTS_MAX: usize = 128;
+
+/// Whether a connection may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It may, and makes the file if there is none.
+    Write,
+    /// It only reads what is there.
+    Read,
+}
+
+/// A connection.
+pub(crate) struct Connection {
+    inner: rusqlite::Connection,
+}
+
+impl Connection {
+    /// Opens a file. Nothing of it is read yet.
+    pub(crate) fn open(path: &Path, access: Access, busy: Duration) -> Result<Self, StoreError> {
+        // Without the flag for URIs: a folder may be called anything.
+        let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | match access {
+                Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE,
+                Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            };
+        Self::with(
+            rusqlite::Connection::open_with_flags(path, flags).map_err(said)?,
+            busy,
+        )
+    }
+
+    /// A database in memory.
+    pub(crate) fn memory() -> Result<Self, StoreError> {
+        Self::with(
+            rusqlite::Connection::open_in_memory().map_err(said)?,
+            Duration::ZERO,
+        )
+    }
+
+    fn with(inner: rusqlite::Connection, busy: Duration) -> Result<Self, StoreError> {
+        inner.busy_timeout(busy).map_err(said)?;
+        inner.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        Ok(Self { inner })
+    }
+
+    /// Whether the file can only be read. SQLite opens it all the same and refuses each write later.
+    pub(crate) fn is_read_only(&self) -> Result<bool, StoreError> {
+        self.inner.is_readonly("main").map_err(said)
+    }
+
+    /// Runs statements that are no part of any verb, such as a migration.
+    pub(crate) fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.inner.execute_batch(sql).map_err(said)
+    }
+
+    /// Runs a statement and throws its rows away: some pragmas answer and some do not.
+    pub(crate) fn control(&mut self, sql: &'static str) -> Result<(), StoreError> {
+        self.query(sql, &[]).map(drop)
+    }
+
+    /// Begins a transaction that reads one consistent state.
+    pub(crate) fn begin_reading(&mut self) -> Result<(), StoreError> {
+        self.control("BEGIN DEFERRED")
+    }
+
+    /// Begins a transaction that writes. Immediately, so that nobody can come in between reading and writing.
+    pub(crate) fn begin_writing(&mut self) -> Result<(), StoreError> {
+        self.control("BEGIN IMMEDIATE")
+    }
+
+    /// Whether a transaction is open. SQLite ends it by itself after some errors, such as a full disk.
+    pub(crate) fn in_transaction(&self) -> bool {
+        !self.inner.is_autocommit()
+    }
+
+    /// Ends a transaction without a trace.
+    pub(crate) fn rollback(&mut self) -> Result<(), StoreError> {
+        if self.in_transaction() {
+            self.control("ROLLBACK")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl Commit for Connection {
+    fn commit(&mut self) -> Result<(), StoreError> {
+        self.control("COMMIT")
+    }
+}
+
+impl Sql for Connection {
+    fn dialect(&self) -> Dialect {
+        Dialect::Sqlite
+    }
+
+    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
+        let mut statement = self.inner.prepare_cached(sql).map_err(said)?;
+        let rows = statement
+            .execute(rusqlite::params_from_iter(params))
+            .map_err(said)?;
+        Ok(rows as u64)
+    }
+
+    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
+        let mut statement = self.inner.prepare_cached(sql).map_err(said)?;
+        let columns = statement.column_count();
+        let mut rows = statement
+            .query(rusqlite::params_from_iter(params))
+            .map_err(said)?;
+        let mut answer = Vec::new();
+        while let Some(row) = rows.next().map_err(said)? {
+            let values = (0..columns).map(|column| value(row.get_ref(column).map_err(said)?));
+            answer.push(Row::new(values.collect::<Result<_, _>>()?));
+        }
+        Ok(answer)
+    }
+}
+
+impl ToSql for Param<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(match *self {
+            Self::Null => ValueRef::Null,
+            Self::Int(value) => ValueRef::Integer(value),
+            Self::Text(text) => ValueRef::Text(text.as_bytes()),
+            Self::Bytes(bytes) => ValueRef::Blob(bytes),
+        }))
+    }
+}
+
+fn value(value: ValueRef<'_>) -> Result<Value, StoreError> {
+    match value {
+        ValueRef::Null => Ok(Value::Null),
+        ValueRef::Integer(value) => Ok(Value::Int(value)),
+        ValueRef::Text(bytes) => {
+            let text = std::str::from_utf8(bytes).map_err(|_| StoreError::Malformed("text"))?;
+            Ok(Value::Text(text.to_owned()))
+        }
+        ValueRef::Blob(bytes) => Ok(Value::Bytes(bytes.to_vec())),
+        ValueRef::Real(_) => Err(StoreError::Malformed("number")),
+    }
+}
+
+/// What SQLite's refusal means to the caller.
+pub(crate) fn said(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull) => StoreError::Full,
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => StoreError::ReadOnly,
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => StoreError::Corrupt(error.into()),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Backend(Box::new(Busy(error)))
+        }
+        _ => StoreError::Backend(error.into()),
+    }
+}
+
+/// Whether an error only says that somebody else was at it.
+pub(crate) fn is_busy(error: &StoreError) -> bool {
+    matches!(error, StoreError::Backend(source) if source.is::<Busy>())
+}
+
+/// Another process kept the database to itself for longer than we wait.
+#[derive(Debug, thiserror::Error)]
+#[error("another process keeps the database locked")]
+struct Busy(#[source] rusqlite::Error);

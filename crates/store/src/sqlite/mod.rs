@@ -1,0 +1,190 @@
+//! SQLite in the process: one file, one writing thread, a few readers. Or one database in memory, for simulations.
+
+mod connection;
+mod group;
+mod open;
+mod readers;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use wakeful_ports::store::{StoreError, Tx, View};
+
+pub use self::readers::READERS_MAX;
+pub use self::writer::GROUP_MAX;
+
+use self::group::Group;
+use self::readers::Readers;
+use self::writer::Writer;
+use crate::job::{Pair, reading, writing};
+use crate::lock::locked;
+use crate::runner::Registered;
+
+/// How long we wait for another process to finish writing, unless told otherwise. Others write one row.
+pub const BUSY_MS: u64 = 5_000;
+
+/// Where a database file is and how to treat it.
+#[derive(Debug, Clone)]
+pub struct SqliteOptions {
+    /// The database file, usually `agent.sqlite` in the home.
+    pub path: PathBuf,
+    /// The folder of large blobs, usually `blobs` beside it.
+    pub blobs_dir: PathBuf,
+    /// How long to wait for another process that writes.
+    pub busy_timeout_ms: u64,
+}
+
+impl SqliteOptions {
+    /// A file and its folder of blobs, with the usual patience.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, blobs_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            blobs_dir: blobs_dir.into(),
+            busy_timeout_ms: BUSY_MS,
+        }
+    }
+}
+
+/// A database file.
+pub(crate) struct Database {
+    pub(crate) blobs_dir: PathBuf,
+    // The readers go first: the last connection to close tidies the log away, and only the writer may.
+    readers: Arc<Readers>,
+    writer: Option<Writer>,
+    pub(crate) registered: Arc<Registered>,
+}
+
+impl Database {
+    /// Opens a file for reading and writing.
+    pub(crate) fn open(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
+        let busy = Duration::from_millis(options.busy_timeout_ms);
+        let connection = open::open_to_write(&options.path, busy, host_id)?;
+        let registered = Arc::default();
+        let group = Group::new(
+            connection,
+            Some(options.blobs_dir.clone()),
+            Arc::clone(&registered),
+        );
+        let writer = Some(Writer::start(group)?);
+        Ok(Self {
+            writer,
+            registered,
+            ..Self::around(options)
+        })
+    }
+
+    /// Opens a file for reading only.
+    pub(crate) fn open_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
+        let database = Self::around(options);
+        database.readers.keep(open::open_to_read(
+            &options.path,
+            Duration::from_millis(options.busy_timeout_ms),
+        )?);
+        Ok(database)
+    }
+
+    fn around(options: &SqliteOptions) -> Self {
+        let busy = Duration::from_millis(options.busy_timeout_ms);
+        let readers = Readers::new(options.path.clone(), options.blobs_dir.clone(), busy);
+        Self {
+            blobs_dir: options.blobs_dir.clone(),
+            readers: Arc::new(readers),
+            writer: None,
+            registered: Arc::default(),
+        }
+    }
+
+    /// Whether it may write.
+    pub(crate) const fn can_write(&self) -> bool {
+        self.writer.is_some()
+    }
+
+    /// Reads from a consistent view.
+    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        Arc::clone(&self.readers).read(f).await
+    }
+
+    /// Runs one transaction on the writing thread.
+    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        let (job, answer) = writing(f);
+        writer.submit(job).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Lets readers and writer finish. Later calls find the store closed.
+    pub(crate) async fn close(self: Arc<Self>) {
+        self.readers.stop().await;
+        // Joining a thread blocks. A runtime that is shutting down may refuse; then dropping joins it.
+        let stopping = tokio::task::spawn_blocking(move || self.writer.as_ref().map(Writer::stop));
+        let _ = stopping.await;
+    }
+}
+
+/// A database in memory. Closures run at once and on the caller's thread, so a simulation is the same every time.
+pub(crate) struct Memory {
+    group: Mutex<Option<Group>>,
+    pub(crate) registered: Arc<Registered>,
+}
+
+impl Memory {
+    /// A fresh database.
+    pub(crate) fn new(host_id: &str) -> Result<Self, StoreError> {
+        let registered = Arc::default();
+        let group = Group::new(open::open_in_memory(host_id)?, None, Arc::clone(&registered));
+        Ok(Self {
+            group: Mutex::new(Some(group)),
+            registered,
+        })
+    }
+
+    /// Reads.
+    pub(crate) fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (job, answer) = reading(f);
+        self.with(|group| group.read(job))?;
+        received(answer)
+    }
+
+    /// Runs one transaction.
+    pub(crate) fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (job, answer): Pair<T> = writing(f);
+        self.with(|group| group.perform(vec![job]))?;
+        received(answer)
+    }
+
+    /// Throws the database away. Later calls find the store closed.
+    pub(crate) fn close(&self) {
+        *locked(&self.group) = None;
+    }
+
+    fn with(&self, work: impl FnOnce(&mut Group)) -> Result<(), StoreError> {
+        let mut group = locked(&self.group);
+        group.as_mut().map(work).ok_or(StoreError::Closed)
+    }
+}
+
+fn received<T>(mut answer: oneshot::Receiver<Result<T, StoreError>>) -> Result<T, StoreError> {
+    answer.try_recv().map_err(|_| StoreError::Closed)?
+}

@@ -1,0 +1,141 @@
+//! Groups that meet a full disk, a refusing database, or the end of their transaction.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::store::StoreError;
+
+use crate::job::{Job, reading, writing};
+use crate::session::Session;
+use crate::sql::Sql;
+use crate::sqlite::group::Group;
+use crate::sqlite::open::open_to_write;
+
+type Answer = oneshot::Receiver<Result<(), StoreError>>;
+
+/// A group on a fresh file whose connection was first told something.
+fn group(home: &tempfile::TempDir, told: &str) -> Group {
+    let path = home.path().join("agent.sqlite");
+    let mut connection = open_to_write(&path, Duration::from_secs(1), "host").unwrap();
+    connection.batch(told).unwrap();
+    Group::new(connection, None, Arc::default())
+}
+
+/// A job that asks for the end of some runs: one small row for each.
+fn small(first: u32, rows: u32) -> (Box<dyn Job>, Answer) {
+    writing(move |tx| (first..first + rows).try_for_each(|n| tx.request_cancel(&key(n), Millis(1))))
+}
+
+fn key(number: u32) -> RunKey {
+    RunKey(Digest::of(&number.to_le_bytes()))
+}
+
+fn answered(mut answer: Answer) -> Result<(), StoreError> {
+    answer.try_recv().expect("everybody is answered")
+}
+
+fn is_there(group: &mut Group, number: u32) -> bool {
+    let (job, mut answer) = reading(move |view| view.cancel_requested(&key(number)));
+    group.read(job);
+    answer.try_recv().expect("answered").expect("read")
+}
+
+/// Pages of an empty database, plus a few that may still be filled.
+const ROOM: &str = "PRAGMA max_page_count = 50";
+
+#[test]
+fn a_full_disk_is_told_to_the_one_it_stops_and_leaves_no_trace_of_it() {
+    let home = tempfile::tempdir().unwrap();
+    let mut group = group(&home, ROOM);
+    let (before, after) = (small(0, 1), small(1, 1));
+    let too_much = small(10, 20_000);
+    group.perform(vec![before.0, too_much.0, after.0]);
+    assert!(matches!(answered(too_much.1), Err(StoreError::Full)));
+    // Whether the others fit is the disk's business; what they were told is ours.
+    for (number, answer) in [(0, before.1), (1, after.1)] {
+        let told = answered(answer);
+        assert_eq!(is_there(&mut group, number), told.is_ok(), "{told:?}");
+    }
+    assert!(!is_there(&mut group, 10), "nothing of it stayed");
+    let later = small(2, 1);
+    group.perform(vec![later.0]);
+    answered(later.1).expect("there is room for a small one");
+    assert!(is_there(&mut group, 2));
+}
+
+#[test]
+fn a_full_disk_is_told_to_a_single_writer_who_may_try_again_later() {
+    let home = tempfile::tempdir().unwrap();
+    let mut group = group(&home, ROOM);
+    let first = small(0, 20_000);
+    group.perform(vec![first.0]);
+    assert!(matches!(answered(first.1), Err(StoreError::Full)));
+    assert!(!is_there(&mut group, 0));
+    let second = small(0, 1);
+    group.perform(vec![second.0]);
+    answered(second.1).expect("there is room for a small one");
+}
+
+#[test]
+fn a_database_that_refuses_writes_says_so_to_everybody() {
+    let home = tempfile::tempdir().unwrap();
+    let mut group = group(&home, "PRAGMA query_only = ON");
+    let (one, two) = (small(0, 1), small(1, 1));
+    group.perform(vec![one.0, two.0]);
+    assert!(matches!(answered(one.1), Err(StoreError::ReadOnly)));
+    assert!(matches!(answered(two.1), Err(StoreError::ReadOnly)));
+}
+
+/// Ends the transaction under the feet of its group, as SQLite itself does after some errors.
+struct Saboteur(oneshot::Sender<Result<(), StoreError>>);
+
+impl Job for Saboteur {
+    fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
+        session.execute("ROLLBACK", &[])?;
+        Err(StoreError::Full)
+    }
+
+    fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
+        let _ = self.0.send(outcome);
+    }
+}
+
+/// A job that counts how often it runs.
+fn counting(runs: &Arc<AtomicU32>) -> (Box<dyn Job>, Answer) {
+    let runs = Arc::clone(runs);
+    writing(move |tx| {
+        runs.fetch_add(1, Ordering::Relaxed);
+        tx.request_cancel(&key(0), Millis(1))
+    })
+}
+
+#[test]
+fn when_the_transaction_is_gone_everybody_in_the_group_is_told() {
+    let home = tempfile::tempdir().unwrap();
+    let mut group = group(&home, "");
+    // Without a failing one the group ends at the first try and nothing runs again; with one, at the second.
+    for failing in [false, true] {
+        let (reply, sabotaged) = oneshot::channel();
+        let runs = Arc::new(AtomicU32::new(0));
+        let (before, after) = (counting(&runs), small(1, 1));
+        let (job, failed) = writing(|_| Err::<(), _>(StoreError::Conflict));
+        let mut jobs: Vec<Box<dyn Job>> = vec![before.0];
+        jobs.extend(failing.then_some(job));
+        jobs.extend([Box::new(Saboteur(reply)) as Box<dyn Job>, after.0]);
+        group.perform(jobs);
+        for answer in [before.1, sabotaged, after.1] {
+            let told = answered(answer);
+            assert!(matches!(told, Err(StoreError::Full)), "{told:?}");
+        }
+        assert!(!failing || matches!(answered(failed), Err(StoreError::Conflict)));
+        assert!(!is_there(&mut group, 0) && !is_there(&mut group, 1));
+        assert_eq!(runs.load(Ordering::Relaxed), 1 + u32::from(failing));
+    }
+    let later = small(2, 1);
+    group.perform(vec![later.0]);
+    answered(later.1).expect("the next group is not affected");
+}

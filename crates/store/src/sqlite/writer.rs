@@ -1,0 +1,76 @@
+//! The one thread that writes. It never waits for more work to come: it takes what is queued, and the time that
+//! one commit takes is the window in which the next group gathers.
+
+use std::sync::Mutex;
+use std::thread::{self, JoinHandle};
+
+use tokio::sync::mpsc;
+use wakeful_ports::store::StoreError;
+
+use crate::job::{Job, QUEUE_MAX};
+use crate::lock::locked;
+use crate::sqlite::group::Group;
+
+/// Closures in one commit: enough to make the cost of a sync vanish, few enough that nobody waits long behind
+/// them, and that running a failed group again stays cheap.
+pub const GROUP_MAX: usize = 256;
+
+/// The way to the writing thread.
+pub(crate) struct Writer {
+    queue: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub(crate) fn start(group: Group) -> Result<Self, StoreError> {
+        let (queue, waiting) = mpsc::channel(QUEUE_MAX);
+        let thread = thread::Builder::new()
+            .name("store-writer".into())
+            .spawn(move || write(group, waiting))
+            .map_err(|error| StoreError::Backend(error.into()))?;
+        Ok(Self {
+            queue: Mutex::new(Some(queue)),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Queues a job, waiting while the queue is full.
+    pub(crate) async fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        let queue = locked(&self.queue).clone();
+        queue
+            .ok_or(StoreError::Closed)?
+            .send(job)
+            .await
+            .map_err(|_| StoreError::Closed)
+    }
+
+    /// Finishes what is queued and ends the thread. Blocks until it has.
+    pub(crate) fn stop(&self) {
+        drop(locked(&self.queue).take());
+        let thread = locked(&self.thread).take();
+        // A closure may hold the last handle of its own store; a thread cannot wait for itself.
+        if let Some(thread) = thread.filter(|thread| thread.thread().id() != thread::current().id()) {
+            // It cannot have panicked: whatever callers do in it is caught.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn write(mut group: Group, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+    while let Some(first) = waiting.blocking_recv() {
+        let mut jobs = vec![first];
+        while jobs.len() < GROUP_MAX
+            && let Ok(next) = waiting.try_recv()
+        {
+            jobs.push(next);
+        }
+        group.perform(jobs);
+    }
+}

@@ -1,0 +1,139 @@
+//! Steps: model rounds and tool calls, from the plan to their one end.
+
+use std::borrow::Cow;
+
+use wakeful_core::conversation::Usage;
+use wakeful_core::key::{ActionBase, OperationId, RunKey};
+use wakeful_core::step::{EffectClass, Seen, Status};
+use wakeful_ports::records::{StepEnd, StepRow};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+
+/// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
+/// the second would see a conflict; the lock on the head keeps them from it.
+const PUT: &str = "
+    INSERT INTO step (operation_id, run_key, ordinal, name, class, base, status, reason, put_at_ms,
+        duration_ms, sandbox, input_tokens, output_tokens)
+    VALUES (?1, ?2, (SELECT COALESCE(MAX(ordinal), 0) + 1 FROM step WHERE run_key = ?2),
+        ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+    ON CONFLICT DO NOTHING";
+
+/// Puts a step down. Its ordinal is given here.
+pub(crate) fn put(sql: &mut dyn Sql, step: &StepRow) -> Result<(), StoreError> {
+    let (name, reason) = (storable(&step.name), storable(&step.reason));
+    let params = [
+        (&step.operation_id).into(),
+        (&step.run_key).into(),
+        name.as_ref().into(),
+        step.class.map(EffectClass::as_str).into(),
+        step.base.as_ref().into(),
+        step.status.as_str().into(),
+        reason.as_ref().into(),
+        step.put_at.into(),
+        step.duration_ms.into(),
+        step.sandbox.as_deref().into(),
+        step.usage.input_tokens.into(),
+        step.usage.output_tokens.into(),
+    ];
+    exactly_one(sql.execute(PUT, &params)?)
+}
+
+/// Models invent names and quote anything; PostgreSQL refuses text with a zero character. It is replaced for
+/// both databases, so that one run reads the same on either.
+fn storable(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') {
+        text.replace('\0', "\u{fffd}").into()
+    } else {
+        text.into()
+    }
+}
+
+const INTEND: &str = "UPDATE step SET status = 'intended' WHERE operation_id = ?1 AND status = 'planned'";
+
+/// Marks a planned step as intended. One that is not planned any more is a conflict.
+pub(crate) fn intend(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), StoreError> {
+    exactly_one(sql.execute(INTEND, &[operation.into()])?)
+}
+
+const SETTLE: &str = "
+    UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6
+    WHERE operation_id = ?1 AND status IN ('planned', 'intended')";
+
+/// Writes down how a step ended. A step ends once; a second end is a conflict.
+pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError> {
+    let params = [
+        (&end.operation_id).into(),
+        end.status.as_str().into(),
+        end.duration_ms.into(),
+        end.sandbox.as_deref().into(),
+        end.usage.input_tokens.into(),
+        end.usage.output_tokens.into(),
+    ];
+    exactly_one(sql.execute(SETTLE, &params)?)
+}
+
+const AFTER: &str = "
+    SELECT operation_id, run_key, ordinal, name, class, base, status, reason, put_at_ms,
+        duration_ms, sandbox, input_tokens, output_tokens
+    FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
+
+/// The steps of a run, oldest first, after an ordinal.
+pub(crate) fn after(
+    sql: &mut dyn Sql,
+    run: &RunKey,
+    ordinal: i64,
+    at_most: u32,
+) -> Result<Vec<StepRow>, StoreError> {
+    records(
+        sql.query(AFTER, &[run.into(), ordinal.into(), limit(at_most)])?,
+        read,
+    )
+}
+
+fn read(mut row: Row) -> Result<StepRow, StoreError> {
+    Ok(StepRow {
+        operation_id: OperationId(row.digest("step.operation_id")?),
+        run_key: RunKey(row.digest("step.run_key")?),
+        ordinal: row.int("step.ordinal")?,
+        name: row.text("step.name")?,
+        class: class(row.optional_text("step.class")?)?,
+        base: row.optional_digest("step.base")?.map(ActionBase),
+        status: row.word("step.status", Status::parse)?,
+        reason: row.text("step.reason")?,
+        put_at: row.millis("step.put_at_ms")?,
+        duration_ms: duration(row.optional_int("step.duration_ms")?)?,
+        sandbox: row.optional_text("step.sandbox")?,
+        usage: Usage {
+            input_tokens: row.count("step.input_tokens")?,
+            output_tokens: row.count("step.output_tokens")?,
+        },
+    })
+}
+
+fn class(text: Option<String>) -> Result<Option<EffectClass>, StoreError> {
+    let Some(text) = text else { return Ok(None) };
+    EffectClass::parse(&text)
+        .map(Some)
+        .ok_or(StoreError::Malformed("step.class"))
+}
+
+fn duration(ms: Option<i64>) -> Result<Option<u64>, StoreError> {
+    ms.map(u64::try_from)
+        .transpose()
+        .map_err(|_| StoreError::Malformed("step.duration_ms"))
+}
+
+const SEEN: &str = "
+    SELECT COUNT(*), COUNT(*) FILTER (WHERE status = 'outcome_unknown')
+    FROM step WHERE run_key = ?1 AND base = ?2";
+
+/// Equal actions of a run.
+pub(crate) fn seen(sql: &mut dyn Sql, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError> {
+    let rows = sql.query(SEEN, &[run.into(), base.into()])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;
+    Ok(Seen {
+        count: row.count("step")?,
+        unknown: row.count("step")? > 0,
+    })
+}

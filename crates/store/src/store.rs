@@ -1,0 +1,138 @@
+//! The handle that everybody holds.
+
+use std::sync::Arc;
+
+use wakeful_core::blob::Blob;
+use wakeful_ports::records::PackedBlob;
+use wakeful_ports::store::{StoreError, Tx, View};
+
+use crate::pack::{self, INLINE_BYTES_MAX, Large};
+use crate::postgres::{PostgresOptions, Server};
+use crate::sqlite::{Database, Memory, SqliteOptions};
+
+/// A database behind the verbs. Cloning it is cheap; all clones are one store.
+#[derive(Clone)]
+pub struct Store {
+    inner: Inner,
+}
+
+#[derive(Clone)]
+enum Inner {
+    Sqlite(Arc<Database>),
+    Memory(Arc<Memory>),
+    Postgres(Arc<Server>),
+}
+
+impl Store {
+    /// Opens a database file, makes it or brings it up to date where needed. `host_id` names the host if the
+    /// database is fresh, and is otherwise not looked at. Blocks for some milliseconds.
+    pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            inner: Inner::Sqlite(Arc::new(Database::open(options, host_id)?)),
+        })
+    }
+
+    /// Opens a database file for reading, while another process may write to it. Takes no lock that anybody
+    /// would have to wait for. [`StoreError::Absent`] when there is none, [`StoreError::OlderSchema`] when it
+    /// would have to be brought up to date first.
+    pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
+        Ok(Self {
+            inner: Inner::Sqlite(Arc::new(Database::open_read_only(options)?)),
+        })
+    }
+
+    /// A fresh database in memory, for simulations: closures run at once, on the caller's thread.
+    pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            inner: Inner::Memory(Arc::new(Memory::new(host_id)?)),
+        })
+    }
+
+    /// Connects to a PostgreSQL server and makes the tables or brings them up to date where needed; several
+    /// processes may do so at once. `host_id` is as for [`Store::open_sqlite`].
+    pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
+        Ok(Self {
+            inner: Inner::Postgres(Arc::new(Server::open(options, host_id).await?)),
+        })
+    }
+
+    /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
+    /// any clone answer [`StoreError::Closed`]. An error says what could not be taken back; it is closed anyway.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        let unregistered = self.unregister().await;
+        match &self.inner {
+            Inner::Sqlite(database) => Arc::clone(database).close().await,
+            Inner::Memory(memory) => memory.close(),
+            Inner::Postgres(server) => server.close().await,
+        }
+        unregistered
+    }
+
+    async fn unregister(&self) -> Result<(), StoreError> {
+        let registered = match &self.inner {
+            Inner::Sqlite(database) => database.registered.take(),
+            Inner::Memory(memory) => memory.registered.take(),
+            Inner::Postgres(server) => server.take_registered(),
+        };
+        let Some(runner) = registered else { return Ok(()) };
+        wakeful_ports::store::Store::write(self, move |tx| tx.bury_runner(&runner)).await
+    }
+}
+
+impl wakeful_ports::store::Store for Store {
+    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        match &self.inner {
+            Inner::Sqlite(database) => database.read(f).await,
+            Inner::Memory(memory) => memory.read(f),
+            Inner::Postgres(server) => server.read(f).await,
+        }
+    }
+
+    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        match &self.inner {
+            Inner::Sqlite(database) => database.write(f).await,
+            Inner::Memory(memory) => memory.write(f),
+            Inner::Postgres(server) => server.write(f).await,
+        }
+    }
+
+    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+        match &self.inner {
+            Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
+            // A small one stays in its row in any case, and is compressed in microseconds.
+            Inner::Sqlite(_) | Inner::Postgres(_) if blob.bytes().len() <= INLINE_BYTES_MAX => {
+                pack::pack(&blob, Large::Row)
+            }
+            // A large one takes milliseconds, which would hold up the other tasks of the caller's thread.
+            Inner::Sqlite(database) => {
+                let folder = database.blobs_dir.clone();
+                off_thread(move || pack::pack(&blob, Large::File(&folder))).await
+            }
+            Inner::Postgres(_) => off_thread(move || pack::pack(&blob, Large::Row)).await,
+            Inner::Memory(_) => pack::pack(&blob, Large::Row),
+        }
+    }
+
+    fn holds_lease(&self) -> bool {
+        match &self.inner {
+            Inner::Sqlite(_) | Inner::Memory(_) => true,
+            Inner::Postgres(server) => server.holds_lease(),
+        }
+    }
+}
+
+async fn off_thread<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| StoreError::Closed)?
+}

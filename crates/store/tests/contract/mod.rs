@@ -1,0 +1,11 @@
+//! What every database must do.
+
+mod agent;
+pub(crate) mod blob;
+mod event;
+pub(crate) mod head;
+mod run;
+mod runner;
+mod step;
+mod transaction;
+mod wake;

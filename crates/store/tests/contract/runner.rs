@@ -1,0 +1,92 @@
+//! Runners: registering and burying.
+
+use wakeful_core::id::RunnerId;
+use wakeful_ports::records::Runner;
+use wakeful_ports::store::{Store as _, StoreError};
+
+use super::head::{claim, held};
+use crate::world::{everywhere, sample};
+
+#[test]
+fn runners_are_listed_by_name_as_they_registered() {
+    everywhere(async |store| {
+        let expected = vec![
+            sample::runner("one"),
+            Runner {
+                pid: 1,
+                ..sample::runner("two")
+            },
+        ];
+        let runners = expected.clone();
+        let registered = store.write(move |tx| {
+            runners
+                .iter()
+                .rev()
+                .try_for_each(|runner| tx.register_runner(runner))
+        });
+        registered.await.expect("registered");
+        assert_eq!(store.read(|view| view.runners()).await.expect("read"), expected);
+    });
+}
+
+#[test]
+fn registering_again_replaces_what_was_known() {
+    everywhere(async |store| {
+        store
+            .write(|tx| tx.register_runner(&sample::runner("one")))
+            .await
+            .expect("registered");
+        let again = Runner {
+            pid: 2,
+            pid_started: 3,
+            place: "elsewhere".into(),
+            ..sample::runner("one")
+        };
+        let put = again.clone();
+        store
+            .write(move |tx| tx.register_runner(&put))
+            .await
+            .expect("registered");
+        assert_eq!(store.read(|view| view.runners()).await.expect("read"), [again]);
+    });
+}
+
+#[test]
+fn burying_a_runner_frees_what_it_held_and_ends_its_fence_at_once() {
+    everywhere(async |store| {
+        let fence = held(&store).await;
+        store
+            .write(|tx| tx.bury_runner(&RunnerId::new("one")))
+            .await
+            .expect("buried");
+        assert_eq!(store.read(|view| view.runners()).await.expect("read"), []);
+        let late = store
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await;
+        assert!(matches!(late, Err(StoreError::FenceLost(_))), "{late:?}");
+        assert!(claim(&store, "two").await.is_some());
+    });
+}
+
+#[test]
+fn burying_one_runner_leaves_the_others_alone() {
+    everywhere(async |store| {
+        let fence = held(&store).await;
+        store
+            .write(|tx| tx.register_runner(&sample::runner("two")))
+            .await
+            .expect("registered");
+        store
+            .write(|tx| tx.bury_runner(&RunnerId::new("two")))
+            .await
+            .expect("buried");
+        assert_eq!(
+            store.read(|view| view.runners()).await.expect("read"),
+            [sample::runner("one")]
+        );
+        store
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await
+            .expect("still held");
+    });
+}

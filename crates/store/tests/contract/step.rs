@@ -1,0 +1,208 @@
+//! Steps from the plan to their one end.
+
+use wakeful_core::conversation::Usage;
+use wakeful_core::key::ActionBase;
+use wakeful_core::step::{EffectClass, Seen, Status};
+use wakeful_ports::records::StepRow;
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::Store;
+
+use crate::world::{everywhere, sample};
+
+async fn put(store: &Store, steps: Vec<StepRow>) {
+    let put = store.write(move |tx| steps.iter().try_for_each(|step| tx.put_step(step)));
+    put.await.expect("put down");
+}
+
+async fn steps(store: &Store, run: &'static str) -> Vec<StepRow> {
+    store
+        .read(move |view| view.steps(&sample::run_key(run), 0, 100))
+        .await
+        .expect("read")
+}
+
+#[test]
+fn steps_are_read_back_as_they_were_put_down_with_ordinals_from_one() {
+    everywhere(async |store| {
+        let model = StepRow {
+            name: "openai/gpt".into(),
+            class: None,
+            base: None,
+            status: Status::Intended,
+            usage: Usage {
+                input_tokens: 1,
+                output_tokens: 2,
+            },
+            ..sample::step("run", "model")
+        };
+        let tool = StepRow {
+            class: Some(EffectClass::Idempotent),
+            status: Status::Denied,
+            reason: "rule «no network» – §3".into(),
+            duration_ms: Some(0),
+            sandbox: Some("none".into()),
+            ..sample::step("run", "tool")
+        };
+        put(
+            &store,
+            vec![model.clone(), sample::step("other", "x"), tool.clone()],
+        )
+        .await;
+        let expected = [StepRow { ordinal: 1, ..model }, StepRow { ordinal: 2, ..tool }];
+        assert_eq!(steps(&store, "run").await, expected);
+    });
+}
+
+#[test]
+fn steps_are_read_in_pages() {
+    everywhere(async |store| {
+        let all = (1..=5).map(|n| sample::step("run", &n.to_string()));
+        put(&store, all.collect()).await;
+        let page = async |after, limit| {
+            let steps = store.read(move |view| view.steps(&sample::run_key("run"), after, limit));
+            steps
+                .await
+                .expect("read")
+                .iter()
+                .map(|step| step.ordinal)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(page(0, 2).await, [1, 2]);
+        assert_eq!(page(2, 2).await, [3, 4]);
+        assert_eq!(page(4, 2).await, [5]);
+        assert!(page(5, 2).await.is_empty());
+    });
+}
+
+#[test]
+fn an_operation_is_put_down_once() {
+    everywhere(async |store| {
+        put(&store, vec![sample::step("run", "op")]).await;
+        let again = store.write(|tx| tx.put_step(&sample::step("run", "op"))).await;
+        assert!(matches!(again, Err(StoreError::Conflict)), "{again:?}");
+        let elsewhere = store.write(|tx| tx.put_step(&sample::step("other", "op"))).await;
+        assert!(matches!(elsewhere, Err(StoreError::Conflict)), "{elsewhere:?}");
+        assert_eq!(steps(&store, "run").await.len(), 1);
+    });
+}
+
+#[test]
+fn a_name_that_a_model_invented_can_always_be_stored() {
+    everywhere(async |store| {
+        let strange = StepRow {
+            name: "a\0b".into(),
+            reason: "\0".into(),
+            ..sample::step("run", "op")
+        };
+        put(&store, vec![strange]).await;
+        let [kept] = steps(&store, "run").await.try_into().expect("one step");
+        assert_eq!(
+            (kept.name.as_str(), kept.reason.as_str()),
+            ("a\u{fffd}b", "\u{fffd}")
+        );
+    });
+}
+
+#[test]
+fn only_a_planned_step_becomes_intended() {
+    everywhere(async |store| {
+        put(&store, vec![sample::step("run", "op")]).await;
+        let intend = async || store.write(|tx| tx.intend_step(&sample::operation("op"))).await;
+        intend().await.expect("intended");
+        assert_eq!(steps(&store, "run").await[0].status, Status::Intended);
+        let again = intend().await;
+        assert!(matches!(again, Err(StoreError::Conflict)), "{again:?}");
+        let unknown = store.write(|tx| tx.intend_step(&sample::operation("none"))).await;
+        assert!(matches!(unknown, Err(StoreError::Conflict)), "{unknown:?}");
+    });
+}
+
+#[test]
+fn a_step_ends_once() {
+    everywhere(async |store| {
+        put(
+            &store,
+            vec![sample::step("run", "planned"), sample::step("run", "intended")],
+        )
+        .await;
+        store
+            .write(|tx| tx.intend_step(&sample::operation("intended")))
+            .await
+            .expect("intended");
+        for (index, name) in ["planned", "intended"].into_iter().enumerate() {
+            let settle = async |status| {
+                store
+                    .write(move |tx| tx.settle_step(&sample::end(name, status)))
+                    .await
+            };
+            settle(Status::Ok).await.expect("ended");
+            let second = settle(Status::OutcomeUnknown).await;
+            assert!(matches!(second, Err(StoreError::Conflict)), "{second:?}");
+            let end = sample::end(name, Status::Ok);
+            let expected = StepRow {
+                ordinal: i64::try_from(index).expect("small") + 1,
+                status: Status::Ok,
+                duration_ms: Some(end.duration_ms),
+                sandbox: end.sandbox,
+                usage: end.usage,
+                ..sample::step("run", name)
+            };
+            assert_eq!(steps(&store, "run").await[index], expected);
+        }
+    });
+}
+
+#[test]
+fn a_step_that_is_not_there_cannot_end() {
+    everywhere(async |store| {
+        let ended = store
+            .write(|tx| tx.settle_step(&sample::end("none", Status::Ok)))
+            .await;
+        assert!(matches!(ended, Err(StoreError::Conflict)), "{ended:?}");
+    });
+}
+
+#[test]
+fn equal_actions_are_counted_within_their_run() {
+    everywhere(async |store| {
+        let base = ActionBase(sample::digest("base"));
+        let seen = async || {
+            store
+                .read(move |view| view.seen(&sample::run_key("run"), &base))
+                .await
+                .expect("read")
+        };
+        assert_eq!(seen().await, Seen::default());
+        let other_base = Some(ActionBase(sample::digest("other")));
+        let different = StepRow {
+            base: other_base,
+            ..sample::step("run", "different")
+        };
+        let model = StepRow {
+            base: None,
+            ..sample::step("run", "model")
+        };
+        let mine = [
+            sample::step("run", "1"),
+            sample::step("run", "2"),
+            sample::step("other", "3"),
+        ];
+        put(&store, [different, model].into_iter().chain(mine).collect()).await;
+        assert_eq!(
+            seen().await,
+            Seen {
+                count: 2,
+                unknown: false
+            }
+        );
+        let settled = store.write(|tx| tx.settle_step(&sample::end("1", Status::OutcomeUnknown)));
+        settled.await.expect("ended");
+        assert_eq!(
+            seen().await,
+            Seen {
+                count: 2,
+                unknown: true
+            }
+        );
+    });
+}

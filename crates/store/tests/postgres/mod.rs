@@ -1,0 +1,361 @@
+//! What only a server can get wrong: claims of several processes, leases, lost connections, bad addresses.
+
+use std::time::{Duration, Instant};
+
+use wakeful_core::id::RunnerId;
+use wakeful_ports::records::Claim;
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::{PostgresOptions, Store};
+
+use crate::contract::head::{claim, held};
+use crate::world::{HOST, Server, block_on, fresh_number, sample};
+
+/// Runs a check in which each side of it has a store of its own, as two processes would.
+fn with_two(check: impl AsyncFnOnce(&Server, Store, Store)) {
+    let server = Server::fresh();
+    block_on(async {
+        let (one, two) = (server.open().await, server.open().await);
+        check(&server, one.clone(), two.clone()).await;
+        two.close().await.expect("closed");
+        one.close().await.expect("closed");
+    });
+}
+
+/// Runs statements behind the stores' back from inside a check.
+async fn behind(server: &Server, sql: &'static str) {
+    std::thread::scope(|scope| scope.spawn(|| server.behind(sql)).join().expect("a thread"));
+}
+
+async fn open_failed(url: &str) -> StoreError {
+    let options = PostgresOptions {
+        url: url.to_owned(),
+        connections: 1,
+    };
+    match Store::open_postgres(&options, HOST).await {
+        Ok(_) => panic!("it was opened"),
+        Err(error) => error,
+    }
+}
+
+/// An error with everything that it was caused by.
+fn whole(error: &StoreError) -> String {
+    let mut text = format!("{error} {error:?}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        text.push_str(&format!(": {cause} {cause:?}"));
+        source = cause.source();
+    }
+    text
+}
+
+#[test]
+fn an_agent_that_a_living_runner_holds_cannot_be_claimed() {
+    with_two(async |_, one, two| {
+        let fence = held(&one).await;
+        two.write(|tx| tx.register_runner(&sample::runner("two")))
+            .await
+            .expect("registered");
+        let claimed = two
+            .write(|tx| tx.claim_head(&sample::agent_id("main"), &RunnerId::new("two")))
+            .await;
+        assert_eq!(
+            claimed.expect("asked"),
+            Claim::Held {
+                by: RunnerId::new("one")
+            }
+        );
+        one.write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await
+            .expect("still held");
+    });
+}
+
+#[test]
+fn an_agent_can_be_claimed_when_the_lease_of_its_holder_has_run_out() {
+    with_two(async |server, one, two| {
+        let fence = held(&one).await;
+        behind(
+            server,
+            "UPDATE runner SET beat_at_ms = beat_at_ms - 14000 WHERE runner_id = 'one'",
+        )
+        .await;
+        assert_eq!(claim(&two, "two").await, None, "it may still be alive");
+        behind(
+            server,
+            "UPDATE runner SET beat_at_ms = beat_at_ms - 2000 WHERE runner_id = 'one'",
+        )
+        .await;
+        assert!(claim(&two, "two").await.is_some(), "it is dead by now");
+        let late = one
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await;
+        assert!(matches!(late, Err(StoreError::FenceLost(_))), "{late:?}");
+    });
+}
+
+#[test]
+fn an_agent_can_be_claimed_when_its_holder_is_not_registered() {
+    with_two(async |server, one, two| {
+        held(&one).await;
+        behind(server, "DELETE FROM runner WHERE runner_id = 'one'").await;
+        assert!(claim(&two, "two").await.is_some());
+    });
+}
+
+#[test]
+fn closing_a_store_lets_the_next_process_claim_at_once() {
+    with_two(async |_, one, two| {
+        held(&one).await;
+        one.close().await.expect("closed");
+        let runners = two.read(|view| view.runners()).await.expect("read");
+        assert_eq!(runners, []);
+        assert!(claim(&two, "two").await.is_some());
+    });
+}
+
+#[test]
+fn of_many_who_claim_at_once_exactly_one_wins() {
+    with_two(async |_, one, two| {
+        one.write(|tx| tx.create_agent(&sample::agent("main")))
+            .await
+            .expect("written");
+        let names: [&'static str; 8] = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        for store in [&one, &two] {
+            let all = store.write(move |tx| {
+                names
+                    .iter()
+                    .try_for_each(|n| tx.register_runner(&sample::runner(n)))
+            });
+            all.await.expect("registered");
+        }
+        let tasks = names.into_iter().enumerate().map(|(number, name)| {
+            let store = if number % 2 == 0 { one.clone() } else { two.clone() };
+            tokio::spawn(async move {
+                let claimed = store.write(move |tx| {
+                    let claim = tx.claim_head(&sample::agent_id("main"), &RunnerId::new(name))?;
+                    // Time for the others to ask before this one has committed.
+                    std::thread::sleep(Duration::from_millis(30));
+                    Ok(claim)
+                });
+                claimed.await
+            })
+        });
+        let mut won = 0;
+        for task in tasks.collect::<Vec<_>>() {
+            won += usize::from(matches!(
+                task.await.expect("a task").expect("asked"),
+                Claim::Won(_)
+            ));
+        }
+        assert_eq!(won, 1);
+    });
+}
+
+#[test]
+fn transitions_of_one_agent_follow_one_another() {
+    with_two(async |_, one, two| {
+        let fence = held(&one).await;
+        let tasks = (0..40).map(|number| {
+            let store = if number % 2 == 0 { one.clone() } else { two.clone() };
+            tokio::spawn(async move {
+                let moved = store.write(move |tx| {
+                    let main = sample::agent_id("main");
+                    let mut head = tx.lock_head(&main, fence)?;
+                    let event = sample::event(&mut head, "main", number);
+                    tx.append_event(&main, &event)?;
+                    tx.put_head(&main, &head)
+                });
+                moved.await.expect("moved on");
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            task.await.expect("a task");
+        }
+        let head = one
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await
+            .expect("locked");
+        assert_eq!(head.next_seq, 41);
+        let events = one
+            .read(|view| view.events(&sample::agent_id("main"), 0, 100))
+            .await
+            .expect("read");
+        assert_eq!(events.len(), 40);
+    });
+}
+
+#[test]
+fn two_transactions_that_wait_for_each_other_both_succeed() {
+    with_two(async |_, one, two| {
+        let made = one.write(|tx| {
+            tx.create_agent(&sample::agent("a"))?;
+            tx.create_agent(&sample::agent("b"))
+        });
+        made.await.expect("made");
+        // Each adds to both agents, in opposite order, and gives the other time to come in between.
+        let cross = |store: &Store, order: [&'static str; 2]| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let crossed = store.write(move |tx| {
+                    let usage = wakeful_core::conversation::Usage {
+                        input_tokens: 1,
+                        output_tokens: 0,
+                    };
+                    tx.add_usage(&sample::agent_id(order[0]), usage, 1)?;
+                    std::thread::sleep(Duration::from_millis(100));
+                    tx.add_usage(&sample::agent_id(order[1]), usage, 1)
+                });
+                crossed.await
+            })
+        };
+        let tasks = [cross(&one, ["a", "b"]), cross(&two, ["b", "a"])];
+        for task in tasks {
+            task.await.expect("a task").expect("committed after all");
+        }
+        let agents = one.read(|view| view.agents(true)).await.expect("read");
+        assert!(agents.iter().all(|agent| agent.model_rounds == 2), "{agents:?}");
+    });
+}
+
+#[test]
+fn a_process_holds_its_lease_from_its_registration_on() {
+    with_two(async |_, one, two| {
+        assert!(!one.holds_lease(), "nobody is registered");
+        held(&one).await;
+        assert!(one.holds_lease());
+        assert!(!two.holds_lease(), "another process is not covered by it");
+    });
+}
+
+#[test]
+fn connections_that_broke_are_replaced() {
+    with_two(async |server, one, _| {
+        one.write(|tx| tx.create_agent(&sample::agent("main")))
+            .await
+            .expect("written");
+        let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()";
+        behind(server, kill).await;
+        // The work had not begun when the break was noticed, so nobody is bothered with it.
+        for _ in 0..8 {
+            assert_eq!(one.read(|view| view.agents(true)).await.expect("read").len(), 1);
+        }
+        assert!(
+            one.write(|tx| tx.create_agent(&sample::agent("late")))
+                .await
+                .expect("written")
+        );
+    });
+}
+
+#[test]
+fn a_connection_that_breaks_in_the_middle_fails_that_work_alone() {
+    with_two(async |server, one, _| {
+        // The first statement after the break hears the server's farewell, each later one only silence.
+        for statements in [1, 2] {
+            let url = server.url.clone();
+            let broken = one.write(move |tx| {
+                tx.create_agent(&sample::agent("main"))?;
+                let mut other = postgres::Client::connect(&url, postgres::NoTls).expect("a connection");
+                let kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                    WHERE datname = current_database() AND pid <> pg_backend_pid()
+                    AND state = 'idle in transaction'";
+                other.batch_execute(kill).expect("killed");
+                let tries = (0..statements).map(|_| tx.create_agent(&sample::agent("second")));
+                tries.last().expect("at least one")
+            });
+            let broken = broken.await;
+            assert!(matches!(broken, Err(StoreError::Unreachable(_))), "{broken:?}");
+            assert_eq!(one.read(|view| view.agents(true)).await.expect("read"), []);
+        }
+        assert!(
+            one.write(|tx| tx.create_agent(&sample::agent("main")))
+                .await
+                .expect("written")
+        );
+    });
+}
+
+#[test]
+fn a_server_that_is_not_there_is_unreachable_soon() {
+    block_on(async {
+        let begun = Instant::now();
+        for url in [
+            "host=/nonexistent user=a",
+            "postgres://a:sesame@127.0.0.1:1/b?connect_timeout=90",
+        ] {
+            let error = open_failed(url).await;
+            assert!(matches!(error, StoreError::Unreachable(_)), "{error:?}");
+            assert!(!whole(&error).contains("sesame"), "{}", whole(&error));
+        }
+        assert!(begun.elapsed() < Duration::from_secs(10));
+    });
+}
+
+#[test]
+fn an_address_that_cannot_be_understood_is_told_apart_and_not_repeated() {
+    block_on(async {
+        for url in [
+            "postgres://a:sesame@host:port/b",
+            "host",
+            "colour=sesame",
+            "postgres://a:sesame@[::1/b",
+        ] {
+            let error = open_failed(url).await;
+            assert!(matches!(error, StoreError::BadAddress(_)), "{url}: {error:?}");
+            assert!(!whole(&error).contains("sesame"), "{}", whole(&error));
+        }
+    });
+}
+
+#[test]
+fn many_who_open_a_fresh_database_at_once_agree_on_one_schema() {
+    let server = Server::fresh();
+    block_on(async {
+        let tasks = (0..8).map(|number| {
+            let options = server.options();
+            tokio::spawn(async move { Store::open_postgres(&options, &format!("host{number}")).await })
+        });
+        let mut hosts = Vec::new();
+        for task in tasks.collect::<Vec<_>>() {
+            let store = task.await.expect("a task").expect("opens");
+            hosts.push(
+                store
+                    .read(|view| view.incarnation())
+                    .await
+                    .expect("read")
+                    .to_string(),
+            );
+            store.close().await.expect("closed");
+        }
+        assert!(hosts.iter().all(|host| *host == hosts[0]), "{hosts:?}");
+    });
+}
+
+#[test]
+fn a_schema_of_another_program_is_left_alone() {
+    let server = Server::fresh();
+    server.behind("CREATE SCHEMA wakeful; CREATE TABLE wakeful.recipe (name TEXT)");
+    assert!(matches!(block_on(open_failed(&server.url)), StoreError::Foreign));
+}
+
+#[test]
+fn a_newer_schema_on_a_server_is_refused() {
+    let server = Server::fresh();
+    block_on(async { server.open().await.close().await.expect("closed") });
+    server.behind("INSERT INTO schema_version (version) VALUES (99)");
+    assert!(matches!(
+        block_on(open_failed(&server.url)),
+        StoreError::NewerSchema { found: 99, known: 1 }
+    ));
+}
+
+#[test]
+fn a_user_without_rights_is_told_that_the_database_cannot_be_written() {
+    let server = Server::fresh();
+    let user = format!("reader_{:016x}", fresh_number());
+    server.behind(&format!("CREATE ROLE {user} LOGIN"));
+    let error = block_on(open_failed(&format!("{} user={user}", server.url)));
+    server.behind(&format!("DROP ROLE {user}"));
+    assert!(matches!(error, StoreError::ReadOnly), "{error:?}");
+}

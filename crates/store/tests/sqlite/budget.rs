@@ -1,0 +1,207 @@
+//! What a tool round costs on disk.
+
+use std::fs;
+
+use serde_json::json;
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::conversation::{Role, Usage};
+use wakeful_core::id::PolicyVersion;
+use wakeful_core::report::{Draft, Head, Kind, Sealed};
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{EntryRow, Fence, JournalRow, PackedBlob, RunRow, StepEnd, StepRow};
+use wakeful_ports::store::{Store as _, StoreError, Tx};
+use wakeful_store::Store;
+
+use crate::contract::head::held;
+use crate::world::{block_on, files, open_file, sample};
+
+/// Bytes on disk for all the rows of one tool round with short contents, indexes and slack included.
+const ROUND_BYTES_MAX: u64 = 6_000;
+
+/// Enough rounds that what a database costs by itself does not count.
+const ROUNDS: i64 = 400;
+
+#[test]
+fn a_tool_round_stays_within_its_budget_on_disk() {
+    let home = tempfile::tempdir().expect("a folder");
+    block_on(async {
+        let store = open_file(home.path());
+        let fence = held(&store).await;
+        store
+            .write(|tx| tx.create_run(&sample::run("run")))
+            .await
+            .expect("created");
+        for round in 0..ROUNDS {
+            let blobs = pack(&store, round).await;
+            for half in [1, 2] {
+                let blobs = blobs.clone();
+                store
+                    .write(move |tx| transition(tx, fence, 2 * round + half, &blobs))
+                    .await
+                    .expect("committed");
+            }
+        }
+        store.close().await.expect("closed");
+    });
+    let bytes = fs::metadata(files(home.path()).path).expect("there").len();
+    let per_round = bytes / ROUNDS.unsigned_abs();
+    eprintln!("{per_round} bytes per tool round");
+    assert!(per_round <= ROUND_BYTES_MAX, "{per_round} bytes per tool round");
+}
+
+/// The reply, the result and the request of a round, as short as in a test of the whole.
+async fn pack(store: &Store, round: i64) -> Vec<PackedBlob> {
+    let reply = json!([{"type": "text", "text": format!("Let me look at file {round} now.")},
+        {"type": "tool_use", "call_id": format!("call_{round:024}"), "name": "ExecCommand",
+         "input": {"cmd": format!("ls -l notes/{round}.md")}}]);
+    let result = json!([{"type": "tool_result", "call_id": format!("call_{round:024}"), "is_error": false,
+        "content": format!("{{\"exit_code\":0,\"stdout\":\"-rw-r--r-- 1 ada ada {round} notes/{round}.md\\n\"}}")}]);
+    let mut packed = Vec::new();
+    for value in [reply, result] {
+        packed.push(
+            store
+                .pack(Blob::new(value.to_string().into_bytes()))
+                .await
+                .expect("packed"),
+        );
+    }
+    packed
+}
+
+/// One of the two commits of a round: journal, state, a step begun or ended, an entry, two events, a blob.
+fn transition(tx: &mut dyn Tx, fence: Fence, ordinal: i64, blobs: &[PackedBlob]) -> Result<(), StoreError> {
+    let main = sample::agent_id("main");
+    let mut head = tx.lock_head(&main, fence)?;
+    let first = ordinal % 2 == 1;
+    let blob = if first { &blobs[0] } else { &blobs[1] };
+    tx.put_blob(blob)?;
+    tx.append_input(&journal_row(ordinal, &blob.hash))?;
+    let state = json!({"run_key": sample::run_key("run"), "model_ref": "openai/gpt-5-mini", "max_rounds": 50,
+        "rounds": ordinal, "requests": ordinal, "usage": {"input_tokens": 10_000, "output_tokens": 900},
+        "phase": {"acting": {"reply": blob.hash, "actions": [{"operation_id": sample::digest("op"),
+        "call_id": "call_000000000000000000000001", "tool": "ExecCommand", "class": "plain", "fate": "intended"}]}}});
+    let run = RunRow {
+        version: ordinal,
+        state: state.to_string(),
+        ..sample::run("run")
+    };
+    tx.put_state(&run, ordinal - 1)?;
+    let name = format!("op-{ordinal}");
+    let step = if first {
+        tool_step(&name, ordinal)
+    } else {
+        model_step(&name)
+    };
+    tx.put_step(&step)?;
+    tx.settle_step(&StepEnd {
+        sandbox: first.then(|| "landlock+seccomp".to_owned()),
+        usage: Usage {
+            input_tokens: 4_321,
+            output_tokens: 123,
+        },
+        ..sample::end(&name, Status::Ok)
+    })?;
+    let role = if first { Role::Assistant } else { Role::Tool };
+    let at = Millis(1_771_344_000_000 + ordinal);
+    tx.append_entry(
+        &sample::thread(),
+        &EntryRow {
+            run_key: run.run_key,
+            role,
+            content: blob.hash,
+            at,
+        },
+    )?;
+    for (kind, payload) in payloads(first, &name) {
+        append(
+            tx,
+            &mut head,
+            Draft {
+                policy_version: policy(kind),
+                ..Draft::new(kind, payload)
+            },
+            at,
+        )?;
+    }
+    tx.add_usage(
+        &main,
+        Usage {
+            input_tokens: 4_321,
+            output_tokens: 123,
+        },
+        1,
+    )?;
+    tx.put_head(&main, &head)
+}
+
+fn journal_row(ordinal: i64, blob: &BlobHash) -> JournalRow {
+    let body = json!({"input": {"model_replied": {"reply": blob, "usage": {"input_tokens": 4321,
+        "output_tokens": 123}, "stop": "tool_use", "duration_ms": 1834}}, "reads": [{"class": "plain",
+        "verdict": {"allow": {"rule": "workspace.exec", "policy_version": "2026-02-17.1"}},
+        "seen": {"count": 0, "unknown": false}}]});
+    let hash = |what: &str| sample::digest(&format!("{what} {ordinal}"));
+    JournalRow {
+        body: body.to_string().into_bytes(),
+        reads_hash: hash("reads"),
+        state_hash: hash("state"),
+        effects_hash: hash("effects"),
+        at: Millis(1_771_344_000_000 + ordinal),
+        ..sample::input("run", ordinal)
+    }
+}
+
+fn tool_step(name: &str, ordinal: i64) -> StepRow {
+    let base = Some(wakeful_core::key::ActionBase(sample::digest(&format!(
+        "base {ordinal}"
+    ))));
+    let step = sample::step("run", name);
+    StepRow {
+        base,
+        class: Some(EffectClass::Plain),
+        reason: "workspace.exec".into(),
+        ..step
+    }
+}
+
+fn model_step(name: &str) -> StepRow {
+    let step = sample::step("run", name);
+    StepRow {
+        base: None,
+        class: None,
+        name: "openai/gpt-5-mini".into(),
+        reason: String::new(),
+        ..step
+    }
+}
+
+fn payloads(first: bool, operation: &str) -> [(Kind, serde_json::Value); 2] {
+    let operation = sample::digest(operation);
+    if first {
+        let said = json!({"round": 12, "preview": "Let me look at the file now.", "tools": ["ExecCommand"],
+            "usage": {"input_tokens": 4321, "output_tokens": 123}});
+        let allowed = json!({"operation_id": operation, "tool": "ExecCommand", "verdict": "allow",
+            "rule": "workspace.exec", "reason": "commands inside the workspace are allowed"});
+        [
+            (Kind::AssistantRoundRecorded, said),
+            (Kind::PolicyDecided, allowed),
+        ]
+    } else {
+        let done = json!({"operation_id": operation, "tool": "ExecCommand", "status": "ok", "duration_ms": 12,
+            "sandbox": "landlock+seccomp"});
+        let asked = json!({"attempt": 1, "model_ref": "openai/gpt-5-mini", "duration_ms": 1834, "outcome": "ok",
+            "input_tokens": 4321, "output_tokens": 123});
+        [(Kind::ToolExecuted, done), (Kind::ProviderRoundCompleted, asked)]
+    }
+}
+
+fn policy(kind: Kind) -> Option<PolicyVersion> {
+    (kind == Kind::PolicyDecided).then(|| PolicyVersion::new("2026-02-17.1"))
+}
+
+fn append(tx: &mut dyn Tx, head: &mut Head, draft: Draft, at: Millis) -> Result<(), StoreError> {
+    let salt = *sample::digest(&format!("salt {}", head.next_seq)).as_bytes();
+    let sealed = Sealed::new(draft, at, Some(sample::run_key("run")), salt).expect("canonical");
+    let main = sample::agent_id("main");
+    tx.append_event(&main, &head.chain(&main, sealed))
+}

@@ -1,0 +1,152 @@
+//! Things to put into a store. What a test does not care about is the same every time.
+
+use serde_json::json;
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::{Role, Usage};
+use wakeful_core::id::{AgentId, RunnerId, SessionId, ThreadId, TurnId};
+use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
+use wakeful_core::message::Message;
+use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::Lifecycle;
+use wakeful_ports::records::{
+    Agent, EntryRow, JournalRow, RUN_OPEN, RunRow, Runner, StepEnd, StepRow, Visibility, WakeRow,
+};
+
+pub(crate) fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
+
+pub(crate) fn agent_id(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a good name")
+}
+
+pub(crate) fn run_key(text: &str) -> RunKey {
+    RunKey(digest(text))
+}
+
+pub(crate) fn thread() -> ThreadId {
+    ThreadId::new("main:session:cli")
+}
+
+pub(crate) fn agent(name: &str) -> Agent {
+    Agent {
+        agent_id: agent_id(name),
+        visibility: Visibility::Public,
+        lifecycle: Lifecycle::Active,
+        workspace: "/home/ada/garden – Süd".into(),
+        created_at: Millis(1_000),
+        usage: Usage::default(),
+        model_rounds: 0,
+    }
+}
+
+pub(crate) fn message(turn: &str, body: &str) -> Message {
+    let turn = TurnId::parse(turn).expect("a good turn");
+    let body = BlobHash(digest(body));
+    Message::from_operator(
+        agent_id("main"),
+        &SessionId::new("cli"),
+        &turn,
+        body,
+        Millis(2_000),
+    )
+}
+
+pub(crate) fn wake(run: &str, verdict: &str) -> WakeRow {
+    WakeRow {
+        run_key: run_key(run),
+        agent_id: agent_id("main"),
+        verdict: verdict.into(),
+        gates: r#"[{"gate":"lifecycle","passed":true}]"#.into(),
+        at: Millis(3_000),
+    }
+}
+
+pub(crate) fn run(text: &str) -> RunRow {
+    RunRow {
+        run_key: run_key(text),
+        agent_id: agent_id("main"),
+        thread_id: thread(),
+        machine: "turn".into(),
+        machine_version: 1,
+        version: 0,
+        state: "{}".into(),
+        status: RUN_OPEN.into(),
+        started_at: Millis(4_000),
+        ended_at: None,
+    }
+}
+
+pub(crate) fn input(run: &str, ordinal: i64) -> JournalRow {
+    JournalRow {
+        run_key: run_key(run),
+        ordinal,
+        body: format!(r#"{{"input":{ordinal}}}"#).into_bytes(),
+        reads_hash: digest("reads"),
+        state_hash: digest("state"),
+        effects_hash: digest("effects"),
+        at: Millis(5_000),
+    }
+}
+
+pub(crate) fn operation(text: &str) -> OperationId {
+    OperationId(digest(text))
+}
+
+/// A planned tool call. The ordinal is what the store must not believe.
+pub(crate) fn step(run: &str, operation: &str) -> StepRow {
+    StepRow {
+        operation_id: self::operation(operation),
+        run_key: run_key(run),
+        ordinal: -1,
+        name: "ExecCommand".into(),
+        class: Some(EffectClass::Plain),
+        base: Some(ActionBase(digest("base"))),
+        status: Status::Planned,
+        reason: "default".into(),
+        put_at: Millis(6_000),
+        duration_ms: None,
+        sandbox: None,
+        usage: Usage::default(),
+    }
+}
+
+pub(crate) fn end(operation: &str, status: Status) -> StepEnd {
+    StepEnd {
+        operation_id: self::operation(operation),
+        status,
+        duration_ms: 12,
+        sandbox: Some("landlock".into()),
+        usage: Usage {
+            input_tokens: 3,
+            output_tokens: 4,
+        },
+    }
+}
+
+pub(crate) fn entry(run: &str, text: &str) -> EntryRow {
+    EntryRow {
+        run_key: run_key(run),
+        role: Role::Tool,
+        content: BlobHash(digest(text)),
+        at: Millis(7_000),
+    }
+}
+
+/// The next event after a head.
+pub(crate) fn event(head: &mut Head, agent: &str, number: i64) -> Event {
+    let draft = Draft::new(Kind::ToolExecuted, json!({ "number": number }));
+    let sealed = Sealed::new(draft, Millis(8_000), Some(run_key("run")), [9; 32]).expect("canonical");
+    head.chain(&agent_id(agent), sealed)
+}
+
+pub(crate) fn runner(name: &str) -> Runner {
+    Runner {
+        runner_id: RunnerId::new(name),
+        place: "machine/1".into(),
+        pid: 4_194_304,
+        pid_started: 123_456_789,
+    }
+}
