@@ -1,0 +1,100 @@
+//! Measures what the sandbox adds to the start of a command: `cargo run --release --example spawn_cost`.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "its output is the measurement")]
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use wakeful_core::key::{Digest, OperationId};
+use wakeful_ports::tool::{Act, Stop, ToolHost};
+use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+
+const ROUNDS: usize = 200;
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|verb| verb == "sandbox") {
+        return Ok(wakeful_tools::sandbox::enter(args));
+    }
+    let bare = median(|_| {
+        Command::new("/bin/sh")
+            .args(["-c", "/bin/true"])
+            .env_clear()
+            .output()
+            .map(|_| ())
+    })?;
+    println!("bare: {bare:?}");
+    for (name, pretend, unsandboxed) in [
+        ("namespace", Pretend::default(), Unsandboxed::Refuse),
+        (
+            "subreaper",
+            Pretend {
+                no_namespaces: true,
+                ..Pretend::default()
+            },
+            Unsandboxed::Refuse,
+        ),
+        (
+            "not enforced",
+            Pretend {
+                no_landlock: true,
+                ..Pretend::default()
+            },
+            Unsandboxed::Allow,
+        ),
+    ] {
+        let folder = tempfile::TempDir::new()?;
+        let [home, workspace] = ["home", "workspace"].map(|name| folder.path().join(name));
+        std::fs::create_dir(&home)?;
+        std::fs::create_dir(&workspace)?;
+        let tools = Tools::new(ToolsOptions {
+            program: PathBuf::from("/proc/self/exe"),
+            program_args_prefix: vec!["sandbox".to_owned()],
+            scratch: home.join("scratch"),
+            home,
+            workspace,
+            environment: std::env::vars().collect(),
+            unsandboxed,
+            pretend,
+        })?;
+        let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+        let cost = median(|round| {
+            let operation_id = OperationId(Digest::of(&round.to_le_bytes()));
+            let act = Act {
+                operation_id,
+                tool: "ExecCommand".into(),
+                input: json!({"cmd": "/bin/true"}),
+            };
+            let done = runtime.block_on(tools.perform(act, Never));
+            if done.code.is_none() {
+                Ok(())
+            } else {
+                Err(std::io::Error::other(done.content))
+            }
+        })?;
+        println!("{name}: {cost:?}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn median(mut once: impl FnMut(usize) -> std::io::Result<()>) -> std::io::Result<Duration> {
+    let mut times = Vec::with_capacity(ROUNDS);
+    for round in 0..ROUNDS {
+        let begun = Instant::now();
+        once(round)?;
+        times.push(begun.elapsed());
+    }
+    times.sort_unstable();
+    Ok(times.get(ROUNDS / 2).copied().unwrap_or_default())
+}
+
+struct Never;
+
+impl Stop for Never {
+    fn stopped(&self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+}

@@ -1,0 +1,264 @@
+//! The arguments of `ExecCommand`: their types, what the model is told of them, and what is wrong with bad ones.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use wakeful_core::conversation::ToolSpec;
+use wakeful_core::step::Fault;
+
+/// The name the tool is registered under.
+pub(crate) const TOOL: &str = "ExecCommand";
+
+/// Longest command. The kernel takes no argument above 128 KiB, its closing zero byte included.
+pub(crate) const CMD_BYTES_MAX: usize = 128 * 1024 - 1;
+
+/// Longest working folder: what the kernel calls PATH_MAX.
+const WORKDIR_BYTES_MAX: usize = 4096;
+
+/// How long a command may run when it does not say, and at most.
+pub(crate) const TIMEOUT_DEFAULT_MS: u64 = 120_000;
+pub(crate) const TIMEOUT_MAX_MS: u64 = 3_600_000;
+
+/// How much of the output the model reads when the call does not say, and at most.
+pub(crate) const OUTPUT_DEFAULT_TOKENS: u32 = 8_000;
+pub(crate) const OUTPUT_MAX_TOKENS: u32 = 64_000;
+
+const DESCRIPTION: &str = "Run a shell command (/bin/sh -c) in the workspace and wait for it to end. \
+Each call is a new shell: use workdir rather than cd, and join steps with &&. \
+Only the workspace and $TMPDIR can be written, there is no network and no standard input, and background \
+processes end with the command. A non-zero exit_status is an ordinary result. \
+Long output is cut in the middle; prefer commands that print little (rg, sed -n, head).";
+
+/// What a call may say.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Arguments {
+    /// The command line.
+    #[schemars(length(min = 1, max = 131_071))]
+    pub(crate) cmd: String,
+    /// Folder to run in, relative to the workspace. Default: the workspace itself.
+    #[serde(default)]
+    pub(crate) workdir: Option<String>,
+    /// Milliseconds until the command is stopped. Default 120000.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 3_600_000))]
+    pub(crate) timeout_ms: Option<u64>,
+    /// Rough size of the output to return, in tokens. Default 8000.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = 64_000))]
+    pub(crate) max_output_tokens: Option<u32>,
+}
+
+impl Arguments {
+    /// Reads and checks arguments of any shape.
+    pub(crate) fn parse(input: &Value) -> Result<Self, Fault> {
+        // Serde would also read the fields off a list, in the order in which they happen to stand above.
+        if !input.is_object() {
+            return Err(invalid(None, "the arguments are not a JSON object"));
+        }
+        let arguments: Self = serde_path_to_error::deserialize(input).map_err(|e| {
+            // An unknown field is reported at the object that holds it, and the message names the field.
+            let path = e.path().to_string();
+            let field = if path == "." {
+                named_in(&e.inner().to_string())
+            } else {
+                Some(path)
+            };
+            invalid(field.as_deref(), &e.into_inner().to_string())
+        })?;
+        arguments.check_bounds()?;
+        Ok(arguments)
+    }
+
+    fn check_bounds(&self) -> Result<(), Fault> {
+        let cmd = |message: &str| Err(invalid(Some("cmd"), message));
+        if self.cmd.trim().is_empty() {
+            return cmd("cmd is empty");
+        }
+        if self.cmd.len() > CMD_BYTES_MAX {
+            let fault = invalid(
+                Some("cmd"),
+                &format!("cmd has {} bytes, at most {CMD_BYTES_MAX}", self.cmd.len()),
+            );
+            return Err(Fault {
+                hint: Some("write a script into the workspace and run that".into()),
+                ..fault
+            });
+        }
+        if self.cmd.contains('\0') {
+            return cmd("cmd contains a NUL character");
+        }
+        if let Some(workdir) = &self.workdir
+            && (workdir.len() > WORKDIR_BYTES_MAX || workdir.contains('\0'))
+        {
+            return Err(invalid(Some("workdir"), "workdir is no path"));
+        }
+        if !self
+            .timeout_ms
+            .is_none_or(|ms| (1..=TIMEOUT_MAX_MS).contains(&ms))
+        {
+            return Err(invalid(
+                Some("timeout_ms"),
+                &format!("timeout_ms is not within 1 and {TIMEOUT_MAX_MS}"),
+            ));
+        }
+        if self.max_output_tokens == Some(0) {
+            return Err(invalid(
+                Some("max_output_tokens"),
+                "max_output_tokens is not within 1 and 64000",
+            ));
+        }
+        Ok(())
+    }
+
+    /// How long the command may run.
+    pub(crate) fn timeout_ms(&self) -> u64 {
+        self.timeout_ms.unwrap_or(TIMEOUT_DEFAULT_MS)
+    }
+
+    /// How many tokens of output the model reads. More than the most is no mistake worth a refusal.
+    pub(crate) fn output_tokens(&self) -> u32 {
+        self.max_output_tokens
+            .unwrap_or(OUTPUT_DEFAULT_TOKENS)
+            .min(OUTPUT_MAX_TOKENS)
+    }
+}
+
+/// What the model is told of the tool.
+pub(crate) fn spec() -> ToolSpec {
+    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<Arguments>();
+    for noise in ["$schema", "title", "description"] {
+        schema.remove(noise);
+    }
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        fields
+            .values_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(simplify);
+    }
+    ToolSpec {
+        name: TOOL.to_owned(),
+        description: DESCRIPTION.to_owned(),
+        input_schema: schema.to_value(),
+    }
+}
+
+/// Leaves out what costs tokens and says nothing: a field that may be left out need not be spelled `null`, and
+/// models know no machine integers.
+fn simplify(field: &mut serde_json::Map<String, Value>) {
+    field.remove("format");
+    field.remove("default");
+    if let Some(first) = field
+        .get("type")
+        .and_then(Value::as_array)
+        .and_then(|types| types.first())
+        .cloned()
+    {
+        field.insert("type".to_owned(), first);
+    }
+}
+
+fn invalid(field: Option<&str>, message: &str) -> Fault {
+    let hint = "the arguments are cmd, workdir, timeout_ms and max_output_tokens; only cmd is required";
+    Fault {
+        field: field.map(str::to_owned),
+        ..Fault::new("invalid_arguments", message, hint)
+    }
+}
+
+/// The first name between backquotes.
+fn named_in(message: &str) -> Option<String> {
+    message.split('`').nth(1).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn fault(input: &Value) -> Fault {
+        Arguments::parse(input).expect_err("a fault")
+    }
+
+    #[test]
+    fn a_command_alone_gets_the_defaults() {
+        let arguments = Arguments::parse(&json!({"cmd": "ls"})).expect("arguments");
+        assert_eq!(
+            (arguments.timeout_ms(), arguments.output_tokens()),
+            (120_000, 8_000)
+        );
+        let all = json!({"cmd": "ls", "workdir": null, "timeout_ms": 5, "max_output_tokens": 1_000_000});
+        let arguments = Arguments::parse(&all).expect("arguments");
+        assert_eq!((arguments.timeout_ms(), arguments.output_tokens()), (5, 64_000));
+    }
+
+    #[test]
+    fn a_fault_names_the_field() {
+        let cases = [
+            (json!({"cmd": 3}), "cmd"),
+            (json!({"cmd": ""}), "cmd"),
+            (json!({"cmd": " \n"}), "cmd"),
+            (json!({"cmd": "a\0b"}), "cmd"),
+            (json!({"cmd": "x".repeat(CMD_BYTES_MAX + 1)}), "cmd"),
+            (json!({}), "cmd"),
+            (json!({"command": "ls", "cmd": "ls"}), "command"),
+            (json!({"cmd": "ls", "workdir": ["a"]}), "workdir"),
+            (json!({"cmd": "ls", "workdir": "a\0"}), "workdir"),
+            (json!({"cmd": "ls", "timeout_ms": "5"}), "timeout_ms"),
+            (json!({"cmd": "ls", "timeout_ms": -1}), "timeout_ms"),
+            (json!({"cmd": "ls", "timeout_ms": 0}), "timeout_ms"),
+            (json!({"cmd": "ls", "timeout_ms": 3_600_001}), "timeout_ms"),
+            (json!({"cmd": "ls", "max_output_tokens": 0}), "max_output_tokens"),
+        ];
+        for (input, field) in cases {
+            let fault = fault(&input);
+            assert_eq!(fault.kind, "invalid_arguments");
+            assert_eq!(fault.field.as_deref(), Some(field), "{}", fault.message);
+            assert!(fault.hint.is_some() && !fault.retryable);
+        }
+    }
+
+    #[test]
+    fn arguments_that_are_no_object_are_a_fault_without_a_field() {
+        for input in [
+            json!("ls"),
+            json!(null),
+            json!([1]),
+            json!(["ls", null, null, null]),
+        ] {
+            assert_eq!(fault(&input).field, None, "{input}");
+        }
+    }
+
+    #[test]
+    fn the_longest_command_is_taken() {
+        assert!(Arguments::parse(&json!({"cmd": "x".repeat(CMD_BYTES_MAX)})).is_ok());
+    }
+
+    #[test]
+    fn the_schema_is_strict_and_compact() {
+        let expected = json!({
+            "type": "object",
+            "additionalProperties": false,
+            "required": ["cmd"],
+            "properties": {
+                "cmd": {"type": "string", "minLength": 1, "maxLength": 131_071, "description": "The command line."},
+                "workdir": {
+                    "type": "string",
+                    "description": "Folder to run in, relative to the workspace. Default: the workspace itself.",
+                },
+                "timeout_ms": {
+                    "type": "integer", "minimum": 1, "maximum": 3_600_000,
+                    "description": "Milliseconds until the command is stopped. Default 120000.",
+                },
+                "max_output_tokens": {
+                    "type": "integer", "minimum": 1, "maximum": 64_000,
+                    "description": "Rough size of the output to return, in tokens. Default 8000.",
+                },
+            },
+        });
+        assert_eq!(spec().input_schema, expected);
+        assert!(spec().description.len() < 700);
+    }
+}

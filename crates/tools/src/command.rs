@@ -1,0 +1,358 @@
+//! One command from its start to its end, on a thread of its own.
+//!
+//! The thread starts the supervisor and lives as long as it: the kernel sends the parent-death signal when the
+//! *thread* that started a process ends. It waits for output, reports, the order to stop and the clock in one
+//! place, so nothing can hang on a stream that a stray process keeps open.
+
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use wakeful_core::step::Fault;
+use wakeful_ports::fail;
+use wakeful_ports::tool::Done;
+
+use crate::leftover::Folder;
+use crate::outcome::{Ending, Ran, refused, sandbox_unavailable, spawn_failed};
+use crate::output::Kept;
+use crate::process::{Identity, kill_tree, wait_gone};
+use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
+use crate::sandbox::{SHOWN_NAME, SUPERVISE};
+
+/// Between the request to end and the end. Enough for a program to save what it has.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// For the supervisor to kill everything. With the grace it stays within the 5 s that a stop may take.
+const KILLING_MAX: Duration = Duration::from_millis(2_700);
+
+/// For the supervisor to take its specification. It does nothing else then, unless it is not our program.
+const HANDOVER_MAX: Duration = Duration::from_secs(5);
+
+/// Read at once: what a pipe holds.
+const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Read after the end, of what was printed before it: the most a pipe can be made to hold.
+const REST_BYTES_MAX: usize = 1024 * 1024;
+
+/// The SIGKILL a shell must have died of when nobody saw its end.
+const KILLED: End = End::Signal(9);
+
+/// Tells a running command to stop, from any thread.
+#[derive(Debug)]
+pub(crate) struct Brake(OwnedFd);
+
+impl Brake {
+    pub(crate) fn new() -> io::Result<Self> {
+        Ok(Self(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?))
+    }
+
+    /// Once pulled it stays so.
+    pub(crate) fn pull(&self) {
+        // It fails only when the counter is full, and then it has been pulled often enough.
+        let _full = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+}
+
+/// A command ready to run.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) program: PathBuf,
+    pub(crate) spec: Spec,
+    pub(crate) folder: Folder,
+    pub(crate) timeout: Duration,
+    pub(crate) output_tokens: u32,
+}
+
+impl Job {
+    /// Runs the command and leaves neither process nor folder behind.
+    pub(crate) fn run(&self, brake: &Brake) -> Done {
+        let begun = Instant::now();
+        let done = match self.start() {
+            Err(fault) => refused(&fault),
+            Ok((mut supervisor, mut running)) => {
+                running.watch(brake, begun + self.timeout);
+                reap(&mut supervisor);
+                running.read_rest();
+                running
+                    .finish(begun.elapsed())
+                    .map_or_else(|fault| refused(&fault), |ran| ran.done(self.output_tokens))
+            }
+        };
+        self.folder.remove();
+        done
+    }
+
+    fn start(&self) -> Result<(Child, Running), Fault> {
+        let failed = |doing: &str, e: &dyn std::fmt::Display| {
+            spawn_failed(
+                &format!("{doing}: {e}"),
+                "this is a fault of the machine or of Wakeful's own set-up",
+            )
+        };
+        self.folder
+            .make()
+            .map_err(|e| failed("making the private folder", &e))?;
+        let json = serde_json::to_vec(&self.spec).map_err(|e| failed("writing the specification", &e))?;
+        let (ours, theirs) = UnixStream::pair().map_err(|e| failed("making a socket pair", &e))?;
+        ours.set_write_timeout(Some(HANDOVER_MAX))
+            .map_err(|e| failed("making a socket pair", &e))?;
+        let mut child = self
+            .spawn(theirs)
+            .map_err(|e| failed("starting the sandbox", &e))?;
+        let mut running = Running::new(Link::new(ours), &mut child);
+        // The record comes first: nothing of the command runs before it can be found again. If one of these
+        // fails, `running` is dropped, and with the socket the supervisor goes too.
+        let begun = Identity::of(Pid::from_child(&child))
+            .ok_or_else(|| io::Error::other("it ended at once"))
+            .and_then(|identity| self.folder.record(&identity))
+            .and_then(|()| running.link.send_spec(&json));
+        match begun {
+            Ok(()) => {
+                fail::point("act.in_process");
+                Ok((child, running))
+            }
+            Err(e) => {
+                drop(running);
+                reap(&mut child);
+                Err(failed("handing the command to the sandbox", &e))
+            }
+        }
+    }
+
+    fn spawn(&self, link: UnixStream) -> io::Result<Child> {
+        let mut command = std::process::Command::new(&self.program);
+        command
+            .arg0(SHOWN_NAME)
+            .args(&self.spec.args_prefix)
+            .arg(SUPERVISE);
+        command.env_clear().current_dir("/");
+        command
+            .stdin(Stdio::from(OwnedFd::from(link)))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command.spawn()
+    }
+}
+
+/// Waits for a supervisor that has been cut off, and uses force where that does not help.
+fn reap(supervisor: &mut Child) {
+    let pid = Pid::from_child(supervisor);
+    let deadline = Instant::now() + Duration::from_millis(200);
+    let gone = pidfd_open(pid, PidfdFlags::empty()).is_ok_and(|fd| wait_gone(&fd, deadline));
+    if !gone {
+        kill_tree(pid, Instant::now() + Duration::from_millis(500));
+    }
+    // Not `wait`: a process that the kernel cannot end must not hold this thread for ever.
+    let _status = supervisor.try_wait();
+}
+
+/// Where a command stands. Each phase lasts only until its time is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Terminating,
+    Killing,
+}
+
+/// One stream of a command.
+struct Stream {
+    /// Nothing once it has ended.
+    pipe: Option<OwnedFd>,
+    kept: Kept,
+}
+
+struct Running {
+    link: Link,
+    streams: [Stream; 2],
+    /// The level, once the shell has been started.
+    level: Option<String>,
+    end: Option<(Ending, End)>,
+    ending: Ending,
+    fault: Option<Fault>,
+}
+
+impl Running {
+    fn new(link: Link, child: &mut Child) -> Self {
+        let stream = |pipe| Stream {
+            pipe,
+            kept: Kept::default(),
+        };
+        let streams = [
+            stream(child.stdout.take().map(OwnedFd::from)),
+            stream(child.stderr.take().map(OwnedFd::from)),
+        ];
+        Self {
+            link,
+            streams,
+            level: None,
+            end: None,
+            ending: Ending::Completed,
+            fault: None,
+        }
+    }
+
+    /// Reads and waits until the supervisor has gone, or can be waited for no longer.
+    fn watch(&mut self, brake: &Brake, until: Instant) {
+        let (mut phase, mut until) = (Phase::Running, until);
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let Ok(ready) = self.poll(brake, phase, left) else {
+                return;
+            };
+            for (stream, ready) in self.streams.iter_mut().zip(ready.streams) {
+                if ready {
+                    stream.read();
+                }
+            }
+            if ready.link && self.hear() == Next::End {
+                return;
+            }
+            (phase, until) = match phase {
+                Phase::Running if ready.brake => self.terminate(Ending::Stopped),
+                Phase::Running if left.is_zero() => self.terminate(Ending::TimedOut),
+                Phase::Terminating if left.is_zero() => {
+                    self.link.hang_up();
+                    (Phase::Killing, Instant::now() + KILLING_MAX)
+                }
+                Phase::Killing if left.is_zero() => return,
+                Phase::Running | Phase::Terminating | Phase::Killing => (phase, until),
+            };
+        }
+    }
+
+    fn poll(&self, brake: &Brake, phase: Phase, left: Duration) -> io::Result<Ready> {
+        let mut fds = vec![PollFd::new(&self.link, PollFlags::IN)];
+        let watches_brake = phase == Phase::Running;
+        fds.extend(watches_brake.then(|| PollFd::new(&brake.0, PollFlags::IN)));
+        let open = self.streams.each_ref().map(|stream| stream.pipe.as_ref());
+        fds.extend(
+            open.iter()
+                .flatten()
+                .map(|pipe| PollFd::new(*pipe, PollFlags::IN)),
+        );
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut fds, Some(&left)) {
+            Ok(_) => {}
+            Err(rustix::io::Errno::INTR) => return Ok(Ready::default()),
+            Err(e) => return Err(e.into()),
+        }
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let mut next = |asked: bool| asked && ready.next().unwrap_or(false);
+        Ok(Ready {
+            link: next(true),
+            brake: next(watches_brake),
+            streams: open.map(|pipe| next(pipe.is_some())),
+        })
+    }
+
+    fn terminate(&mut self, why: Ending) -> (Phase, Instant) {
+        self.ending = why;
+        // A supervisor that is gone is found at the next look.
+        let _gone = self.link.order(TERMINATE);
+        (Phase::Terminating, Instant::now() + GRACE)
+    }
+
+    fn hear(&mut self) -> Next {
+        let lines = match self.link.hear() {
+            Ok(Heard::Lines(lines)) => lines,
+            Ok(Heard::End) | Err(_) => return Next::End,
+        };
+        for line in lines {
+            match serde_json::from_slice(&line) {
+                Ok(Report::Started { level, .. }) => self.level = Some(level),
+                Ok(Report::Ended(end)) => self.end = Some((self.ending, end)),
+                Ok(Report::Refused { lacking }) => self.fault = Some(sandbox_unavailable(&lacking)),
+                Ok(Report::Failed { doing, cause }) => {
+                    let hint = "look whether the working folder and /bin/sh are there";
+                    self.fault = Some(spawn_failed(&format!("{doing}: {cause}"), hint));
+                }
+                Err(_) => return Next::End,
+            }
+        }
+        Next::Wait
+    }
+
+    /// Takes what was printed before the end. Every writer is dead; one that is not must not keep us here.
+    fn read_rest(&mut self) {
+        for stream in &mut self.streams {
+            let before = stream.kept.total_bytes();
+            while let Some(pipe) = &stream.pipe
+                && poll(
+                    &mut [PollFd::new(pipe, PollFlags::IN)],
+                    Some(&Timespec::default()),
+                ) == Ok(1)
+                && stream.kept.total_bytes() - before < REST_BYTES_MAX as u64
+            {
+                stream.read();
+            }
+        }
+    }
+
+    fn finish(self, duration: Duration) -> Result<Ran, Fault> {
+        let [stdout, stderr] = self.streams.map(|stream| stream.kept);
+        match (self.fault, self.level) {
+            (Some(fault), _) => Err(fault),
+            (None, Some(level)) => {
+                let (ending, end) = self.end.unwrap_or((self.ending, KILLED));
+                Ok(Ran {
+                    ending,
+                    end,
+                    level,
+                    stdout,
+                    stderr,
+                    duration,
+                })
+            }
+            (None, None) => match self.ending {
+                Ending::Completed => Err(spawn_failed(
+                    "the sandbox ended without a word",
+                    "the program may have been stopped from outside, or does not know its sandbox verb",
+                )),
+                Ending::TimedOut => Err(Fault::new(
+                    "timed_out",
+                    "the time was over before the command began",
+                    "",
+                )),
+                Ending::Stopped => Err(crate::outcome::cancelled()),
+            },
+        }
+    }
+}
+
+impl Stream {
+    /// Reads once; blocks when nothing is there, so it is polled first.
+    fn read(&mut self) {
+        let Some(pipe) = self.pipe.take() else { return };
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut file = std::fs::File::from(pipe);
+        match file.read(&mut chunk) {
+            Ok(0) => {}
+            Ok(count) => {
+                self.kept.push(chunk.get(..count).unwrap_or_default());
+                self.pipe = Some(file.into());
+            }
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => self.pipe = Some(file.into()),
+            Err(_) => {}
+        }
+    }
+}
+
+/// What poll found.
+#[derive(Debug, Default)]
+struct Ready {
+    link: bool,
+    brake: bool,
+    streams: [bool; 2],
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Wait,
+    End,
+}

@@ -1,0 +1,83 @@
+//! The few variables a command sees. Wakeful's own environment holds keys of providers, so nothing passes that
+//! is not named here.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Taken over when they are there.
+const PASSED: [&str; 8] = [
+    "PATH", "HOME", "LANG", "USER", "LOGNAME", "SHELL", "TZ", "LANGUAGE",
+];
+
+/// All of the locale's.
+const PASSED_PREFIX: &str = "LC_";
+
+/// Where programs are found when nobody says.
+const DEFAULT_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+
+/// Nobody sits at a terminal: no colours, no pager that waits for a key, no question for a password.
+const FIXED: [(&str, &str); 4] = [
+    ("TERM", "dumb"),
+    ("PAGER", "cat"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+];
+
+/// The environment of one command.
+pub(crate) fn of_command(ours: &BTreeMap<String, String>, temporary: &Path) -> BTreeMap<String, String> {
+    let passes = |name: &str| PASSED.contains(&name) || name.starts_with(PASSED_PREFIX);
+    let mut theirs: BTreeMap<String, String> = ours
+        .iter()
+        .filter(|(name, _)| passes(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    theirs
+        .entry("PATH".to_owned())
+        .or_insert_with(|| DEFAULT_PATH.to_owned());
+    theirs.extend(FIXED.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    theirs.insert("TMPDIR".to_owned(), temporary.to_string_lossy().into_owned());
+    theirs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_named_variables_pass() {
+        let ours = [
+            "PATH",
+            "HOME",
+            "LC_ALL",
+            "LCX",
+            "OPENAI_API_KEY",
+            "LD_PRELOAD",
+            "WAKEFUL_HOME",
+            "TERM",
+        ];
+        let ours = ours.map(|name| (name.to_owned(), format!("our {name}"))).into();
+        let theirs = of_command(&ours, Path::new("/t"));
+        let expected = [
+            ("GIT_PAGER", "cat"),
+            ("GIT_TERMINAL_PROMPT", "0"),
+            ("HOME", "our HOME"),
+            ("LC_ALL", "our LC_ALL"),
+            ("PAGER", "cat"),
+            ("PATH", "our PATH"),
+            ("TERM", "dumb"),
+            ("TMPDIR", "/t"),
+        ];
+        assert_eq!(
+            theirs,
+            expected
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into()
+        );
+    }
+
+    #[test]
+    fn a_command_finds_programs_even_if_we_were_started_without_a_path() {
+        let theirs = of_command(&BTreeMap::new(), Path::new("/t"));
+        assert_eq!(theirs.get("PATH").map(String::as_str), Some(DEFAULT_PATH));
+    }
+}

@@ -1,0 +1,86 @@
+//! The private folder of an operation, and what an interrupted operation left behind.
+//!
+//! `<scratch>/<operation id>/tmp` is the command's `TMPDIR`; `process.json` beside it, out of the command's
+//! reach, names the supervisor, so that a later start of Wakeful finds it.
+
+use std::fs::{self, DirBuilder, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use wakeful_core::key::OperationId;
+
+use crate::process::{Identity, kill_tree};
+
+/// How long clearing waits for what it killed.
+const CLEAR_MAX: Duration = Duration::from_secs(5);
+
+const RECORD: &str = "process.json";
+const TEMPORARY: &str = "tmp";
+
+/// The folder of one operation.
+#[derive(Debug, Clone)]
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+impl Folder {
+    /// Where the folder of an operation is, or would be.
+    pub(crate) fn of(scratch: &Path, operation_id: OperationId) -> Self {
+        Self {
+            path: scratch.join(operation_id.to_string()),
+        }
+    }
+
+    /// The command's place for temporary files.
+    pub(crate) fn temporary(&self) -> PathBuf {
+        self.path.join(TEMPORARY)
+    }
+
+    /// Makes the folder anew.
+    pub(crate) fn make(&self) -> io::Result<()> {
+        self.clear();
+        DirBuilder::new().mode(0o700).create(&self.path)?;
+        DirBuilder::new().mode(0o700).create(self.temporary())
+    }
+
+    /// Writes down which process the operation runs in.
+    pub(crate) fn record(&self, identity: &Identity) -> io::Result<()> {
+        // Renamed into place, because half a record would name nobody. Not synced: after a power cut there is no
+        // process to find.
+        let new = self.path.join("process.json.new");
+        fs::write(&new, serde_json::to_vec(identity)?)?;
+        fs::rename(new, self.path.join(RECORD))
+    }
+
+    /// Kills what still runs and removes the folder.
+    pub(crate) fn clear(&self) {
+        if let Ok(json) = fs::read(self.path.join(RECORD))
+            && let Ok(identity) = serde_json::from_slice::<Identity>(&json)
+            && let Some(supervisor) = identity.find()
+        {
+            kill_tree(supervisor, Instant::now() + CLEAR_MAX);
+        }
+        self.remove();
+    }
+
+    /// Removes the folder. What cannot be removed costs only its space, and the next clearing tries again.
+    pub(crate) fn remove(&self) {
+        let removed = fs::remove_dir_all(&self.path);
+        if removed.is_err_and(|e| e.kind() != io::ErrorKind::NotFound) {
+            open_folders(&self.path);
+            let _left = fs::remove_dir_all(&self.path);
+        }
+    }
+}
+
+/// Gives us back folders whose permissions a command took away. Links are not followed.
+fn open_folders(folder: &Path) {
+    let _kept = fs::set_permissions(folder, Permissions::from_mode(0o700));
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            open_folders(&entry.path());
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The tools an agent may use, and the sandbox their processes run in.
+//!
+//! | module | about |
+//! |---|---|
+//! | [`tools`] | the tool host: what the model is told, checks, performance, clearing |
+//! | [`options`] | what the binary says once, at the start |
+//! | [`workspace`] | the folder commands may write to, apart from Wakeful's home |
+//! | `arguments` | the typed arguments of `ExecCommand` and what is wrong with bad ones |
+//! | `environment` | the few variables a command sees |
+//! | `command` | one command from its start to its end, on a thread of its own |
+//! | `output` | bounded keeping of both streams, and the part the model reads |
+//! | `outcome` | what a command leaves: the result as JSON, or the fault |
+//! | `leftover` | the private folder of an operation and what an interrupted one left in it |
+//! | `process` | what `/proc` says: start times, descendants |
+//! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
+//!
+//! A command is three processes deep. Wakeful starts its own program again as the *supervisor*, which makes a
+//! PID namespace where the kernel allows it and starts itself once more as the *keeper*. The keeper is process
+//! 1 of that namespace: it gives up rights, starts the shell and reaps. When the keeper ends, the kernel ends
+//! everything in the namespace. Each holds one end of a socket to the one above it; whoever finds it closed
+//! kills what is below.
+#![forbid(unsafe_code)]
+
+mod arguments;
+mod command;
+mod environment;
+mod leftover;
+pub mod options;
+mod outcome;
+mod output;
+mod process;
+pub mod sandbox;
+pub mod tools;
+pub mod workspace;
+
+pub use options::{Pretend, ToolsOptions, Unsandboxed};
+pub use tools::Tools;
+pub use workspace::{Workspace, WorkspaceError};
+
+/// The names of all tools, for whoever has to know them before there is a workspace to use them in.
+pub const TOOL_NAMES: [&str; 1] = [arguments::TOOL];

@@ -1,0 +1,50 @@
+//! What the binary says about tools once, at the start.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Everything [`crate::Tools`] needs to know. The library itself reads no environment and no configuration.
+#[derive(Debug, Clone)]
+pub struct ToolsOptions {
+    /// Our own program, which must call [`crate::sandbox::enter`] when it is started with the prefix below.
+    /// `/proc/self/exe` stays true when the file is replaced by an upgrade while we run.
+    pub program: PathBuf,
+    /// The arguments that lead the program to [`crate::sandbox::enter`], such as `["sandbox"]`.
+    pub program_args_prefix: Vec<String>,
+    /// Wakeful's home, which no command can reach.
+    pub home: PathBuf,
+    /// The folder commands work in and may write to.
+    pub workspace: PathBuf,
+    /// Where each operation gets its private folder. Lies in the home, is made when it is missing.
+    pub scratch: PathBuf,
+    /// The environment as the binary found it. Commands see only a few of its variables.
+    pub environment: BTreeMap<String, String>,
+    /// What to do where the kernel cannot enforce the sandbox.
+    pub unsandboxed: Unsandboxed,
+    /// For tests: abilities of the kernel to do without.
+    pub pretend: Pretend,
+}
+
+/// What to do with a command when the kernel offers no Landlock or no seccomp.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unsandboxed {
+    /// It does not begin.
+    #[default]
+    Refuse,
+    /// It runs, and its result says `not_enforced`.
+    Allow,
+}
+
+/// Abilities of the kernel that are taken to be missing, so that tests see what happens on a lesser one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pretend {
+    /// User and PID namespaces are refused.
+    pub no_namespaces: bool,
+    /// Landlock is not there.
+    pub no_landlock: bool,
+    /// Seccomp is not there.
+    pub no_seccomp: bool,
+}

@@ -1,0 +1,63 @@
+//! The sandbox, seen from inside: what our program does when it is started again to run a command.
+//!
+//! Rights are given up by the process that starts the shell, because doing it between `fork` and `exec` would
+//! need unsafe code, and because a process can restrict only itself.
+//!
+//! | module | about |
+//! |---|---|
+//! | `wire` | what the processes say to one another |
+//! | `supervisor` | stage 1: session, namespaces, orders, the end of all |
+//! | `keeper` | stage 2: limits, restrictions, the shell, reaping |
+//! | `files` | Landlock: which files can be reached |
+//! | `calls` | seccomp: which system calls are refused |
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+mod calls;
+mod files;
+mod keeper;
+mod supervisor;
+pub(crate) mod wire;
+
+use wire::{Containment, Link, Report, Trouble};
+
+/// The argument that starts stage 1.
+pub(crate) const SUPERVISE: &str = "supervise";
+
+/// The argument that starts stage 2; how it is contained follows it.
+const KEEP: &str = "keep";
+
+/// What lists of processes show for the stages, rather than the path they were started by.
+pub(crate) const SHOWN_NAME: &str = "wakeful";
+
+/// Runs one stage of the sandbox. The binary calls this when it was started with the arguments of
+/// [`crate::ToolsOptions::program_args_prefix`], and passes on those that follow.
+///
+/// It must be called before any thread is started: a process with several threads gets no user namespace. What
+/// happens is reported on standard input's socket; the exit code says only whether the arguments made sense.
+pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let words: Vec<&str> = args.iter().filter_map(|word| word.to_str()).collect();
+    let Ok(mut above) = Link::of_stdin() else {
+        return ExitCode::FAILURE;
+    };
+    let result = match (words.as_slice(), args.len()) {
+        ([SUPERVISE], 1) => supervisor::supervise(&mut above),
+        ([KEEP, containment], 2) => match Containment::parse(containment) {
+            Some(containment) => keeper::keep(&mut above, containment),
+            None => return ExitCode::from(2),
+        },
+        _ => return ExitCode::from(2),
+    };
+    match result {
+        Ok(()) | Err(Trouble::Orphaned) => {}
+        Err(Trouble::Failed { doing, cause }) => {
+            above.report(&Report::Failed {
+                doing: doing.to_owned(),
+                cause,
+            });
+        }
+    }
+    ExitCode::SUCCESS
+}

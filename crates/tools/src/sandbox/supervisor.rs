@@ -1,0 +1,236 @@
+//! Stage 1: makes the namespace, starts the keeper in it, hears orders, and ends everything.
+//!
+//! The supervisor itself is not restricted. A command cannot signal it, neither from inside a PID namespace
+//! nor through Landlock's scope, so it is there when the command must end.
+
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, Signal, getegid, geteuid, getpid, kill_process_group, set_child_subreaper,
+    set_parent_process_death_signal, setsid,
+};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set,
+    set_capabilities,
+};
+
+use super::wire::{Containment, Heard, Link, Report, Spec, TERMINATE, Trouble};
+use super::{KEEP, SHOWN_NAME};
+use crate::options::Pretend;
+use crate::process;
+
+/// How long orphans are hunted where there is no namespace. Half of what a stop may take in all.
+const HUNT_MAX: Duration = Duration::from_millis(2_500);
+
+/// Runs one command below this process and leaves no process of it behind.
+pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
+    setsid().map_err(Trouble::failed("beginning a session"))?;
+    let json = above.receive_spec()?;
+    let spec: Spec = serde_json::from_slice(&json).map_err(Trouble::failed("reading the specification"))?;
+    let containment = contain(spec.pretend)?;
+    let (ours, theirs) = UnixStream::pair().map_err(Trouble::failed("making a socket pair"))?;
+    let mut keeper = start_keeper(&spec, containment, theirs)?;
+    drop(spec);
+    let mut below = Link::new(ours);
+    // A keeper that died before it read this is found when its reports are awaited.
+    let _died = below.send_spec(&json);
+    let mut watch = Watch {
+        above,
+        below,
+        term: Term::NotAsked,
+        group: group_of(&keeper, containment),
+    };
+    let result = watch.run();
+    end_all(&mut keeper, containment);
+    result
+}
+
+/// Makes the walls around the processes to come: they are born inside, this process stays outside.
+fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
+    if !pretend.no_namespaces && enter_namespaces()? {
+        // The kernel kills us with the thread that started us, the keeper with us, and the rest with the keeper.
+        // Without a namespace that would end the hunter and not the hunted; there the socket must do.
+        let asked = set_parent_process_death_signal(Some(Signal::KILL));
+        asked.map_err(Trouble::failed("asking to die with the parent"))?;
+        return Ok(Containment::Namespace);
+    }
+    set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
+    Ok(Containment::Subreaper)
+}
+
+/// Gives the children of this process a PID namespace. False where the kernel or its administrator says no.
+fn enter_namespaces() -> Result<bool, Trouble> {
+    let (uid, gid) = (geteuid(), getegid());
+    let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID;
+    // Own mounts are wanted for `/proc` alone, so their refusal is no reason to do without the rest.
+    let unshared = unshare(needed | UnshareFlags::NEWNS).or_else(|_| unshare(needed));
+    if unshared.is_err() {
+        return Ok(false);
+    }
+    // Everyone stays who they are. The kernel wants setgroups(2) given up before an ordinary user maps a group.
+    let map = fs::write("/proc/self/setgroups", "deny")
+        .and_then(|()| fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")))
+        .and_then(|()| fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")));
+    map.map_err(Trouble::failed("mapping the user into its namespace"))?;
+    pass_on_mounting();
+    Ok(true)
+}
+
+/// Lets the keeper mount, which only it can do for its namespace. Whoever is not the superuser would lose the
+/// power by the coming exec. Without it the keeper does without its mounts.
+fn pass_on_mounting() {
+    let mount = CapabilitySet::SYS_ADMIN;
+    let _without = capabilities(None)
+        .and_then(|sets| {
+            set_capabilities(
+                None,
+                CapabilitySets {
+                    inheritable: mount,
+                    ..sets
+                },
+            )
+        })
+        .and_then(|()| configure_capability_in_ambient_set(mount, true));
+}
+
+#[expect(
+    deprecated,
+    reason = "unsound only with UnshareFlags::FILES, and this process has one thread"
+)]
+fn unshare(flags: UnshareFlags) -> rustix::io::Result<()> {
+    rustix::thread::unshare(flags)
+}
+
+fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Result<Child, Trouble> {
+    // The running image itself, even if its file was replaced meanwhile.
+    let mut command = Command::new("/proc/self/exe");
+    command
+        .arg0(SHOWN_NAME)
+        .args(&spec.args_prefix)
+        .args([KEEP, containment.as_str()]);
+    // A group of its own, so that a signal to the command does not end the supervisor.
+    command
+        .env_clear()
+        .stdin(Stdio::from(OwnedFd::from(link)))
+        .process_group(0);
+    command.spawn().map_err(Trouble::failed("starting the keeper"))
+}
+
+/// The group to signal. In a namespace it is the keeper's own: its first process ignores what it does not
+/// handle. Elsewhere a signal would end the keeper, so the shell has its own group and the keeper tells which.
+fn group_of(keeper: &Child, containment: Containment) -> Option<Pid> {
+    match containment {
+        Containment::Namespace => Some(Pid::from_child(keeper)),
+        Containment::Subreaper => None,
+    }
+}
+
+fn end_all(keeper: &mut Child, containment: Containment) {
+    // It fails only when the keeper is gone.
+    let _gone = keeper.kill();
+    // In a namespace this waits until every process in it is gone. Elsewhere they are our children from now on.
+    let _reaped = keeper.wait();
+    match containment {
+        Containment::Namespace => {}
+        Containment::Subreaper => process::kill_own_descendants(Instant::now() + HUNT_MAX),
+    }
+}
+
+/// Whether the command has been asked to end by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Term {
+    NotAsked,
+    /// Asked before the shell's group was known.
+    Owed,
+    Sent,
+}
+
+struct Watch<'a> {
+    above: &'a mut Link,
+    below: Link,
+    term: Term,
+    group: Option<Pid>,
+}
+
+impl Watch<'_> {
+    /// Carries reports up and orders down until the command is over or nobody wants it any more.
+    fn run(&mut self) -> Result<(), Trouble> {
+        loop {
+            let mut fds = [
+                PollFd::new(&*self.above, PollFlags::IN),
+                PollFd::new(&self.below, PollFlags::IN),
+            ];
+            match poll(&mut fds, None) {
+                Ok(_) => {}
+                Err(Errno::INTR) => continue,
+                Err(e) => return Err(Trouble::failed("waiting for orders")(e)),
+            }
+            let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
+            // Reports first: the end of the command counts even if the order to end it came at the same time.
+            if from_below && self.hear() == Next::End {
+                return Ok(());
+            }
+            if from_above && self.obey() == Next::End {
+                return Ok(());
+            }
+        }
+    }
+
+    fn hear(&mut self) -> Next {
+        let Ok(Heard::Lines(lines)) = self.below.hear() else {
+            return Next::End;
+        };
+        for line in lines {
+            self.above.forward(&line);
+            match serde_json::from_slice(&line) {
+                Ok(Report::Started {
+                    group: Some(group), ..
+                }) => {
+                    self.group = Pid::from_raw(group);
+                    if self.term == Term::Owed {
+                        self.terminate();
+                    }
+                }
+                Ok(Report::Started { group: None, .. }) => {}
+                // The shell was asked to end, and did; what it started has the rest of its time to do so too.
+                Ok(Report::Ended(_)) if self.term == Term::Sent => {}
+                Ok(Report::Ended(_) | Report::Refused { .. } | Report::Failed { .. }) | Err(_) => {
+                    return Next::End;
+                }
+            }
+        }
+        Next::Wait
+    }
+
+    fn obey(&mut self) -> Next {
+        let Some(orders) = self.above.orders() else {
+            return Next::End;
+        };
+        if orders.contains(&TERMINATE) && self.term == Term::NotAsked {
+            self.terminate();
+        }
+        Next::Wait
+    }
+
+    fn terminate(&mut self) {
+        self.term = Term::Owed;
+        if let Some(group) = self.group {
+            // It fails only when nobody is left in the group.
+            let _gone = kill_process_group(group, Signal::TERM);
+            self.term = Term::Sent;
+        }
+    }
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Wait,
+    End,
+}

@@ -1,0 +1,228 @@
+//! The tool host: what the model is told, checks, performance, clearing.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::sync::{Semaphore, oneshot};
+use wakeful_core::conversation::ToolSpec;
+use wakeful_core::key::OperationId;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+
+use crate::arguments::{self, Arguments, TOOL};
+use crate::command::{Brake, Job};
+use crate::environment;
+use crate::leftover::Folder;
+use crate::options::ToolsOptions;
+use crate::outcome::{cancelled, refused, spawn_failed};
+use crate::sandbox::wire::Spec;
+use crate::workspace::{Workdir, Workspace, WorkspaceError};
+
+/// Commands that run at the same time; each has a thread and three processes. Others wait for their turn.
+pub const COMMANDS_MAX: usize = 32;
+
+/// The built-in tools. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Tools {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    options: ToolsOptions,
+    workspace: Workspace,
+    scratch: PathBuf,
+    turns: Arc<Semaphore>,
+}
+
+impl Tools {
+    /// Checks the folders and makes the scratch folder. Starts nothing.
+    pub fn new(options: ToolsOptions) -> Result<Self, WorkspaceError> {
+        let workspace = Workspace::new(&options.home, &options.workspace)?;
+        let unusable = |source| WorkspaceError::Unusable {
+            path: options.scratch.clone(),
+            source,
+        };
+        fs::create_dir_all(&options.scratch).map_err(unusable)?;
+        let scratch = options.scratch.canonicalize().map_err(unusable)?;
+        // Elsewhere a command could write the record by which we choose what to kill.
+        if !scratch.starts_with(workspace.home()) {
+            return Err(WorkspaceError::ScratchOutside {
+                scratch,
+                home: workspace.home().to_owned(),
+            });
+        }
+        let turns = Arc::new(Semaphore::new(COMMANDS_MAX));
+        Ok(Self {
+            inner: Arc::new(Inner {
+                options,
+                workspace,
+                scratch,
+                turns,
+            }),
+        })
+    }
+
+    /// The folder commands work in.
+    #[must_use]
+    pub fn workspace(&self) -> &Workspace {
+        &self.inner.workspace
+    }
+}
+
+impl Inner {
+    /// Prepares a command. Looks at folders, so not on a thread that must not wait.
+    fn job(&self, operation_id: OperationId, arguments: Arguments) -> Result<Job, Fault> {
+        let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
+            Workdir::Inside(path) => path,
+            Workdir::Outside => return Err(outside()),
+            Workdir::Missing(path) => {
+                let hint = "make the folder first, or leave workdir out";
+                let fault = spawn_failed(&format!("{} is not a folder", path.display()), hint);
+                return Err(Fault {
+                    field: Some("workdir".to_owned()),
+                    ..fault
+                });
+            }
+        };
+        let folder = Folder::of(&self.scratch, operation_id);
+        let temporary = folder.temporary();
+        let options = &self.options;
+        let (timeout_ms, output_tokens) = (arguments.timeout_ms(), arguments.output_tokens());
+        let spec = Spec {
+            args_prefix: options.program_args_prefix.clone(),
+            cmd: arguments.cmd,
+            workdir,
+            environment: environment::of_command(&options.environment, &temporary),
+            home: self.workspace.home().to_owned(),
+            writable: vec![self.workspace.path().to_owned(), temporary],
+            unsandboxed: options.unsandboxed,
+            pretend: options.pretend,
+        };
+        let timeout = Duration::from_millis(timeout_ms);
+        Ok(Job {
+            program: options.program.clone(),
+            spec,
+            folder,
+            timeout,
+            output_tokens,
+        })
+    }
+
+    fn check(&self, tool: &str, input: &Value) -> Result<Arguments, Fault> {
+        if tool != TOOL {
+            let hint = format!("the only tool is {TOOL}");
+            return Err(Fault::new(
+                "unknown_tool",
+                &format!("there is no tool {tool}"),
+                &hint,
+            ));
+        }
+        let arguments = Arguments::parse(input)?;
+        match self.workspace.workdir(arguments.workdir.as_deref()) {
+            // One that is missing now may be there when the command begins.
+            Workdir::Inside(_) | Workdir::Missing(_) => Ok(arguments),
+            Workdir::Outside => Err(outside()),
+        }
+    }
+
+    async fn perform(self: Arc<Self>, act: Act, stop: impl Stop) -> Done {
+        let arguments = match self.check(&act.tool, &act.input) {
+            Ok(arguments) => arguments,
+            Err(fault) => return refused(&fault),
+        };
+        let turn = tokio::select! {
+            biased;
+            () = stop.stopped() => return refused(&cancelled()),
+            turn = Arc::clone(&self.turns).acquire_owned() => turn,
+        };
+        let Ok(brake) = Brake::new().map(Arc::new) else {
+            return refused(&spawn_failed(
+                "no descriptor is left",
+                "close some files, or raise the limit",
+            ));
+        };
+        // Also when this future is dropped: nobody waits for the command then, so it must not go on.
+        let guard = PullOnDrop(Arc::clone(&brake));
+        let (answer, mut answered) = oneshot::channel();
+        let work = move || {
+            let job = self.job(act.operation_id, arguments);
+            let done = job.map_or_else(|fault| refused(&fault), |job| job.run(&brake));
+            drop(turn);
+            // Nobody may be listening any more.
+            let _unheard = answer.send(done);
+        };
+        if let Err(e) = thread::Builder::new().name("command".to_owned()).spawn(work) {
+            return refused(&spawn_failed(
+                &format!("no thread is left: {e}"),
+                "wait until other commands are over",
+            ));
+        }
+        let done = tokio::select! {
+            done = &mut answered => done,
+            () = stop.stopped() => {
+                guard.0.pull();
+                answered.await
+            }
+        };
+        done.unwrap_or_else(|_| refused(&spawn_failed("the thread of the command ended early", "")))
+    }
+}
+
+impl ToolHost for Tools {
+    fn specs(&self) -> Vec<ToolSpec> {
+        vec![arguments::spec()]
+    }
+
+    fn class(&self, tool: &str) -> Option<EffectClass> {
+        (tool == TOOL).then_some(EffectClass::Plain)
+    }
+
+    fn check(&self, tool: &str, input: &Value) -> Result<(), Fault> {
+        self.inner.check(tool, input).map(|_| ())
+    }
+
+    fn perform(&self, act: Act, stop: impl Stop) -> impl Future<Output = Done> + Send {
+        Arc::clone(&self.inner).perform(act, stop)
+    }
+
+    async fn clear(&self, operation_id: OperationId) {
+        let folder = Folder::of(&self.inner.scratch, operation_id);
+        let (answer, answered) = oneshot::channel();
+        let work = move || {
+            folder.clear();
+            let _unheard = answer.send(());
+        };
+        if thread::Builder::new()
+            .name("clear".to_owned())
+            .spawn(work)
+            .is_ok()
+        {
+            let _ended = answered.await;
+        }
+    }
+}
+
+struct PullOnDrop(Arc<Brake>);
+
+impl Drop for PullOnDrop {
+    fn drop(&mut self) {
+        self.0.pull();
+    }
+}
+
+fn outside() -> Fault {
+    let fault = Fault::new(
+        "outside_workspace",
+        "workdir leads out of the workspace",
+        "give a folder inside the workspace, relative to it",
+    );
+    Fault {
+        field: Some("workdir".to_owned()),
+        ..fault
+    }
+}

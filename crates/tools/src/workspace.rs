@@ -1,0 +1,176 @@
+//! The folder commands may write to, and its distance from Wakeful's home.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+/// A workspace and a home that have nothing to do with each other. Both are absolute and free of symlinks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    path: PathBuf,
+    home: PathBuf,
+}
+
+/// Why a workspace cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The folder is not there, or is no folder.
+    #[error("{} cannot be used as a folder", path.display())]
+    Unusable {
+        /// The path as it was given.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// One lies in the other, so that commands could reach the home.
+    #[error("the workspace {} and the home {} overlap", workspace.display(), home.display())]
+    Overlap {
+        /// The resolved workspace.
+        workspace: PathBuf,
+        /// The resolved home.
+        home: PathBuf,
+    },
+    /// The scratch folder is not in the home, so that commands could reach it.
+    #[error("the scratch folder {} is not in the home {}", scratch.display(), home.display())]
+    ScratchOutside {
+        /// The resolved scratch folder.
+        scratch: PathBuf,
+        /// The resolved home.
+        home: PathBuf,
+    },
+    /// The path cannot be told to the sandbox, which is told everything as text.
+    #[error("{} is not UTF-8", path.display())]
+    NotText {
+        /// The resolved path.
+        path: PathBuf,
+    },
+}
+
+impl WorkspaceError {
+    /// The stable word for it.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Unusable { .. } => "workspace_unusable",
+            Self::Overlap { .. } => "workspace_overlaps_home",
+            Self::ScratchOutside { .. } => "scratch_outside_home",
+            Self::NotText { .. } => "workspace_not_utf8",
+        }
+    }
+
+    /// The way out.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::Unusable { .. } => "create the folder, or name another one",
+            Self::Overlap { .. } => "choose a workspace outside the home, or another home",
+            Self::ScratchOutside { .. } => "choose a scratch folder inside the home",
+            Self::NotText { .. } => "choose a folder whose path is UTF-8",
+        }
+    }
+}
+
+/// Where a command wants to work, before anything is started.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Workdir {
+    /// In the workspace, and it exists.
+    Inside(PathBuf),
+    /// In the workspace, as far as one can tell, but it is not there now.
+    Missing(PathBuf),
+    /// Somewhere else.
+    Outside,
+}
+
+impl Workspace {
+    /// Resolves both folders and refuses them when one contains the other.
+    ///
+    /// Folders are compared by device and inode and not by name, so that a bind mount of the home is found too.
+    pub fn new(home: &Path, workspace: &Path) -> Result<Self, WorkspaceError> {
+        let (home, workspace) = (resolve(home)?, resolve(workspace)?);
+        if contains(&home, &workspace)? || contains(&workspace, &home)? {
+            return Err(WorkspaceError::Overlap { workspace, home });
+        }
+        Ok(Self {
+            path: workspace,
+            home,
+        })
+    }
+
+    /// The resolved workspace.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The resolved home.
+    #[must_use]
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Finds the folder a command asked for. A folder that is missing is told apart from one outside, because
+    /// an earlier action of the same plan may be about to make it.
+    pub(crate) fn workdir(&self, wanted: Option<&str>) -> Workdir {
+        let path = self.path.join(wanted.unwrap_or("."));
+        match path.canonicalize() {
+            Ok(found) if !found.starts_with(&self.path) => Workdir::Outside,
+            Ok(found) if found.is_dir() => Workdir::Inside(found),
+            Ok(found) => Workdir::Missing(found),
+            Err(_) if self.may_become_inside(&path) => Workdir::Missing(path),
+            Err(_) => Workdir::Outside,
+        }
+    }
+
+    /// Whether what exists of a path lies in the workspace and what does not exist cannot lead out of it.
+    fn may_become_inside(&self, path: &Path) -> bool {
+        // A symlink that leads nowhere yet resolves to no folder but exists, so it ends the search as well.
+        let exists = |candidate: &&Path| candidate.symlink_metadata().is_ok();
+        let Some(there) = path.ancestors().find(exists) else {
+            return false;
+        };
+        let rest = path.strip_prefix(there).unwrap_or(path);
+        let straight = rest
+            .components()
+            .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+        let inside = there
+            .canonicalize()
+            .is_ok_and(|found| found.starts_with(&self.path));
+        // When the workspace itself is gone, nothing of it can be resolved; its name must do.
+        let gone = self.path.starts_with(there) && path.starts_with(&self.path);
+        straight && (inside || gone)
+    }
+}
+
+fn resolve(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    let unusable = |source| WorkspaceError::Unusable {
+        path: path.to_owned(),
+        source,
+    };
+    let found = path.canonicalize().map_err(unusable)?;
+    if !found.is_dir() {
+        return Err(unusable(io::Error::from(io::ErrorKind::NotADirectory)));
+    }
+    if found.to_str().is_none() {
+        return Err(WorkspaceError::NotText { path: found });
+    }
+    Ok(found)
+}
+
+fn contains(outer: &Path, inner: &Path) -> Result<bool, WorkspaceError> {
+    let name = |path: &Path| {
+        let found = fs::metadata(path).map_err(|source| WorkspaceError::Unusable {
+            path: path.to_owned(),
+            source,
+        });
+        found.map(|found| (found.dev(), found.ino()))
+    };
+    let wanted = name(outer)?;
+    for ancestor in inner.ancestors() {
+        if name(ancestor)? == wanted {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,13 @@
+//! The tools as the runtime meets them: every command here really runs, in the sandbox of this machine.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a helper of a test may fail like it"
+)]
+
+mod call;
+mod ending;
+mod kit;
+mod walls;

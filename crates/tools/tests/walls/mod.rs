@@ -1,0 +1,375 @@
+//! What a command can and cannot reach.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::fd::AsRawFd;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::{MetadataExt, symlink};
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::Command;
+
+use wakeful_tools::{Pretend, Tools, Unsandboxed, Workspace, WorkspaceError};
+
+use crate::kit::{Bed, LEVELS, example, variables};
+
+#[test]
+fn a_command_writes_in_the_workspace_and_in_its_temporary_folder() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        bed.run("mkdir -p a/b && echo one > a/b/c && mv a/b/c d && rm -r a && ln -s d e && cat e")
+            .ok();
+        assert_eq!(
+            fs::read_to_string(bed.workspace.join("d")).expect("file"),
+            "one\n"
+        );
+        let seen = bed
+            .run("echo two > $TMPDIR/x && mv d $TMPDIR/ && mktemp && cat $TMPDIR/x $TMPDIR/d")
+            .ok();
+        assert!(seen.stdout().ends_with("two\none\n"), "{}", seen.stdout());
+        assert!(bed.leftovers().is_empty());
+    }
+}
+
+#[test]
+fn a_command_writes_nowhere_else() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        let outside = bed.root.join("outside");
+        fs::create_dir(&outside).expect("folder");
+        fs::write(outside.join("file"), "kept").expect("file");
+        symlink(&outside, bed.workspace.join("link")).expect("link");
+        let outside = outside.display();
+        for cmd in [
+            format!("echo x > {outside}/file"),
+            format!("echo x >> {outside}/file"),
+            format!("echo x > {outside}/new"),
+            format!("mkdir {outside}/new"),
+            format!("rm {outside}/file"),
+            format!("mv {outside}/file ."),
+            format!("ln {outside}/file hard"),
+            format!("truncate -s 0 {outside}/file"),
+            "echo x > link/new".to_owned(),
+            "echo x > ../new".to_owned(),
+            "echo x > /tmp/wakeful-test-escape".to_owned(),
+            "echo x > /proc/self/oom_score_adj".to_owned(),
+        ] {
+            let seen = bed.run(&cmd).not_ok();
+            // A hard link to a place with other rights is refused as one to another device would be.
+            let said = seen.stderr().to_lowercase();
+            let refused = said.contains("permission denied") || said.contains("invalid cross-device link");
+            assert!(refused, "{cmd}: {}", seen.json);
+        }
+        assert_eq!(
+            fs::read_to_string(bed.root.join("outside/file")).expect("file"),
+            "kept"
+        );
+        assert_eq!(crate::kit::entries(&bed.root.join("outside")).len(), 1);
+    }
+}
+
+#[test]
+fn the_home_is_out_of_reach_on_every_way() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        symlink(&bed.home, bed.workspace.join("home-link")).expect("link");
+        symlink(bed.home.join("secret"), bed.workspace.join("secret-link")).expect("link");
+        let open = fs::File::open(bed.home.join("secret")).expect("secret");
+        let (home, own, open) = (bed.home.display(), std::process::id(), open.as_raw_fd());
+        for cmd in [
+            format!("cat {home}/secret"),
+            format!("ls {home}"),
+            format!("ls {home}/scratch"),
+            format!("cp {home}/secret ."),
+            format!("ln {home}/secret hard"),
+            format!("mv {home}/secret ."),
+            format!("echo x > {home}/new"),
+            format!("cd {home} && cat secret"),
+            "cat secret-link".to_owned(),
+            "cat home-link/secret".to_owned(),
+            "cat ../home/secret".to_owned(),
+            "cat $TMPDIR/../../../secret".to_owned(),
+            "ls $TMPDIR/..".to_owned(),
+            format!("cat /proc/self/root{home}/secret"),
+            "cat /proc/self/cwd/../home/secret".to_owned(),
+            format!("cat /proc/{own}/root{home}/secret"),
+            format!("cat /proc/1/root{home}/secret"),
+            format!("cat /proc/{own}/fd/{open}"),
+            format!("readlink /proc/{own}/fd/{open}"),
+            format!("cat /proc/{own}/environ"),
+            format!("cat /proc/$PPID/root{home}/secret"),
+            format!("{} bind {home} && cat /mnt/secret", example("probe").display()),
+        ] {
+            let seen = bed.run(&cmd).not_ok();
+            assert!(!seen.done.content.contains("the secret"), "{cmd}: {}", seen.json);
+        }
+        assert!(bed.home.join("secret").exists());
+    }
+}
+
+#[test]
+fn what_lies_beside_the_home_can_be_read_and_run() {
+    let bed = Bed::new();
+    fs::create_dir(bed.root.join("beside")).expect("folder");
+    fs::write(bed.root.join("beside/file"), "seen").expect("file");
+    let seen = bed
+        .run(&format!(
+            "cat {}/beside/file && ls /usr /etc > list",
+            bed.root.display()
+        ))
+        .ok();
+    assert_eq!(seen.stdout(), "seen");
+}
+
+#[test]
+fn a_command_cannot_reach_the_folder_of_another() {
+    let bed = Bed::new();
+    let other = bed.home.join("scratch").join("0".repeat(64)).join("tmp");
+    fs::create_dir_all(&other).expect("folder");
+    fs::write(other.join("file"), "private").expect("file");
+    bed.run(&format!("cat {}/file", other.display())).not_ok();
+    bed.run(&format!("echo x > {}/new", other.display())).not_ok();
+}
+
+#[test]
+fn only_harmless_devices_are_there() {
+    let bed = Bed::new();
+    let seen =
+        bed.run("head -c 4 /dev/urandom | wc -c && head -c 4 /dev/zero > /dev/null && echo o > /dev/stdout");
+    let seen = seen.ok();
+    assert_eq!(seen.stdout().split_whitespace().collect::<Vec<_>>(), ["4", "o"]);
+    bed.run("ls /dev").not_ok();
+    // Whatever block devices and memory there are, none of them opens.
+    let seen = bed.run("for d in /dev/vda /dev/sda /dev/nvme0n1 /dev/mem /dev/kmsg /dev/loop0; do head -c1 $d && exit 9; done; true");
+    seen.ok();
+}
+
+#[test]
+fn there_is_no_network_and_no_way_to_another_service() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        let probe = example("probe");
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("listener");
+        let _unix = UnixListener::bind(bed.workspace.join("socket")).expect("listener");
+        let name = crate::kit::unique("abstract");
+        let address = SocketAddr::from_abstract_name(&name).expect("name");
+        let _abstract = UnixListener::bind_addr(&address).expect("listener");
+        let attempts = [
+            format!("tcp {}", tcp.local_addr().expect("address")),
+            "listen".to_owned(),
+            "udp".to_owned(),
+            "unix socket".to_owned(),
+            "unix-listen own".to_owned(),
+            format!("abstract {name}"),
+        ];
+        for attempt in attempts {
+            let seen = bed.run(&format!("{} {attempt}", probe.display())).ok();
+            let word = attempt.split(' ').next().expect("word");
+            assert_eq!(seen.stdout(), format!("{word}: PermissionDenied\n"));
+        }
+        let seen = bed.run(&format!("{0} pair; {0} thread", probe.display())).ok();
+        assert_eq!(seen.stdout(), "pair: ok\nthread: ok\n");
+    }
+}
+
+#[test]
+fn a_command_has_no_powers_but_over_files_and_gets_none() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        let probe = example("probe").display().to_string();
+        let seen = bed
+            .run("grep -E '^(CapInh|CapPrm|CapEff|CapAmb|NoNewPrivs|Seccomp):' /proc/self/status")
+            .ok();
+        let values: Vec<&str> = seen.stdout().split_whitespace().skip(1).step_by(2).collect();
+        let [inherited, permitted, effective, ambient, no_new, seccomp] = values[..] else {
+            panic!("{values:?}")
+        };
+        let none = "0000000000000000";
+        // CHOWN, DAC_OVERRIDE, FOWNER and FSETID for the superuser, nothing for anyone else.
+        let own = if is_superuser() { "000000000000001b" } else { none };
+        assert_eq!([inherited, permitted, effective, ambient], [none, own, own, none]);
+        assert_eq!((no_new, seccomp), ("1", "2"));
+        for attempt in ["userns", "mountns", "remount"] {
+            let seen = bed.run(&format!("{probe} {attempt}")).ok();
+            assert_eq!(seen.stdout(), format!("{attempt}: PermissionDenied\n"));
+        }
+        bed.run("unshare --user true").not_ok();
+    }
+}
+
+fn is_superuser() -> bool {
+    fs::metadata("/proc/self").expect("metadata").uid() == 0
+}
+
+#[test]
+fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        bed.run(&format!("kill -0 {}", std::process::id())).not_ok();
+        // The parent of the shell's parent is the supervisor, or, in a namespace, nobody at all.
+        let above = r#"above=$(cut -d' ' -f4 /proc/$PPID/stat 2>/dev/null || echo 0)"#;
+        let seen = bed
+            .run(&format!("{above}; [ $above != 0 ] && kill -9 $above; echo alive"))
+            .ok();
+        assert_eq!(seen.stdout(), "alive\n");
+    }
+}
+
+#[test]
+fn only_a_few_variables_are_seen() {
+    let bed = Bed::new();
+    let seen = bed.run("env").ok();
+    let found = variables(seen.stdout());
+    assert!(!seen.stdout().contains("hunter2") && !found.contains_key("SECRET_KEY"));
+    assert_eq!(
+        found.get("PATH").copied(),
+        std::env::vars()
+            .find(|(k, _)| k == "PATH")
+            .map(|(_, v)| v)
+            .as_deref()
+    );
+    assert_eq!(
+        (found["TERM"], found["PAGER"], found["GIT_TERMINAL_PROMPT"]),
+        ("dumb", "cat", "0")
+    );
+    assert!(found["TMPDIR"].starts_with(bed.home.to_str().expect("text")));
+    let known = [
+        "PATH", "HOME", "LANG", "LANGUAGE", "USER", "LOGNAME", "SHELL", "TZ", "TMPDIR", "TERM", "PAGER",
+    ];
+    let known_too = ["GIT_PAGER", "GIT_TERMINAL_PROMPT", "PWD", "OLDPWD", "SHLVL", "_"];
+    let is_known = |name: &str| known.contains(&name) || known_too.contains(&name) || name.starts_with("LC_");
+    assert!(found.keys().all(|name| is_known(name)), "{found:?}");
+}
+
+#[test]
+fn the_level_is_what_was_enforced() {
+    let level = |pretend| Bed::at(pretend).run("true").ok().done.sandbox.expect("a level");
+    let [namespace, subreaper] = LEVELS.map(level);
+    assert!(namespace.starts_with("enforced: landlock-abi"), "{namespace}");
+    assert!(subreaper.ends_with("+seccomp+subreaper"), "{subreaper}");
+}
+
+#[test]
+fn without_the_sandbox_a_command_is_refused_unless_that_was_allowed() {
+    let lacking = [
+        Pretend {
+            no_landlock: true,
+            ..Pretend::default()
+        },
+        Pretend {
+            no_seccomp: true,
+            ..Pretend::default()
+        },
+        Pretend {
+            no_landlock: true,
+            no_seccomp: true,
+            no_namespaces: true,
+        },
+    ];
+    for pretend in lacking {
+        let bed = Bed::at(pretend);
+        let seen = bed.run("echo ran > file");
+        assert_eq!(seen.done.code.as_deref(), Some("sandbox_unavailable"));
+        assert_eq!(seen.json["kind"], "sandbox_unavailable");
+        assert!(
+            seen.json["hint"]
+                .as_str()
+                .expect("hint")
+                .contains("--allow-unsandboxed")
+        );
+        assert!(!bed.workspace.join("file").exists());
+        let bed = Bed::with(|options| {
+            options.pretend = pretend;
+            options.unsandboxed = Unsandboxed::Allow;
+        });
+        let outside = bed.root.join("outside");
+        let seen = bed.run(&format!("echo ran > {} && env", outside.display())).ok();
+        assert_eq!(seen.done.sandbox.as_deref(), Some("not_enforced"));
+        assert_eq!(seen.json["sandbox"], "not_enforced");
+        assert!(outside.exists() && !seen.stdout().contains("hunter2"));
+    }
+}
+
+#[test]
+fn a_workspace_that_overlaps_the_home_is_refused() {
+    let bed = Bed::new();
+    fs::create_dir(bed.home.join("inner")).expect("folder");
+    symlink(&bed.home, bed.root.join("link")).expect("link");
+    let overlapping = [
+        bed.home.clone(),
+        bed.home.join("inner"),
+        bed.root.clone(),
+        bed.root.join("link/inner"),
+    ];
+    for workspace in overlapping
+        .iter()
+        .map(std::path::PathBuf::as_path)
+        .chain([std::path::Path::new("/")])
+    {
+        let error = Workspace::new(&bed.home, workspace).expect_err("an overlap");
+        assert_eq!(error.code(), "workspace_overlaps_home", "{error}");
+    }
+    let missing = Workspace::new(&bed.home, &bed.root.join("missing")).expect_err("missing");
+    assert_eq!(missing.code(), "workspace_unusable");
+    assert!(Workspace::new(&bed.home, &bed.home.join("secret")).is_err());
+    assert!(Workspace::new(&bed.home, &bed.workspace).is_ok());
+}
+
+#[test]
+fn a_scratch_folder_within_reach_of_commands_is_refused() {
+    let bed = Bed::new();
+    let options = wakeful_tools::ToolsOptions {
+        program: example("sandbox"),
+        program_args_prefix: vec![],
+        home: bed.home.clone(),
+        workspace: bed.workspace.clone(),
+        scratch: bed.workspace.join("scratch"),
+        environment: std::collections::BTreeMap::new(),
+        unsandboxed: Unsandboxed::Refuse,
+        pretend: Pretend::default(),
+    };
+    let error = Tools::new(options).expect_err("outside");
+    assert!(matches!(error, WorkspaceError::ScratchOutside { .. }));
+}
+
+#[test]
+fn shared_memory_is_private_or_closed() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        let name = crate::kit::unique("shared");
+        let seen = bed.run(&format!("echo x > /dev/shm/{name} && cat /dev/shm/{name}"));
+        assert!(!std::path::Path::new("/dev/shm").join(&name).exists());
+        assert!(
+            seen.stdout() == "x\n" || seen.stderr().contains("ermission denied"),
+            "{}",
+            seen.json
+        );
+        bed.run(&format!("cat /dev/shm/{name}")).not_ok();
+    }
+}
+
+#[test]
+fn numbers_of_processes_mean_the_same_to_the_shell_and_in_proc() {
+    // Most containers refuse a mount of /proc to everyone; then it shows the numbers outside.
+    let attempt = [
+        "--user",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--mount-proc",
+        "true",
+    ];
+    let allowed = Command::new("unshare")
+        .args(attempt)
+        .status()
+        .is_ok_and(|status| status.success());
+    for level in LEVELS.into_iter().filter(|level| allowed || level.no_namespaces) {
+        let seen = Bed::at(level)
+            .run("read pid rest < /proc/self/stat; echo $pid $$")
+            .ok();
+        let numbers: Vec<&str> = seen.stdout().split_whitespace().collect();
+        assert!(
+            matches!(numbers[..], [in_proc, own] if in_proc == own),
+            "{numbers:?}"
+        );
+    }
+}
