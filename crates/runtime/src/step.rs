@@ -122,7 +122,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             }
             self.model.ask(request).await
         };
+        // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.
         let answer = tokio::select! {
+            biased;
             answer = asking => answer,
             () = self.clock.sleep(MODEL_MS_MAX + delay_ms) => Err(timed_out()),
             stopped = self.cancelled(run) => {
@@ -228,6 +230,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let performing = self.tools.perform(act, StopFlag(flag));
         tokio::pin!(performing);
         let done = tokio::select! {
+            biased;
             done = &mut performing => done,
             stopped = self.cancelled(claimed.run_key()) => {
                 stopped?;

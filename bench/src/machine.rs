@@ -1,0 +1,68 @@
+//! What the numbers were measured on: how many processors, how busy, and how fast the disk syncs.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result};
+use serde::Serialize;
+
+use crate::measure::{median, ms};
+
+/// Syncs that are timed: enough for a median, few enough to take no time.
+const SYNCS: usize = 21;
+
+/// A page of a database.
+const PAGE: [u8; 4096] = [7; 4096];
+
+/// The machine before and after.
+#[derive(Debug, Serialize)]
+pub(crate) struct Machine {
+    cpus: usize,
+    /// Over one, five and fifteen minutes. Far above zero at the beginning, the numbers are other people's too.
+    load_before: [f64; 3],
+    load_after: [f64; 3],
+    /// Median time to append a page to a file and sync it. No commit can be faster.
+    sync_ms: f64,
+}
+
+impl Machine {
+    /// Looks before anything is measured.
+    pub(crate) fn look(folder: &Path) -> Result<Self> {
+        let load = load()?;
+        Ok(Self {
+            cpus: std::thread::available_parallelism()?.get(),
+            load_before: load,
+            load_after: load,
+            sync_ms: sync_ms(folder)?,
+        })
+    }
+
+    /// Looks at the load once more.
+    pub(crate) fn look_again(&mut self) -> Result<()> {
+        self.load_after = load()?;
+        Ok(())
+    }
+}
+
+fn load() -> Result<[f64; 3]> {
+    let text = fs::read_to_string("/proc/loadavg").context("reading the load average")?;
+    let mut numbers = text.split_whitespace().map(str::parse);
+    let mut next = || numbers.next().context("the load average is cut short")?.context("no number");
+    Ok([next()?, next()?, next()?])
+}
+
+fn sync_ms(folder: &Path) -> Result<f64> {
+    let path = folder.join("sync");
+    let mut file = File::create(&path)?;
+    let mut times = Vec::with_capacity(SYNCS);
+    for _ in 0..SYNCS {
+        let begun = Instant::now();
+        file.write_all(&PAGE)?;
+        file.sync_data()?;
+        times.push(ms(begun.elapsed()));
+    }
+    fs::remove_file(&path)?;
+    Ok((median(&times) * 1e3).round() / 1e3)
+}

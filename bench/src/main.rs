@@ -1,0 +1,176 @@
+//! Numbers, each against a bare limit that is measured in the same run.
+//!
+//! | module | measures |
+//! |---|---|
+//! | [`version`] | the start of the program |
+//! | [`run`] | one short run on a home that exists, and on a fresh one; its memory |
+//! | [`round`] | what a tool round costs beyond the sandboxed command itself |
+//! | [`disk`] | what a tool round leaves on the disk |
+//! | [`binary`] | the size of the program |
+//! | [`parallel`] | committed transitions per second of many agents, on both databases |
+//!
+//! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
+//! `program` the shipped program as a process, `plain` SQLite without the store.
+//!
+//! Standard output has one JSON object and nothing else; prose goes to standard error.
+#![forbid(unsafe_code)]
+
+mod binary;
+mod disk;
+mod machine;
+mod measure;
+mod parallel;
+mod plain;
+mod program;
+mod round;
+mod run;
+mod version;
+mod world;
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, Result, bail};
+use clap::Parser;
+use serde::Serialize;
+
+use crate::machine::Machine;
+use crate::measure::Measure;
+use crate::program::Program;
+
+/// Measures Wakeful against bare limits and prints one JSON object.
+#[derive(Debug, Parser)]
+#[command(name = "wakeful-bench")]
+struct Args {
+    /// The program to measure
+    #[arg(long, value_name = "FILE")]
+    wakeful: PathBuf,
+    /// Where homes are made while measuring; give a folder on a real disk [default: the temporary folder]
+    #[arg(long, value_name = "DIR")]
+    folder: Option<PathBuf>,
+    /// A PostgreSQL server on which a database may be made and dropped
+    #[arg(long, value_name = "URL", env = "WAKEFUL_TEST_POSTGRES", hide_env_values = true)]
+    postgres: Option<String>,
+    /// Few samples: for looking whether it works, not for believing the numbers
+    #[arg(long)]
+    quick: bool,
+    /// Only the measures of this name; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+}
+
+/// What every measure is given.
+struct Setting {
+    program: Program,
+    folder: PathBuf,
+    postgres: Option<String>,
+    effort: Effort,
+}
+
+/// How long to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effort {
+    Quick,
+    Full,
+}
+
+impl Effort {
+    /// Chooses a number of samples.
+    const fn pick(self, quick: usize, full: usize) -> usize {
+        match self {
+            Self::Quick => quick,
+            Self::Full => full,
+        }
+    }
+}
+
+/// Measures that are taken together, with the names they have in the report.
+struct Part {
+    names: &'static [&'static str],
+    take: fn(&Setting) -> Result<Vec<Measure>>,
+}
+
+const PARTS: [Part; 8] = [
+    Part {
+        names: &[version::NAME],
+        take: version::take,
+    },
+    Part {
+        names: &[run::EXISTING, run::MEMORY],
+        take: run::take_existing,
+    },
+    Part {
+        names: &[run::FRESH],
+        take: run::take_fresh,
+    },
+    Part {
+        names: &[round::NAME],
+        take: round::take,
+    },
+    Part {
+        names: &[disk::NAME],
+        take: disk::take,
+    },
+    Part {
+        names: &[binary::NAME],
+        take: binary::take,
+    },
+    Part {
+        names: &[parallel::SQLITE],
+        take: parallel::take_sqlite,
+    },
+    Part {
+        names: &[parallel::POSTGRES],
+        take: parallel::take_postgres,
+    },
+];
+
+#[derive(Serialize)]
+struct Report {
+    quick: bool,
+    machine: Machine,
+    measures: Vec<Measure>,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let known = || PARTS.iter().flat_map(|part| part.names.iter().copied());
+    if let Some(name) = args.only.iter().find(|only| known().all(|name| name != *only)) {
+        bail!("there is no measure {name}; there are: {}", known().collect::<Vec<_>>().join(", "));
+    }
+    let parent = args.folder.unwrap_or_else(std::env::temp_dir);
+    std::fs::create_dir_all(&parent).with_context(|| format!("making {}", parent.display()))?;
+    let folder = tempfile::TempDir::new_in(&parent)?;
+    let setting = Setting {
+        program: Program::new(&args.wakeful)?,
+        folder: folder.path().canonicalize()?,
+        postgres: args.postgres,
+        effort: if args.quick { Effort::Quick } else { Effort::Full },
+    };
+    let mut machine = Machine::look(&setting.folder)?;
+    let mut measures = Vec::new();
+    for part in &PARTS {
+        let wanted = args.only.is_empty() || part.names.iter().any(|name| args.only.iter().any(|o| o == name));
+        if wanted {
+            say(&format!("measuring {} …", part.names.join(", ")));
+            let taken = (part.take)(&setting).with_context(|| format!("measuring {}", part.names.join(", ")))?;
+            taken.iter().for_each(|measure| say(&format!("  {measure}")));
+            measures.extend(taken);
+        }
+    }
+    machine.look_again()?;
+    let report = Report {
+        quick: args.quick,
+        machine,
+        measures,
+    };
+    let mut text = serde_json::to_vec_pretty(&report)?;
+    text.push(b'\n');
+    std::io::stdout().write_all(&text)?;
+    Ok(())
+}
+
+/// Prose for whoever watches.
+fn say(text: &str) {
+    eprintln!("{text}");
+}

@@ -1,0 +1,191 @@
+//! What a number looks like: its value, what it should be, and the bare limit beside it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+/// One measure as it is reported.
+#[derive(Debug, Serialize)]
+pub(crate) struct Measure {
+    name: &'static str,
+    value: f64,
+    unit: &'static str,
+    /// What it should be; none for a number that only informs.
+    target: Option<String>,
+    /// Whether it is.
+    met: Option<bool>,
+    samples: Spread,
+    /// The least that the same work could cost on this machine, or what it is compared with.
+    bare: Option<Bare>,
+    /// `value` divided by the bare value.
+    ratio: Option<f64>,
+    /// What the value is made of, and facts beside it.
+    parts: BTreeMap<String, f64>,
+}
+
+/// How the samples lie.
+#[derive(Debug, Serialize)]
+struct Spread {
+    count: usize,
+    least: f64,
+    median: f64,
+    most: f64,
+}
+
+/// A bare limit.
+#[derive(Debug, Serialize)]
+struct Bare {
+    what: &'static str,
+    value: f64,
+}
+
+/// What a value should be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Target {
+    /// The value is less.
+    Below(f64),
+    /// The value is at most this.
+    AtMost(f64),
+    /// The value is at least this part of the bare limit.
+    RatioAtLeast(f64),
+    /// Nothing is demanded.
+    Informs,
+}
+
+impl Measure {
+    /// A measure whose value is the median of its samples.
+    pub(crate) fn median(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
+        Self::of(name, unit, median(samples), samples, target)
+    }
+
+    /// A measure whose value is the largest of its samples.
+    pub(crate) fn most(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
+        let most = samples.iter().copied().fold(f64::NAN, f64::max);
+        Self::of(name, unit, most, samples, target)
+    }
+
+    fn of(name: &'static str, unit: &'static str, value: f64, samples: &[f64], target: Target) -> Self {
+        let (target, met) = match target {
+            Target::Below(limit) => (Some(format!("< {limit}")), Some(value < limit)),
+            Target::AtMost(limit) => (Some(format!("<= {limit}")), Some(value <= limit)),
+            // Judged when the bare limit is known.
+            Target::RatioAtLeast(limit) => (Some(format!("ratio >= {limit}")), Some(false)),
+            Target::Informs => (None, None),
+        };
+        Self {
+            name,
+            value: rounded(value),
+            unit,
+            target,
+            met,
+            samples: Spread::of(samples),
+            bare: None,
+            ratio: None,
+            parts: BTreeMap::new(),
+        }
+    }
+
+    /// The same with the bare limit, which is the median of its samples.
+    pub(crate) fn beside(mut self, what: &'static str, samples: &[f64]) -> Self {
+        let value = median(samples);
+        self.bare = Some(Bare {
+            what,
+            value: rounded(value),
+        });
+        self.ratio = Some(rounded(self.value / value));
+        self
+    }
+
+    /// The same with a ratio that was taken pair by pair, which drift of the machine does not touch.
+    pub(crate) fn with_ratio(mut self, ratio: f64, target: Target) -> Self {
+        self.ratio = Some(rounded(ratio));
+        if let Target::RatioAtLeast(limit) = target {
+            self.met = Some(ratio >= limit);
+        }
+        self
+    }
+
+    /// The same with one more fact.
+    pub(crate) fn with(mut self, part: impl Into<String>, value: f64) -> Self {
+        self.parts.insert(part.into(), rounded(value));
+        self
+    }
+}
+
+impl fmt::Display for Measure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} {}", self.name, self.value, self.unit)?;
+        if let Some(bare) = &self.bare {
+            write!(f, ", bare {}", bare.value)?;
+        }
+        if let Some(ratio) = self.ratio {
+            write!(f, ", ratio {ratio}")?;
+        }
+        match (&self.target, self.met) {
+            (Some(target), Some(true)) => write!(f, " (wanted {target}: met)"),
+            (Some(target), _) => write!(f, " (wanted {target}: MISSED)"),
+            (None, _) => Ok(()),
+        }
+    }
+}
+
+impl Spread {
+    fn of(samples: &[f64]) -> Self {
+        Self {
+            count: samples.len(),
+            least: rounded(samples.iter().copied().fold(f64::NAN, f64::min)),
+            median: rounded(median(samples)),
+            most: rounded(samples.iter().copied().fold(f64::NAN, f64::max)),
+        }
+    }
+}
+
+/// The middle one; of two in the middle their mean.
+pub(crate) fn median(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let half = sorted.len() / 2;
+    let middle = if sorted.len().is_multiple_of(2) {
+        sorted.get(half.wrapping_sub(1)..=half)
+    } else {
+        sorted.get(half..=half)
+    };
+    middle.map_or(f64::NAN, |middle| middle.iter().sum::<f64>() / middle.len() as f64)
+}
+
+/// A duration in milliseconds.
+pub(crate) fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
+
+/// Three decimals are more than any of this is good for.
+fn rounded(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_the_middle_one_or_between_the_two() {
+        assert!((median(&[3.0, 1.0, 2.0]) - 2.0).abs() < 1e-9);
+        assert!((median(&[4.0, 1.0, 2.0, 3.0]) - 2.5).abs() < 1e-9);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn a_target_is_met_or_missed_by_the_value_and_a_ratio_only_by_the_ratio() {
+        let below = Measure::median("x", "ms", &[10.0], Target::Below(10.0));
+        assert_eq!(below.met, Some(false));
+        let at_most = Measure::most("x", "ms", &[9.0, 10.0], Target::AtMost(10.0));
+        assert_eq!(at_most.met, Some(true));
+        let target = Target::RatioAtLeast(0.5);
+        let ratio = Measure::median("x", "per s", &[1000.0], target);
+        assert_eq!(ratio.met, Some(false), "unjudged is not met");
+        assert_eq!(ratio.with_ratio(0.5, target).met, Some(true));
+        assert_eq!(Measure::median("x", "ms", &[1.0], Target::Informs).met, None);
+    }
+}

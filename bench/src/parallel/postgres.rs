@@ -1,0 +1,169 @@
+//! The bare limit on PostgreSQL: the blocking driver, prepared statements, a transaction for each transition.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use postgres::types::{ToSql, Type};
+use postgres::{Client, Config, NoTls, Statement};
+use rusqlite::types::Value;
+
+use super::rows::{Rows, Transition};
+use super::table::bytes;
+use crate::say;
+
+/// Tables that say whose database it is; the store needs them as they are.
+const KEPT: [&str; 2] = ["schema_version", "host"];
+
+/// A database of our own on somebody's server, dropped at the end.
+pub(crate) struct Scratch {
+    admin: Config,
+    name: String,
+    url: String,
+}
+
+impl Scratch {
+    /// Makes a database.
+    pub(crate) fn new(url: &str) -> Result<Self> {
+        let admin: Config = url.parse().context("reading the address of PostgreSQL")?;
+        let name = format!("wakeful_bench_{}", std::process::id());
+        let mut client = admin.connect(NoTls).context("connecting to PostgreSQL")?;
+        client.batch_execute(&format!("CREATE DATABASE {name}"))?;
+        Ok(Self {
+            admin,
+            url: with_database(url, &name),
+            name,
+        })
+    }
+
+    /// Its address.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Throws away the rows that a store left, and keeps its tables.
+    pub(crate) fn empty(&self) -> Result<()> {
+        let mut client = self.connect()?;
+        let tables = client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'wakeful'", &[])?;
+        for table in tables {
+            let name: String = table.get(0);
+            if !KEPT.contains(&name.as_str()) {
+                client.batch_execute(&format!("TRUNCATE {name}"))?;
+            }
+        }
+        // What the emptied tables left behind must not be cleaned up while the clock runs.
+        client.batch_execute("CHECKPOINT")?;
+        Ok(())
+    }
+
+    /// Writes everything through several connections and says how long it took.
+    pub(crate) fn write(&self, rows: &Rows, connections: usize) -> Result<Duration> {
+        let mut lanes = Vec::with_capacity(connections);
+        for work in divided(rows, connections)? {
+            let mut client = self.connect()?;
+            let statements = rows.statements.iter().map(|sql| client.prepare(&sql.replace('?', "$")));
+            let statements = statements.collect::<Result<Vec<_>, _>>()?;
+            lanes.push((client, statements, work));
+        }
+        let begun = Instant::now();
+        thread::scope(|scope| {
+            let lanes = lanes.into_iter();
+            let lanes = lanes.map(|(client, statements, work)| scope.spawn(move || write(client, &statements, &work)));
+            for lane in lanes.collect::<Vec<_>>() {
+                match lane.join() {
+                    Ok(done) => done?,
+                    Err(_) => bail!("a connection's thread panicked"),
+                }
+            }
+            Ok(())
+        })?;
+        Ok(begun.elapsed())
+    }
+
+    fn connect(&self) -> Result<Client> {
+        let mut client = Client::connect(&self.url, NoTls)?;
+        client.batch_execute("SET search_path TO wakeful")?;
+        Ok(client)
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let dropped = self.admin.connect(NoTls).and_then(|mut client| {
+            client.batch_execute(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name))
+        });
+        if let Err(error) = dropped {
+            say(&format!("the database {} stays behind: {error}", self.name));
+        }
+    }
+}
+
+/// All transitions of an agent on one connection, so that their order holds and none waits for another's lock.
+fn divided(rows: &Rows, connections: usize) -> Result<Vec<Vec<&Transition>>> {
+    let mut lanes: Vec<Vec<&Transition>> = (0..connections).map(|_| Vec::new()).collect();
+    let mut lane_of: BTreeMap<&[u8], usize> = BTreeMap::new();
+    for transition in &rows.transitions {
+        let next = lane_of.len() % connections;
+        let lane = *lane_of.entry(bytes(&transition.agent)?).or_insert(next);
+        lanes.get_mut(lane).context("no such lane")?.push(transition);
+    }
+    Ok(lanes)
+}
+
+fn write(mut client: Client, statements: &[Statement], work: &[&Transition]) -> Result<()> {
+    for transition in work {
+        client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")?;
+        for write in &transition.writes {
+            let statement = statements.get(write.statement).context("no such statement")?;
+            client.execute(statement, &typed(statement, &write.values)?)?;
+        }
+        client.batch_execute("COMMIT")?;
+    }
+    Ok(())
+}
+
+/// Values in the types that the statement expects; the driver refuses any other, also for a null.
+fn typed<'a>(statement: &Statement, values: &'a [Value]) -> Result<Vec<&'a (dyn ToSql + Sync)>> {
+    const NO_INTEGER: &Option<i64> = &None;
+    const NO_TEXT: &Option<&str> = &None;
+    const NO_BYTES: &Option<&[u8]> = &None;
+    let pairs = values.iter().zip(statement.params());
+    let values = pairs.map(|(value, expected)| -> Result<&(dyn ToSql + Sync)> {
+        match value {
+            Value::Null if *expected == Type::INT8 => Ok(NO_INTEGER),
+            Value::Null if *expected == Type::TEXT => Ok(NO_TEXT),
+            Value::Null => Ok(NO_BYTES),
+            Value::Integer(value) => Ok(value),
+            Value::Text(value) => Ok(value),
+            Value::Blob(value) => Ok(value),
+            Value::Real(_) => bail!("no column of ours has fractions"),
+        }
+    });
+    values.collect()
+}
+
+/// The same address with another database.
+fn with_database(url: &str, name: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        // Among words of the form key=value the last one of a key counts.
+        return format!("{url} dbname={name}");
+    };
+    let (place, options) = rest.split_once('?').unwrap_or((rest, ""));
+    let server = place.split_once('/').map_or(place, |(server, _)| server);
+    let question = if options.is_empty() { "" } else { "?" };
+    format!("{scheme}://{server}/{name}{question}{options}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_database_is_named_in_either_form_of_an_address() {
+        let words = with_database("host=/tmp user=postgres dbname=postgres", "b");
+        assert_eq!(words.parse::<Config>().map(|config| config.get_dbname() == Some("b")).ok(), Some(true));
+        assert_eq!(with_database("postgres://u@h:1/a?x=y", "b"), "postgres://u@h:1/b?x=y");
+        assert_eq!(with_database("postgres://h", "b"), "postgres://h/b");
+    }
+}

@@ -1,0 +1,101 @@
+//! What the agents do: runs of tool rounds with a model and a tool that answer at once.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::key::OperationId;
+use wakeful_core::prompt::Request;
+use wakeful_core::run::ROUNDS_DEFAULT;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_store::Store;
+
+use crate::world;
+
+/// Agents that run at the same time.
+pub(crate) const AGENTS: usize = 64;
+
+/// Rounds with a tool. With the answer at the end they are the rounds that a run has by default.
+const TOOL_ROUNDS: u32 = ROUNDS_DEFAULT - 1;
+
+const TOOL: &str = "Note";
+
+/// Drives one run of every agent to its end and says how long all of them took.
+pub(crate) async fn drive(store: &Store) -> Result<Duration> {
+    let tools = Arc::new(NoOp);
+    let mut runs = JoinSet::new();
+    let begun = Instant::now();
+    for agent in 0..AGENTS {
+        let engine = world::engine(store.clone(), Arc::new(Prompt { agent }), Arc::clone(&tools));
+        runs.spawn(async move { world::drive(&engine, &format!("agent-{agent:02}"), "/", ROUNDS_DEFAULT).await });
+    }
+    while let Some(run) = runs.join_next().await {
+        run??;
+    }
+    Ok(begun.elapsed())
+}
+
+/// A model that answers at once. What it says differs from agent to agent and from round to round: equal
+/// contents would be stored only once.
+struct Prompt {
+    agent: usize,
+}
+
+impl Model for Prompt {
+    async fn ask(&self, request: Request) -> Result<Answer, ModelFailure> {
+        let (agent, round) = (self.agent, request.request);
+        let text = format!("Agent {agent} looks at round {round} and decides what to do next.");
+        let mut blocks = vec![Block::Text { text }];
+        if round < TOOL_ROUNDS {
+            blocks.push(Block::ToolUse(ToolCall {
+                call_id: format!("call_{round}_0"),
+                name: TOOL.to_owned(),
+                input: json!({"cmd": format!("note --agent {agent} --round {round}")}),
+            }));
+        }
+        let usage = Usage {
+            input_tokens: 100,
+            output_tokens: 20,
+        };
+        Ok(Answer { blocks, usage })
+    }
+}
+
+/// A tool that does nothing, with the promises of a command and a result of the shape of one.
+struct NoOp;
+
+impl ToolHost for NoOp {
+    fn specs(&self) -> Vec<ToolSpec> {
+        vec![ToolSpec {
+            name: TOOL.to_owned(),
+            description: "Does nothing.".to_owned(),
+            input_schema: json!({"type": "object", "properties": {"cmd": {"type": "string"}}}),
+        }]
+    }
+
+    fn class(&self, tool: &str) -> Option<EffectClass> {
+        (tool == TOOL).then_some(EffectClass::Plain)
+    }
+
+    fn check(&self, _tool: &str, _input: &Value) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn perform(&self, act: Act, _stop: impl Stop) -> Done {
+        let content = json!({"ok": true, "exit_status": 0, "stdout": act.input.to_string(), "stderr": ""});
+        Done {
+            content: content.to_string(),
+            code: None,
+            sandbox: None,
+            blobs: Vec::new(),
+        }
+    }
+
+    async fn clear(&self, _operation_id: OperationId) {}
+}

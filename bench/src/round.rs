@@ -1,0 +1,173 @@
+//! What a tool round costs beyond the sandboxed command itself: two commits, two hops to the store, the plan.
+//!
+//! Every command of the run is carried out twice: once for the run and once bare, through the same tools, right
+//! before or right after it. So both see the same machine at the same moment, whatever else it does.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use serde_json::{Value, json};
+use wakeful_core::conversation::ToolSpec;
+use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_models::{Models, Scripted};
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+
+use crate::measure::{Measure, Target, median, ms};
+use crate::{Setting, disk, world};
+
+pub(crate) const NAME: &str = "tool_round_overhead_ms";
+
+pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let rounds = setting.effort.pick(30, 100);
+    let folder = setting.folder.join("round");
+    let (home, workspace) = (folder.join("home"), folder.join("workspace"));
+    std::fs::create_dir_all(&home)?;
+    std::fs::create_dir_all(&workspace)?;
+    let tools = Arc::new(Paired::new(tools(setting, home.clone(), workspace.clone())?));
+    let model: Models = Scripted::load(&disk::script(rounds), "bench")?.into();
+    world::runtime()?.block_on(async {
+        let store = world::sqlite(&home)?;
+        let engine = world::engine(store.clone(), Arc::new(model), Arc::clone(&tools));
+        world::drive(&engine, "rounds", &workspace.to_string_lossy(), 1_000).await?;
+        store.close().await?;
+        anyhow::Ok(())
+    })?;
+    let laps = tools.laps();
+    ensure!(laps.len() == rounds, "{} of {rounds} commands were carried out", laps.len());
+    ensure!(laps.iter().all(|lap| lap.good), "a command failed; can this kernel confine commands?");
+    Ok(vec![told(&laps)])
+}
+
+fn told(laps: &[Lap]) -> Measure {
+    let mut whole = Vec::new();
+    let mut beyond = Vec::new();
+    let mut outside = Vec::new();
+    for (lap, next) in laps.iter().zip(laps.iter().skip(1)) {
+        let round = next.entered.duration_since(lap.entered).saturating_sub(lap.bare);
+        whole.push(ms(round));
+        beyond.push(ms(round) - ms(lap.bare));
+        outside.push(ms(round.saturating_sub(lap.inside)));
+    }
+    let bare: Vec<f64> = laps.iter().map(|lap| ms(lap.bare)).collect();
+    let inside: Vec<f64> = laps.iter().map(|lap| ms(lap.inside)).collect();
+    Measure::median(NAME, "ms", &beyond, Target::AtMost(8.0))
+        .beside("the same command through the same tools, without an engine", &bare)
+        .with("round_ms", median(&whole))
+        .with("bare_command_ms", median(&bare))
+        .with("command_in_round_ms", median(&inside))
+        .with("engine_and_store_ms", median(&outside))
+}
+
+fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> {
+    Ok(Tools::new(ToolsOptions {
+        program: setting.program.path().to_owned(),
+        program_args_prefix: vec!["sandbox".to_owned()],
+        scratch: home.join("scratch"),
+        home,
+        workspace,
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect(),
+        unsandboxed: Unsandboxed::Refuse,
+        pretend: Pretend::default(),
+    })?)
+}
+
+/// The real tools, which carry out everything once more on the side.
+struct Paired {
+    tools: Tools,
+    laps: Mutex<Vec<Lap>>,
+}
+
+/// One command of the run.
+#[derive(Debug, Clone)]
+struct Lap {
+    /// When the engine asked for it.
+    entered: Instant,
+    /// How long it took on the side.
+    bare: Duration,
+    /// How long it took for the run.
+    inside: Duration,
+    /// Whether both did what was asked.
+    good: bool,
+}
+
+impl Paired {
+    fn new(tools: Tools) -> Self {
+        Self {
+            tools,
+            laps: Mutex::default(),
+        }
+    }
+
+    fn laps(&self) -> Vec<Lap> {
+        self.laps.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn aside(&self, number: usize) -> (Duration, Done) {
+        let act = Act {
+            operation_id: OperationId(Digest::of(&number.to_le_bytes())),
+            tool: "ExecCommand".to_owned(),
+            input: json!({"cmd": "true"}),
+        };
+        let begun = Instant::now();
+        let done = self.tools.perform(act, Never).await;
+        (begun.elapsed(), done)
+    }
+}
+
+impl ToolHost for Paired {
+    fn specs(&self) -> Vec<ToolSpec> {
+        self.tools.specs()
+    }
+
+    fn class(&self, tool: &str) -> Option<EffectClass> {
+        self.tools.class(tool)
+    }
+
+    fn check(&self, tool: &str, input: &Value) -> Result<(), Fault> {
+        self.tools.check(tool, input)
+    }
+
+    async fn perform(&self, act: Act, stop: impl Stop) -> Done {
+        let entered = Instant::now();
+        let number = self.laps.lock().unwrap_or_else(PoisonError::into_inner).len();
+        // In turns, because whichever comes second finds everything warm.
+        let before = if number.is_multiple_of(2) {
+            Some(self.aside(number).await)
+        } else {
+            None
+        };
+        let begun = Instant::now();
+        let done = self.tools.perform(act, stop).await;
+        let inside = begun.elapsed();
+        let (bare, other) = match before {
+            Some(before) => before,
+            None => self.aside(number).await,
+        };
+        let good = done.code.is_none() && other.code.is_none();
+        self.laps.lock().unwrap_or_else(PoisonError::into_inner).push(Lap {
+            entered,
+            bare,
+            inside,
+            good,
+        });
+        done
+    }
+
+    async fn clear(&self, operation_id: OperationId) {
+        self.tools.clear(operation_id).await;
+    }
+}
+
+struct Never;
+
+impl Stop for Never {
+    fn stopped(&self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+}

@@ -1,0 +1,59 @@
+//! One short run from the command line: the time a person waits, and the memory it takes.
+
+use anyhow::Result;
+
+use crate::Setting;
+use crate::measure::{Measure, Target};
+use crate::plain;
+use crate::program::{ONE_ROUND, Site, peak_mb, wall_ms};
+
+pub(crate) const EXISTING: &str = "run_existing_ms";
+pub(crate) const MEMORY: &str = "run_peak_rss_mb";
+pub(crate) const FRESH: &str = "run_fresh_ms";
+
+/// Commits of a run with one round: its admission, its answer, and giving the agent back.
+const COMMITS: usize = 3;
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS bare (n INTEGER NOT NULL) STRICT;";
+
+/// On a home that is there, with a database that is there.
+pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
+    let site = Site::new(&setting.folder.join("existing"), ONE_ROUND)?;
+    let beside = setting.folder.join("existing").join("bare.sqlite");
+    // The first of each makes what the others find.
+    wall_ms(&mut setting.program.run(&site))?;
+    plain::commits_ms(&beside, TABLE, COMMITS)?;
+    let (mut here, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..setting.effort.pick(8, 30) {
+        here.push(wall_ms(&mut setting.program.run(&site))?);
+        let started = wall_ms(&mut setting.program.version())?;
+        bare.push(started + plain::commits_ms(&beside, TABLE, COMMITS)?);
+    }
+    let (mut peaks, mut floor) = (Vec::new(), Vec::new());
+    for _ in 0..setting.effort.pick(2, 5) {
+        peaks.push(peak_mb(&mut setting.program.run(&site))?);
+        floor.push(peak_mb(&mut setting.program.version())?);
+    }
+    let time = Measure::median(EXISTING, "ms", &here, Target::Below(60.0))
+        .beside("`wakeful --version`, then plain SQLite: open, three commits, close", &bare);
+    let memory = Measure::most(MEMORY, "MB", &peaks, Target::AtMost(40.0)).beside("`wakeful --version`", &floor);
+    Ok(vec![time, memory])
+}
+
+/// On a home that has to be made first.
+pub(crate) fn take_fresh(setting: &Setting) -> Result<Vec<Measure>> {
+    let (mut here, mut bare) = (Vec::new(), Vec::new());
+    for round in 0..setting.effort.pick(5, 20) {
+        let folder = setting.folder.join(format!("fresh-{round}"));
+        let site = Site::new(&folder, ONE_ROUND)?;
+        here.push(wall_ms(&mut setting.program.run(&site))?);
+        let schema = plain::schema(&plain::open_to_read(&site.database())?)?;
+        let started = wall_ms(&mut setting.program.version())?;
+        bare.push(started + plain::commits_ms(&folder.join("bare.sqlite"), &(schema + TABLE), COMMITS)?);
+    }
+    let measure = Measure::median(FRESH, "ms", &here, Target::Below(250.0));
+    Ok(vec![measure.beside(
+        "`wakeful --version`, then plain SQLite: make the same tables, three commits, close",
+        &bare,
+    )])
+}

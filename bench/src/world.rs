@@ -1,0 +1,120 @@
+//! What an engine needs of the world, as the program gives it: real clocks, real randomness, nobody watching.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Result, bail};
+use tokio::runtime::Runtime;
+use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
+use wakeful_core::key::RunKey;
+use wakeful_core::policy::Rules;
+use wakeful_core::report::Sealed;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::model::Model;
+use wakeful_ports::records::Visibility;
+use wakeful_ports::tool::ToolHost;
+use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
+use wakeful_runtime::{Engine, Observer};
+use wakeful_store::{SqliteOptions, Store};
+
+/// The host of databases that are made here.
+pub(crate) const HOST: &str = "bench";
+
+/// The one process that drives runs here.
+pub(crate) const RUNNER: &str = "bench";
+
+/// A runtime like the program's: one thread for tasks, time, nothing else.
+pub(crate) fn runtime() -> Result<Runtime> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
+}
+
+/// A store on a file in this folder, which is made if need be.
+pub(crate) fn sqlite(home: &Path) -> Result<Store> {
+    let blobs = home.join("blobs");
+    std::fs::create_dir_all(&blobs)?;
+    Ok(Store::open_sqlite(&SqliteOptions::new(home.join("agent.sqlite"), blobs), HOST)?)
+}
+
+/// An engine as the program builds it, with these tools and this model.
+pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: Arc<T>) -> Engine<Store, M, T> {
+    let names: BTreeSet<String> = tools.specs().into_iter().map(|spec| spec.name).collect();
+    Engine {
+        store,
+        model,
+        tools,
+        policy: Arc::new(Rules::new(names)),
+        clock: Arc::new(RealClock(Instant::now())),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::new(Nobody),
+        runner: RunnerId::new(RUNNER),
+    }
+}
+
+/// Admits one message for an agent, which is made if need be, and drives its run to the end.
+pub(crate) async fn drive<M: Model, T: ToolHost>(
+    engine: &Engine<Store, M, T>,
+    agent: &str,
+    workspace: &str,
+    max_rounds: u32,
+) -> Result<()> {
+    let ask = Ask {
+        agent: AgentId::parse(agent)?,
+        when_missing: WhenMissing::Create(Visibility::Public),
+        session: SessionId::new("bench"),
+        turn: TurnId::parse("1")?,
+        prompt: format!("Do your work, {agent}."),
+        limits: Limits {
+            model_ref: "bench".to_owned(),
+            max_rounds,
+            workspace: workspace.to_owned(),
+            deny_tools: BTreeSet::new(),
+        },
+    };
+    match engine.admit(ask).await? {
+        Admitted::New(claimed) => {
+            engine.drive(claimed).await?;
+            Ok(())
+        }
+        Admitted::Before(run) => bail!("run {run} was there before"),
+    }
+}
+
+struct RealClock(Instant);
+
+impl Clock for RealClock {
+    fn now(&self) -> Millis {
+        #[expect(clippy::disallowed_methods, reason = "this is the clock that the engine asks")]
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Millis(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
+    }
+}
+
+struct RealEntropy;
+
+impl Entropy for RealEntropy {
+    fn bytes32(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        // A salt of zeros would measure the same.
+        let _ = getrandom::fill(&mut bytes);
+        bytes
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn saw(&self, _run: &RunKey, _events: &[Sealed]) {}
+}

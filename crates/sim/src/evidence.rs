@@ -1,0 +1,151 @@
+//! What ledger and store say after a mishap, or at the end: all that an invariant may look at.
+
+use wakeful_core::conversation::Block;
+use wakeful_core::id::Incarnation;
+use wakeful_core::key::OperationId;
+use wakeful_core::message::Message;
+use wakeful_core::run::Turn;
+use wakeful_ports::records::{
+    Agent, EntryRow, EventRow, JournalRow, LockedHead, RUN_OPEN, RunFilter, RunRow, StepRow, WakeRow,
+};
+use wakeful_ports::store::{ROWS_MAX, StoreError, View};
+
+use crate::ledger::Ledger;
+use crate::script::Script;
+use crate::world::{World, read, write};
+
+/// Everything that is known.
+#[derive(Debug, Clone)]
+pub(crate) struct Evidence {
+    /// Whether everything has ended.
+    pub(crate) moment: Moment,
+    pub(crate) ledger: Ledger,
+    pub(crate) last_birth_ms: u64,
+    pub(crate) agent: Option<Agent>,
+    pub(crate) incarnation: Incarnation,
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) runs: Vec<RunEvidence>,
+    pub(crate) entries: Vec<(EntryRow, Vec<Block>)>,
+    /// The head of the agent's log; only at the end, because it can be seen only by claiming it.
+    pub(crate) head: Option<LockedHead>,
+    pub(crate) script: Script,
+}
+
+/// When the evidence was taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Moment {
+    /// After a mishap.
+    Midway,
+    /// After the last ask was answered.
+    End,
+}
+
+/// One run with all that belongs to it.
+#[derive(Debug, Clone)]
+pub(crate) struct RunEvidence {
+    pub(crate) row: RunRow,
+    pub(crate) turn: Turn,
+    pub(crate) message: Option<Message>,
+    pub(crate) wake: Option<WakeRow>,
+    pub(crate) steps: Vec<StepRow>,
+    pub(crate) journal: Vec<JournalRow>,
+}
+
+impl RunEvidence {
+    /// Whether it still goes on.
+    pub(crate) fn is_open(&self) -> bool {
+        self.row.status == RUN_OPEN
+    }
+
+    /// The tool calls among its steps.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &StepRow> {
+        self.steps.iter().filter(|step| step.class.is_some())
+    }
+}
+
+impl Evidence {
+    /// Takes the evidence.
+    pub(crate) fn take(world: &World, script: &Script, moment: Moment) -> Result<Self, StoreError> {
+        let asked = script.clone();
+        let head = match moment {
+            Moment::Midway => None,
+            Moment::End => head(world, script)?,
+        };
+        let (ledger, last_birth_ms) = (world.ledger(), world.last_birth_ms());
+        read(&world.store, move |view| {
+            let filter = RunFilter {
+                agent_id: None,
+                open_only: false,
+                limit: ROWS_MAX,
+            };
+            let runs = view.runs(&filter)?;
+            let runs = runs
+                .into_iter()
+                .map(|row| load(view, row))
+                .collect::<Result<_, _>>()?;
+            let agent = view.agent(&asked.agent)?;
+            let events = view.events(&asked.agent, 0, ROWS_MAX)?;
+            Ok(Self {
+                moment,
+                ledger,
+                last_birth_ms,
+                agent,
+                incarnation: view.incarnation()?,
+                events,
+                runs,
+                entries: entries(view, &asked)?,
+                head,
+                script: asked,
+            })
+        })
+    }
+
+    /// The step of an operation.
+    pub(crate) fn step(&self, operation_id: OperationId) -> Option<(&RunEvidence, &StepRow)> {
+        let steps = self
+            .runs
+            .iter()
+            .flat_map(|run| run.steps.iter().map(move |step| (run, step)));
+        steps
+            .into_iter()
+            .find(|(_, step)| step.operation_id == operation_id)
+    }
+}
+
+fn load(view: &mut dyn View, row: RunRow) -> Result<RunEvidence, StoreError> {
+    let run = row.run_key;
+    Ok(RunEvidence {
+        turn: serde_json::from_str(&row.state).map_err(|_| StoreError::Malformed("run.state"))?,
+        message: view.message(&run)?,
+        wake: view.wake(&run)?,
+        steps: view.steps(&run, 0, ROWS_MAX)?,
+        journal: view.journal(&run, 0, ROWS_MAX)?,
+        row,
+    })
+}
+
+fn entries(view: &mut dyn View, script: &Script) -> Result<Vec<(EntryRow, Vec<Block>)>, StoreError> {
+    let mut entries = Vec::new();
+    for row in view.entries(&script.thread(), ROWS_MAX)? {
+        let bytes = view
+            .blob(&row.content)?
+            .ok_or(StoreError::Malformed("entry.content"))?;
+        let blocks = serde_json::from_slice(&bytes).map_err(|_| StoreError::Malformed("blob"))?;
+        entries.push((row, blocks));
+    }
+    Ok(entries)
+}
+
+/// The head as the next process would find it.
+fn head(world: &World, script: &Script) -> Result<Option<LockedHead>, StoreError> {
+    let agent = script.agent.clone();
+    write(&world.store, move |tx| {
+        if tx.agent(&agent)?.is_none() {
+            return Ok(None);
+        }
+        match tx.claim_head(&agent, &wakeful_core::id::RunnerId::new("judge"))? {
+            wakeful_ports::records::Claim::Won(fence) => tx.lock_head(&agent, fence).map(Some),
+            wakeful_ports::records::Claim::Held { .. } => Ok(None),
+        }
+    })
+}

@@ -1,0 +1,89 @@
+//! What must hold of every world, whatever went wrong in it.
+//!
+//! Each invariant has a name, looks at nothing but ledger and store, and is asked after every mishap as well as
+//! at the end: a promise that is only kept in the end was broken for whoever looked before.
+
+mod effect;
+mod equal;
+mod record;
+mod replay;
+#[cfg(test)]
+mod tests;
+
+use std::fmt;
+
+use crate::evidence::Evidence;
+
+pub(crate) use equal::Summary;
+pub(crate) use record::open_calls;
+
+/// Something that must always hold.
+pub(crate) struct Invariant {
+    pub(crate) name: &'static str,
+    pub(crate) holds: fn(&Evidence) -> Verdict,
+}
+
+/// That it holds, or what was seen instead.
+pub(crate) type Verdict = Result<(), String>;
+
+/// All of them.
+pub(crate) const ALL: [Invariant; 17] = [
+    named("NoPlainEffectTwice", effect::no_plain_effect_twice),
+    named("ReportedOkMeansDone", effect::reported_ok_means_done),
+    named("DoneIsReported", effect::done_is_reported),
+    named("NothingRefusedActs", effect::nothing_refused_acts),
+    named("NoUnknownWithoutAMishap", effect::no_unknown_without_a_mishap),
+    named("NoSilentRepeat", effect::no_silent_repeat),
+    named("TheWorldStandsStill", effect::the_world_stands_still),
+    named("NobodyActsWithoutItsLease", effect::nobody_acts_without_its_lease),
+    named("CancelIsHeard", effect::cancel_is_heard),
+    named("NamesKeepTheirMeaning", effect::names_keep_their_meaning),
+    named("NoAcknowledgedInputLost", record::no_acknowledged_input_lost),
+    named("NothingIsLeftOpen", record::nothing_is_left_open),
+    named("ChainIsWhole", record::chain_is_whole),
+    named("TranscriptIsWhole", record::transcript_is_whole),
+    named("ShownIsCommitted", record::shown_is_committed),
+    named("CountersAddUp", record::counters_add_up),
+    named("ReplayGivesTheSameStates", replay::replay_gives_the_same_states),
+];
+
+const fn named(name: &'static str, holds: fn(&Evidence) -> Verdict) -> Invariant {
+    Invariant { name, holds }
+}
+
+/// An invariant that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// Which one.
+    pub invariant: &'static str,
+    /// What was seen instead.
+    pub what: String,
+    /// The mishaps that had struck by then, and where.
+    pub story: Vec<String>,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.invariant, self.what)?;
+        self.story.iter().try_for_each(|line| write!(f, "\n  {line}"))
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Asks every invariant.
+pub(crate) fn judge(evidence: &Evidence) -> Result<(), Violation> {
+    for Invariant { name, holds } in ALL {
+        holds(evidence).map_err(|what| Violation {
+            invariant: name,
+            what,
+            story: Vec::new(),
+        })?;
+    }
+    Ok(())
+}
+
+/// A finding unless something holds.
+fn unless(holds: bool, what: impl FnOnce() -> String) -> Verdict {
+    if holds { Ok(()) } else { Err(what()) }
+}

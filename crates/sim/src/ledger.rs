@@ -1,0 +1,93 @@
+//! The ledger: what really happened, as the world saw it.
+//!
+//! It is written by ports and mishaps alone and never read by them, so the engine cannot talk it into anything.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::step::EffectClass;
+
+use crate::schedule::What;
+
+/// A place where a process may be struck.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Site {
+    Sleep,
+    BeforeAsk,
+    AfterAnswer,
+    BeforeAct,
+    AfterAct,
+    Clear,
+    Pack,
+    Read,
+    BeforeCommit,
+    AfterCommit,
+}
+
+/// What really happened. Written by the ports alone.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ledger {
+    /// Every effect on the world, in order.
+    pub(crate) deeds: Vec<Deed>,
+    /// Every action that was begun, whether it took effect or not.
+    pub(crate) begun: Vec<Begun>,
+    /// Actions after which the world was tidied.
+    pub(crate) cleared: BTreeSet<OperationId>,
+    /// What each operation id stood for, whenever it was performed.
+    pub(crate) meanings: BTreeMap<OperationId, BTreeSet<Digest>>,
+    /// The hash of each request that the model saw, by ask and number: more than one when they differed.
+    pub(crate) requests: BTreeMap<(u32, u32), BTreeSet<Digest>>,
+    /// What a port itself found wrong with a call.
+    pub(crate) complaints: Vec<String>,
+    /// Payloads that were shown to a person.
+    pub(crate) shown: Vec<Digest>,
+    /// Runs that somebody was told of.
+    pub(crate) acknowledged: BTreeSet<RunKey>,
+    /// Runs whose end was asked for, and when.
+    pub(crate) cancels: BTreeMap<RunKey, u64>,
+    /// Runs that somebody was told the end of, and when.
+    pub(crate) ended: BTreeMap<RunKey, u64>,
+    /// Mishaps that struck, and where.
+    pub(crate) struck: Vec<(What, usize, Site)>,
+}
+
+/// One effect on the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Deed {
+    pub(crate) operation_id: OperationId,
+    pub(crate) class: EffectClass,
+}
+
+/// The beginning of an action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Begun {
+    pub(crate) operation_id: OperationId,
+    pub(crate) at_ms: u64,
+    /// Whether nobody can have begun it before: a found one must be settled even when the run is cancelled.
+    pub(crate) fresh: bool,
+    /// Whether its process held the lease.
+    pub(crate) leased: bool,
+}
+
+impl Ledger {
+    /// How often an action took effect.
+    pub(crate) fn count(&self, operation_id: OperationId) -> usize {
+        self.deeds
+            .iter()
+            .filter(|deed| deed.operation_id == operation_id)
+            .count()
+    }
+
+    /// Mishaps after which an outcome may be unknown.
+    pub(crate) fn disturbances(&self) -> usize {
+        self.struck
+            .iter()
+            .filter(|(what, ..)| *what != What::Cancel)
+            .count()
+    }
+
+    /// Whether a process slept while others went on.
+    pub(crate) fn has_sleepers(&self) -> bool {
+        self.struck.iter().any(|(what, ..)| *what == What::Sleep)
+    }
+}

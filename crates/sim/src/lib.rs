@@ -1,0 +1,38 @@
+//! The real engine in a world made from a seed, where anything may stop at any moment.
+//!
+//! A [`Schedule`] is a seed and a list of mishaps. The seed fixes everything that models, tools and clocks do; the
+//! mishaps say when a process dies, falls asleep, loses its database for a moment, or is asked to stop. Playing
+//! a schedule twice gives the same bytes, so a failure is its seed and its few mishaps and nothing else.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `chance` | random numbers from a seed |
+//! | [`schedule`](Schedule) | the seed and the mishaps, and how they are written down |
+//! | `script` | what people ask, what the model answers, how tools behave |
+//! | `world`, `ledger` | virtual time and the mishaps to come; what really happened |
+//! | `life` | one process: the ports of an engine, and the loop that polls it until it ends or dies |
+//! | `ports` | model, tools, store, clock and salts of such a process |
+//! | `play` | a whole schedule: asks, processes, sleepers, and the judge after each |
+//! | `evidence`, `invariant` | what ledger and store say, and what must hold of it |
+//! | [`search`](mod@search) | many schedules, and the smallest one that still fails |
+//!
+//! There is no thread, no real clock and no runtime here: a process is one future, polled by hand. When it waits
+//! for nothing but time, time moves on. A crash is that future dropped while a port keeps it waiting for ever, so
+//! that nothing in it runs again, while the database and the ledger keep what they were told.
+#![forbid(unsafe_code)]
+
+mod chance;
+mod evidence;
+mod invariant;
+mod ledger;
+mod life;
+mod play;
+mod ports;
+mod schedule;
+mod script;
+pub mod search;
+mod world;
+
+pub use crate::invariant::Violation;
+pub use crate::play::{Tally, crashing_equals_not_crashing, play, same_again};
+pub use crate::schedule::{BadSchedule, Mishap, Schedule, What};

@@ -1,0 +1,397 @@
+//! A whole schedule: what is asked, the processes that answer it one after another, and the judge after each.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_ports::records::{RUN_OPEN, RunFilter};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_runtime::wake::{Admitted, Ask};
+use wakeful_runtime::{EngineError, wake};
+use wakeful_store::Store;
+
+use crate::evidence::{Evidence, Moment};
+use crate::invariant::{Summary, Violation, judge};
+use crate::life::{Doings, End, Life, SimEngine};
+use crate::schedule::{Schedule, What};
+use crate::script::Script;
+use crate::world::{Birth, Timing, World, read};
+
+/// How much of everything was met, by its name. Shows whether the worlds are as wild as they should be.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tally(pub BTreeMap<String, u64>);
+
+impl Tally {
+    /// Adds what another simulation met.
+    pub fn add(&mut self, other: &Self) {
+        for (name, count) in &other.0 {
+            *self.0.entry(name.clone()).or_default() += count;
+        }
+    }
+
+    fn of(evidence: &Evidence) -> Self {
+        let mut tally = Self::default();
+        let mut met = |name: String| *tally.0.entry(name).or_default() += 1;
+        for (what, _, site) in &evidence.ledger.struck {
+            met(format!("{} at {site:?}", what.as_str()));
+        }
+        for run in &evidence.runs {
+            met(format!("run {}", run.row.status));
+            run.calls()
+                .for_each(|step| met(format!("call {}", step.status.as_str())));
+        }
+        tally
+    }
+}
+
+/// Plays a schedule and judges it after every mishap and at the end.
+pub fn play(schedule: &Schedule) -> Result<Tally, Violation> {
+    let evidence = Stage::new(schedule, Timing::Any)?.play(schedule)?;
+    Ok(Tally::of(&evidence))
+}
+
+/// Plays a schedule twice: the chain of events, which holds every time and every salt, must come out the same.
+pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
+    let chain = || {
+        let evidence = Stage::new(schedule, Timing::Any)?.play(schedule)?;
+        Ok::<Option<Digest>, Violation>(evidence.events.last().map(|event| event.hash))
+    };
+    let (here, there) = (chain()?, chain()?);
+    if here == there {
+        return Ok(());
+    }
+    let what = format!("the chain ends in {here:?} and in {there:?}");
+    Err(violation("TheSameSeedIsTheSameWorld", what))
+}
+
+/// Plays a seed without mishaps and with the crashes of its schedule, each put off while the intent of a plain
+/// action has no result: nothing but times may differ.
+pub fn crashing_equals_not_crashing(schedule: &Schedule) -> Result<(), Violation> {
+    let crashing = schedule.clone().only_crashes();
+    let calm = Schedule {
+        seed: schedule.seed,
+        mishaps: Vec::new(),
+    };
+    let here = Stage::new(&calm, Timing::Harmless)?.play(&calm)?;
+    let there = Stage::new(&crashing, Timing::Harmless)?.play(&crashing)?;
+    match Summary::of(&here).differs(&Summary::of(&there)) {
+        None => Ok(()),
+        Some(what) => Err(Violation {
+            story: story(&there),
+            ..violation("CrashingEqualsNotCrashing", what)
+        }),
+    }
+}
+
+/// One world with all that happens in it.
+struct Stage {
+    world: Arc<World>,
+    script: Arc<Script>,
+    /// Whether strangers ask in between. A sleeping one would ask too late to be refused.
+    strangers: bool,
+    lives_max: usize,
+}
+
+/// A process and what it is doing.
+struct Actor {
+    life: Life,
+    doings: Doings,
+}
+
+/// How a process comes to the run that it is to drive.
+enum Way {
+    /// It asks, as for the first time.
+    Ask,
+    /// It looks for what is open, and asks only when nothing is.
+    Resume,
+}
+
+impl Stage {
+    fn new(schedule: &Schedule, timing: Timing) -> Result<Self, Violation> {
+        let broken = |error: &dyn std::error::Error| violation("TheWorldWorks", error.to_string());
+        let script = Script::new(schedule.seed).map_err(|error| broken(&error))?;
+        let store = Store::in_memory("sim").map_err(|error| broken(&error))?;
+        let world = World::new(store, script.agent.clone(), script.at("salts"), timing);
+        world.expect(&schedule.mishaps);
+        Ok(Self {
+            world: Arc::new(world),
+            script: Arc::new(script),
+            strangers: schedule.mishaps.iter().all(|mishap| mishap.what != What::Sleep),
+            // A mishap ends one process and, when it was sleep, at most one more.
+            lives_max: 2 + 2 * schedule.mishaps.len(),
+        })
+    }
+
+    fn play(&self, schedule: &Schedule) -> Result<Evidence, Violation> {
+        let played = self.play_all(schedule);
+        played.map_err(|violation| match self.evidence(Moment::Midway) {
+            Ok(evidence) => Violation {
+                story: story(&evidence),
+                ..violation
+            },
+            Err(_) => violation,
+        })
+    }
+
+    fn play_all(&self, schedule: &Schedule) -> Result<Evidence, Violation> {
+        let asks = self.script.ask_count();
+        for index in 0..asks {
+            self.answer(index)?;
+        }
+        self.world.expect(&[]);
+        self.ask_again(asks)?;
+        let evidence = self.evidence(Moment::End)?;
+        judge(&evidence)?;
+        debug_assert!(evidence.ledger.struck.len() <= schedule.mishaps.len());
+        Ok(evidence)
+    }
+
+    /// Lets processes come and go until one ask has its answer.
+    fn answer(&self, index: u32) -> Result<(), Violation> {
+        let mut sleepers: VecDeque<Actor> = VecDeque::new();
+        let mut lives = 0;
+        let mut next = None;
+        loop {
+            let actor = match next.take() {
+                Some(actor) => actor,
+                None if lives > self.lives_max => {
+                    return Err(violation(
+                        "NoAcknowledgedInputLost",
+                        format!("ask {index} has no end"),
+                    ));
+                }
+                None => {
+                    lives += 1;
+                    self.bear(index)?
+                }
+            };
+            let Actor { life, doings } = actor;
+            match life.live(doings) {
+                End::Stuck(how) => {
+                    let what = format!("process {} {how}", life.number);
+                    return Err(violation("NoAcknowledgedInputLost", what));
+                }
+                End::Slept(doings) => {
+                    // An older sleeper goes on first, in the middle of what the younger one is doing.
+                    next = sleepers.pop_front();
+                    sleepers.push_back(Actor { life, doings });
+                }
+                End::Died => next = sleepers.pop_front(),
+                End::Done(done) => {
+                    self.check(&life, done)?;
+                    next = sleepers.pop_front();
+                }
+            }
+            judge(&self.evidence(Moment::Midway)?)?;
+            if let Some(actor) = &next {
+                self.world.rouse(actor.life.number);
+            } else if sleepers.is_empty() && self.has_ended(index)? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// A new process that is to answer an ask.
+    fn bear(&self, index: u32) -> Result<Actor, Violation> {
+        let number = self.world.ledger().struck.len();
+        let mut chance = self.script.at(&format!("life/{index}/{number}"));
+        let birth = Birth {
+            skew_ms: match chance.below(10) {
+                0..6 => 0,
+                6..9 => i64::from(chance.below(3_600_000)),
+                _ => -600_000,
+            },
+            doubts: self.script.at("doubts").one_in(2),
+        };
+        let life = Life {
+            number: self.world.bear(&birth).map_err(unreadable)?,
+            world: Arc::clone(&self.world),
+        };
+        let is_open = self.open_run()?.is_some();
+        let stranger = if self.strangers && is_open && chance.one_in(5) {
+            Some(self.script.stranger(life.number).map_err(bad_id)?)
+        } else {
+            None
+        };
+        let way = if chance.one_in(2) { Way::Ask } else { Way::Resume };
+        let ask = self.script.ask(index).map_err(bad_id)?;
+        let engine = life.engine(&self.script);
+        let doings = Box::pin(serve(engine, life.clone(), (way, ask), stranger));
+        Ok(Actor { life, doings })
+    }
+
+    /// Whether a process was right to stop where it stopped.
+    fn check(&self, life: &Life, done: Result<RunKey, EngineError>) -> Result<(), Violation> {
+        let Err(error) = done else { return Ok(()) };
+        let expected = match &error {
+            EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_) => {
+                self.world.ledger().has_sleepers()
+            }
+            EngineError::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Conflict) => {
+                self.world.has_failed(life.number)
+            }
+            EngineError::UnknownAgent(_)
+            | EngineError::UnknownRun(_)
+            | EngineError::Refused(_)
+            | EngineError::KeyReused { .. }
+            | EngineError::AgentBusy { .. }
+            | EngineError::MachineVersion { .. }
+            | EngineError::Broken { .. }
+            | EngineError::Store(_) => false,
+        };
+        if expected {
+            return Ok(());
+        }
+        let what = format!("process {} stopped with {error:?}", life.number);
+        Err(violation("NobodyStopsWithoutAReason", what))
+    }
+
+    /// Asks for everything once more: the same key is the same run, and nothing happens.
+    fn ask_again(&self, asks: u32) -> Result<(), Violation> {
+        let before = self.evidence(Moment::Midway)?;
+        for index in 0..asks {
+            let Actor { life, .. } = self.bear(index)?;
+            let ask = self.script.ask(index).map_err(bad_id)?;
+            let doings = Box::pin(repeat(life.engine(&self.script), ask));
+            let End::Done(Ok(_)) = life.live(doings) else {
+                let what = format!("ask {index} was taken for a new one");
+                return Err(violation("NoAcknowledgedInputLost", what));
+            };
+        }
+        let after = self.evidence(Moment::Midway)?;
+        let begun = |evidence: &Evidence| {
+            (
+                evidence.ledger.begun.len(),
+                evidence.events.len(),
+                evidence.runs.len(),
+            )
+        };
+        if begun(&before) == begun(&after) {
+            return Ok(());
+        }
+        Err(violation(
+            "NoAcknowledgedInputLost",
+            "the same key started something".to_owned(),
+        ))
+    }
+
+    fn has_ended(&self, index: u32) -> Result<bool, Violation> {
+        let run = run_of(&self.script.ask(index).map_err(bad_id)?);
+        let row = read(&self.world.store, move |view| view.run(&run)).map_err(unreadable)?;
+        Ok(row.is_some_and(|row| row.status != RUN_OPEN))
+    }
+
+    fn open_run(&self) -> Result<Option<RunKey>, Violation> {
+        let open = read(&self.world.store, |view| view.runs(&open_only())).map_err(unreadable)?;
+        Ok(open.first().map(|run| run.run_key))
+    }
+
+    fn evidence(&self, moment: Moment) -> Result<Evidence, Violation> {
+        Evidence::take(&self.world, &self.script, moment).map_err(unreadable)
+    }
+}
+
+/// What a process does for an ask: get hold of its run, drive it to its end, and tell.
+async fn serve(
+    engine: SimEngine,
+    life: Life,
+    (way, ask): (Way, Ask),
+    stranger: Option<Ask>,
+) -> Result<RunKey, EngineError> {
+    if let Some(stranger) = stranger {
+        match engine.admit(stranger).await {
+            Err(EngineError::Refused(_)) => {}
+            Err(error) => return Err(error),
+            Ok(_) => life.world.note(|ledger| {
+                ledger
+                    .complaints
+                    .push("a second run began beside an open one".into())
+            }),
+        }
+    }
+    let open = match way {
+        Way::Ask => None,
+        Way::Resume => engine.store.read(|view| view.runs(&open_only())).await?.pop(),
+    };
+    let run = match open {
+        Some(open) => resume(&engine, open.run_key).await?,
+        None => match engine.admit(ask).await? {
+            Admitted::New(claimed) => {
+                let run = claimed.run_key();
+                life.world.acknowledge(run);
+                engine.drive(claimed).await?
+            }
+            Admitted::Before(run) => {
+                life.world.acknowledge(run);
+                resume(&engine, run).await?
+            }
+        },
+    };
+    life.world.acknowledge(run);
+    life.world.tell_end(run);
+    Ok(run)
+}
+
+async fn resume(engine: &SimEngine, run: RunKey) -> Result<RunKey, EngineError> {
+    match engine.claim(run).await? {
+        Some(claimed) => engine.drive(claimed).await,
+        None => Ok(run),
+    }
+}
+
+/// The same ask again, and then another one under its key.
+async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<RunKey, EngineError> {
+    let run = run_of(&ask);
+    let is_same = matches!(engine.admit(ask.clone()).await?, Admitted::Before(before) if before == run);
+    let is_over = engine.claim(run).await?.is_none();
+    ask.prompt.push_str(", but differently");
+    let is_refused =
+        matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
+    if is_same && is_over && is_refused {
+        Ok(run)
+    } else {
+        Err(EngineError::UnknownRun(run))
+    }
+}
+
+fn run_of(ask: &wake::Ask) -> RunKey {
+    RunKey::of_user(&ask.agent, &ask.session, &ask.turn)
+}
+
+fn open_only() -> RunFilter {
+    RunFilter {
+        agent_id: None,
+        open_only: true,
+        limit: 1,
+    }
+}
+
+fn story(evidence: &Evidence) -> Vec<String> {
+    let struck = evidence.ledger.struck.iter();
+    let told = struck.map(|(what, life, site)| format!("process {life}: {} at {site:?}", what.as_str()));
+    told.collect()
+}
+
+fn violation(invariant: &'static str, what: String) -> Violation {
+    Violation {
+        invariant,
+        what,
+        story: Vec::new(),
+    }
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it stands where `map_err` wants a function"
+)]
+fn unreadable(error: StoreError) -> Violation {
+    violation("TheStoreCanBeRead", format!("{error:?}"))
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it stands where `map_err` wants a function"
+)]
+fn bad_id(error: wakeful_core::id::BadId) -> Violation {
+    violation("TheWorldWorks", error.to_string())
+}

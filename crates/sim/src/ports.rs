@@ -1,0 +1,351 @@
+//! The ports of a simulated process. Each call passes the world, where a mishap may strike before or after the
+//! call has taken effect.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use wakeful_core::blob::Blob;
+use wakeful_core::conversation::{Role, ToolSpec};
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::json::digest;
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::prompt::Request;
+use wakeful_core::report::Sealed;
+use wakeful_core::run::runtime_failure;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::records::PackedBlob;
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_runtime::Observer;
+
+use crate::chance::Chance;
+use crate::invariant::open_calls;
+use crate::ledger::{Deed, Site};
+use crate::life::Life;
+use crate::script::{Said, Script, check, class, specs};
+
+/// The clocks of a process: virtual time, and a wall clock that may be wrong.
+pub(crate) struct VirtualClock(pub(crate) Life);
+
+impl Clock for VirtualClock {
+    fn now(&self) -> Millis {
+        self.0.world.wall(self.0.number)
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        self.0.world.now_ms()
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.0.sleep(ms))
+    }
+}
+
+/// Salts from the seed.
+pub(crate) struct Salts(pub(crate) Life);
+
+impl Entropy for Salts {
+    fn bytes32(&self) -> [u8; 32] {
+        self.0.world.salt()
+    }
+}
+
+/// What a person sees on the way.
+pub(crate) struct Screen(pub(crate) Life);
+
+impl Observer for Screen {
+    fn saw(&self, _: &RunKey, events: &[Sealed]) {
+        let hashes = events.iter().map(|event| event.payload_hash);
+        self.0.world.note(|ledger| ledger.shown.extend(hashes));
+    }
+}
+
+/// A model that answers by the script.
+pub(crate) struct SimModel {
+    life: Life,
+    script: Arc<Script>,
+}
+
+impl SimModel {
+    /// The model of a process.
+    pub(crate) fn new(life: Life, script: &Arc<Script>) -> Self {
+        let script = Arc::clone(script);
+        Self { life, script }
+    }
+
+    fn look_at(&self, ask: u32, request: &Request) {
+        if let Err(what) = is_whole(request) {
+            self.complain(format!("request {} of ask {ask}: {what}", request.request));
+        }
+        if let Ok(hash) = digest(request) {
+            let key = (ask, request.request);
+            self.life.world.note(|ledger| {
+                ledger.requests.entry(key).or_default().insert(hash);
+            });
+        }
+    }
+
+    fn complain(&self, what: String) {
+        self.life.world.note(|ledger| ledger.complaints.push(what));
+    }
+}
+
+impl Model for SimModel {
+    async fn ask(&self, request: Request) -> Result<Answer, ModelFailure> {
+        self.life.pass(Site::BeforeAsk).await;
+        let named = request.model_ref.strip_prefix("sim:");
+        let Some(ask) = named.and_then(|index| index.parse::<u32>().ok()) else {
+            self.complain(format!("asked for the model {}", request.model_ref));
+            return Err(runtime_failure("unknown_model", "there is no such model"));
+        };
+        if !self.life.world.has_slept(self.life.number) {
+            self.look_at(ask, &request);
+        }
+        let (delay_ms, answer) = match self.script.said(ask, request.request) {
+            Said::Answer(delay_ms, answer) => (delay_ms, Ok(answer)),
+            Said::Failure(delay_ms, failure) => (delay_ms, Err(failure)),
+            Said::Silence => std::future::pending().await,
+        };
+        if delay_ms > 0 {
+            self.life.sleep(delay_ms).await;
+        }
+        self.life.pass(Site::AfterAnswer).await;
+        answer
+    }
+}
+
+/// What every provider demands of a conversation: it begins with a person, and each call has its one result, in
+/// order, before anybody speaks again.
+fn is_whole(request: &Request) -> Result<(), String> {
+    if request.tools != specs() {
+        return Err("it does not offer the tools".to_owned());
+    }
+    if request.entries.first().map(|entry| entry.role) != Some(Role::User) {
+        return Err("it does not begin with a person".to_owned());
+    }
+    if request.entries.last().map(|entry| entry.role) == Some(Role::Assistant) {
+        return Err("it ends with the model's own words".to_owned());
+    }
+    let entries = request
+        .entries
+        .iter()
+        .map(|entry| (entry.role, entry.blocks.as_slice()));
+    let open = open_calls(entries)?;
+    if open.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("the calls {open:?} have no result"))
+    }
+}
+
+/// Tools that write what they do into the ledger.
+pub(crate) struct SimTools {
+    life: Life,
+    script: Arc<Script>,
+}
+
+impl SimTools {
+    /// The tools of a process.
+    pub(crate) fn new(life: Life, script: &Arc<Script>) -> Self {
+        let script = Arc::clone(script);
+        Self { life, script }
+    }
+
+    /// Waits, unless the action is told to end. True when it was.
+    async fn wait(&self, ms: u64, stop: &impl Stop) -> bool {
+        if ms == 0 {
+            return false;
+        }
+        tokio::select! {
+            biased;
+            () = stop.stopped() => true,
+            () = self.life.sleep(ms) => false,
+        }
+    }
+
+    /// Writes down what a tool host can see by itself to be wrong.
+    fn look_at(&self, act: &Act, class: Option<EffectClass>) {
+        let meaning = digest(&(&act.tool, &act.input));
+        self.life.world.note(|ledger| {
+            if class.is_none() || check(&act.input).is_err() {
+                ledger
+                    .complaints
+                    .push(format!("NothingRefusedActs: {act:?} was performed"));
+            }
+            if let Ok(meaning) = meaning {
+                ledger
+                    .meanings
+                    .entry(act.operation_id)
+                    .or_default()
+                    .insert(meaning);
+            }
+        });
+    }
+
+    async fn carry_out(&self, deed: Deed, tool: &str, stop: &impl Stop) -> Done {
+        let conduct = self.script.conduct(deed.operation_id);
+        let (world, life) = (&self.life.world, self.life.number);
+        // A sink that knows the operation id answers a second use of it at once, and in the same way.
+        let is_second = deed.class == EffectClass::Idempotent && world.ledger().count(deed.operation_id) > 0;
+        if !is_second && self.wait(conduct.before_ms, stop).await {
+            return failed(tool, "cancelled");
+        }
+        if conduct.fails {
+            return failed(tool, "no_luck");
+        }
+        if !world.take_effect(life, deed) {
+            return failed(tool, "killed");
+        }
+        self.life.pass(Site::AfterAct).await;
+        self.wait(conduct.after_ms, stop).await;
+        Done {
+            content: json!({"ok": true, "tool": tool, "receipt": deed.operation_id}).to_string(),
+            code: None,
+            sandbox: None,
+            blobs: conduct.blobs,
+        }
+    }
+}
+
+fn failed(tool: &str, code: &str) -> Done {
+    Done {
+        content: Fault::new(code, "it did not happen", "").receipt(tool),
+        code: Some(code.to_owned()),
+        sandbox: None,
+        blobs: Vec::new(),
+    }
+}
+
+impl ToolHost for SimTools {
+    fn specs(&self) -> Vec<ToolSpec> {
+        specs()
+    }
+
+    fn class(&self, tool: &str) -> Option<EffectClass> {
+        class(tool)
+    }
+
+    fn check(&self, _: &str, input: &Value) -> Result<(), Fault> {
+        check(input)
+    }
+
+    async fn perform(&self, act: Act, stop: impl Stop) -> Done {
+        // Asked before the process may fall asleep: what it does after that check is the window that remains.
+        let leased = self.life.world.holds_lease(self.life.number);
+        self.life.pass(Site::BeforeAct).await;
+        let class = class(&act.tool);
+        self.look_at(&act, class);
+        let operation_id = act.operation_id;
+        let deed = Deed {
+            operation_id,
+            class: class.unwrap_or(EffectClass::Plain),
+        };
+        self.life.world.begin(self.life.number, operation_id, leased);
+        let done = self.carry_out(deed, &act.tool, &stop).await;
+        self.life.world.finish(self.life.number, operation_id);
+        done
+    }
+
+    async fn clear(&self, operation_id: OperationId) {
+        self.life.pass(Site::Clear).await;
+        self.life.world.clear(operation_id);
+    }
+}
+
+/// A store whose process may die before or after each commit, and which may fail for a moment.
+pub(crate) struct FaultyStore<S> {
+    inner: S,
+    life: Life,
+    chance: Arc<Mutex<Chance>>,
+}
+
+impl<S: Clone> Clone for FaultyStore<S> {
+    fn clone(&self) -> Self {
+        Self {
+            inner: self.inner.clone(),
+            life: self.life.clone(),
+            chance: Arc::clone(&self.chance),
+        }
+    }
+}
+
+impl<S: Store> FaultyStore<S> {
+    /// The store as one process sees it.
+    pub(crate) fn new(inner: S, life: Life, script: &Script) -> Self {
+        let chance = script.at(&format!("store/{}", life.number));
+        let chance = Arc::new(Mutex::new(chance));
+        Self { inner, life, chance }
+    }
+
+    async fn pass(&self, site: Site) -> Result<(), StoreError> {
+        self.life.pass(site).await;
+        if !self.life.world.fails_now(self.life.number) {
+            return Ok(());
+        }
+        // Once something was written, all that can happen is that nobody hears of it.
+        Err(match (site, self.one_in(2)) {
+            (Site::BeforeCommit, true) => StoreError::Conflict,
+            (Site::BeforeCommit | Site::Pack, _) => StoreError::Full,
+            (_, _) => StoreError::Unreachable("the line went dead".into()),
+        })
+    }
+
+    fn one_in(&self, times: u32) -> bool {
+        self.chance
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .one_in(times)
+    }
+}
+
+/// How a first try at a transaction ends that the database gives up.
+fn given_up<T>() -> Result<T, StoreError> {
+    Err(StoreError::Backend("the transaction must be tried again".into()))
+}
+
+impl<S: Store> Store for FaultyStore<S> {
+    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.pass(Site::Read).await?;
+        self.inner.read(f).await
+    }
+
+    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.pass(Site::BeforeCommit).await?;
+        // A transaction may be run, rolled back and run again, and must not notice.
+        let f = Arc::new(Mutex::new(f));
+        if self.one_in(8) {
+            let first = Arc::clone(&f);
+            let run = move |tx: &mut dyn Tx| {
+                let f = first.lock().unwrap_or_else(PoisonError::into_inner);
+                f(tx).map(drop).and_then(|()| given_up())
+            };
+            let _: Result<(), StoreError> = self.inner.write(run).await;
+        }
+        let run = move |tx: &mut dyn Tx| f.lock().unwrap_or_else(PoisonError::into_inner)(tx);
+        let value = self.inner.write(run).await?;
+        self.pass(Site::AfterCommit).await?;
+        Ok(value)
+    }
+
+    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+        self.pass(Site::Pack).await?;
+        self.inner.pack(blob).await
+    }
+
+    fn holds_lease(&self) -> bool {
+        self.life.world.holds_lease(self.life.number)
+    }
+}

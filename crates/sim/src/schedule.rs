@@ -1,0 +1,173 @@
+//! What a simulation is made from: a seed, and a list of mishaps.
+//!
+//! Written as one line, `0x2a crash+12 sleep+3`, which is what a failure prints, what `seeds.txt` keeps and what
+//! can be given back to replay it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::chance::Chance;
+
+/// Most mishaps of a schedule that is drawn. Deaths during the recovery from a death need two; six make a bad day.
+const MISHAPS_MAX: u32 = 6;
+
+/// A seed and its mishaps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Schedule {
+    /// Fixes everything but the mishaps.
+    pub seed: u64,
+    /// What goes wrong, in order.
+    pub mishaps: Vec<Mishap>,
+}
+
+/// One thing that goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mishap {
+    /// What it is.
+    pub what: What,
+    /// How many passages through ports lie between the mishap before it and this one.
+    pub after: u32,
+}
+
+/// What may go wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum What {
+    /// The process dies: nothing of it runs again.
+    Crash,
+    /// The process sleeps while another takes over, and then goes on as if nothing had happened.
+    Sleep,
+    /// The next call of the store fails, before or after it took effect.
+    StoreFails,
+    /// Somebody asks for the end of the run.
+    Cancel,
+}
+
+impl What {
+    const ALL: [Self; 4] = [Self::Crash, Self::Sleep, Self::StoreFails, Self::Cancel];
+
+    /// The word in a line.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Crash => "crash",
+            Self::Sleep => "sleep",
+            Self::StoreFails => "store",
+            Self::Cancel => "cancel",
+        }
+    }
+}
+
+/// A line that is no schedule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadSchedule(String);
+
+impl fmt::Display for BadSchedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "`{}` is no seed and no mishap; a line reads `0x2a crash+12 sleep+3`",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for BadSchedule {}
+
+impl Schedule {
+    /// The schedule that belongs to a seed: its mishaps are drawn from it as well.
+    #[must_use]
+    pub fn drawn(seed: u64) -> Self {
+        let mut chance = Chance::at(seed, "mishaps");
+        let count = chance.below(MISHAPS_MAX + 1);
+        let mishaps = (0..count).map(|_| {
+            let what = match chance.below(20) {
+                0..12 => What::Crash,
+                12..15 => What::Sleep,
+                15..18 => What::StoreFails,
+                _ => What::Cancel,
+            };
+            // Small gaps hit the recovery from the mishap before; large ones the rest of the run.
+            let after = if chance.one_in(2) {
+                chance.below(10)
+            } else {
+                chance.below(90)
+            };
+            Mishap { what, after }
+        });
+        let mishaps = mishaps.collect();
+        Self { seed, mishaps }
+    }
+
+    /// The same seed with only its crashes.
+    #[must_use]
+    pub fn only_crashes(mut self) -> Self {
+        self.mishaps.retain(|mishap| mishap.what == What::Crash);
+        self
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:#x}", self.seed)?;
+        self.mishaps
+            .iter()
+            .try_for_each(|mishap| write!(f, " {}+{}", mishap.what.as_str(), mishap.after))
+    }
+}
+
+impl FromStr for Schedule {
+    type Err = BadSchedule;
+
+    fn from_str(line: &str) -> Result<Self, BadSchedule> {
+        let mut words = line.split_whitespace();
+        let seed = words.next().unwrap_or_default();
+        let seed = parse_seed(seed).ok_or_else(|| BadSchedule(seed.to_owned()))?;
+        let mishaps = words.map(|word| parse_mishap(word).ok_or_else(|| BadSchedule(word.to_owned())));
+        let mishaps = mishaps.collect::<Result<_, _>>()?;
+        Ok(Self { seed, mishaps })
+    }
+}
+
+fn parse_seed(word: &str) -> Option<u64> {
+    match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+fn parse_mishap(word: &str) -> Option<Mishap> {
+    let (name, after) = word.split_once('+')?;
+    let what = What::ALL.into_iter().find(|what| what.as_str() == name)?;
+    Some(Mishap {
+        what,
+        after: after.parse().ok()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_schedule_is_read_back_as_it_was_written() {
+        for seed in 0..200 {
+            let schedule = Schedule::drawn(seed);
+            assert_eq!(schedule.to_string().parse(), Ok(schedule));
+        }
+    }
+
+    #[test]
+    fn a_line_that_says_something_else_is_refused_by_its_word() {
+        for (line, word) in [
+            ("", ""),
+            ("zero", "zero"),
+            ("1 crash", "crash"),
+            ("1 flood+3", "flood+3"),
+        ] {
+            assert_eq!(
+                line.parse::<Schedule>(),
+                Err(BadSchedule(word.to_owned())),
+                "{line}"
+            );
+        }
+    }
+}

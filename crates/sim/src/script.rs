@@ -1,0 +1,259 @@
+//! What people ask, what the model answers and how tools behave, each a function of the seed.
+//!
+//! Nothing here remembers anything: the answer to a request depends on the seed, the ask and the number of the
+//! request, and the conduct of an action on its operation id. So a world that was cut off and goes on is the
+//! same world.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use wakeful_core::blob::Blob;
+use wakeful_core::conversation::{Block, CALLS_PER_ROUND_MAX, ToolCall, ToolSpec, Usage};
+use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::id::{AgentId, BadId, SessionId, ThreadId, TurnId};
+use wakeful_core::key::OperationId;
+use wakeful_core::run::RETRY_AFTER_MS_MAX;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_ports::model::Answer;
+use wakeful_ports::records::Visibility;
+use wakeful_runtime::wake::{Ask, Limits, WhenMissing};
+
+use crate::chance::Chance;
+
+/// The registered tools. Half of them are plain, because that is the class with the most to lose.
+pub(crate) const TOOLS: [(&str, EffectClass); 5] = [
+    ("Shell", EffectClass::Plain),
+    ("Mail", EffectClass::Plain),
+    ("Format", EffectClass::Plain),
+    ("Read", EffectClass::Idempotent),
+    ("Book", EffectClass::Idempotent),
+];
+
+/// A tool that no run here may use.
+const DENIED: &str = "Format";
+
+/// A tool that nobody registered.
+const INVENTED: &str = "Teleport";
+
+/// Most rounds with tools that a model wants before it answers.
+const ROUNDS_WANTED_MAX: u32 = 6;
+
+/// Equal actions must be common, so there are few arguments.
+const ARGUMENTS: u32 = 3;
+
+/// What becomes of one model request.
+#[derive(Debug, Clone)]
+pub(crate) enum Said {
+    /// It is answered after some time.
+    Answer(u64, Answer),
+    /// It fails after some time.
+    Failure(u64, ModelFailure),
+    /// Nothing ever comes.
+    Silence,
+}
+
+/// How one action goes.
+#[derive(Debug, Clone)]
+pub(crate) struct Conduct {
+    /// How long it takes until it takes effect.
+    pub(crate) before_ms: u64,
+    /// How long it takes from there to its end.
+    pub(crate) after_ms: u64,
+    /// Whether it fails instead of taking effect.
+    pub(crate) fails: bool,
+    /// Something that it wants kept with its result.
+    pub(crate) blobs: Vec<Blob>,
+}
+
+/// Everything that a seed says about people, models and tools.
+#[derive(Debug, Clone)]
+pub(crate) struct Script {
+    seed: u64,
+    pub(crate) agent: AgentId,
+    session: SessionId,
+}
+
+impl Script {
+    /// The script of a seed.
+    pub(crate) fn new(seed: u64) -> Result<Self, BadId> {
+        Ok(Self {
+            seed,
+            agent: AgentId::parse("main")?,
+            session: SessionId::new("cli"),
+        })
+    }
+
+    /// The conversation that everything is said in.
+    pub(crate) fn thread(&self) -> ThreadId {
+        ThreadId::of_session(&self.agent, &self.session)
+    }
+
+    /// How many things are asked for, one after another.
+    pub(crate) fn ask_count(&self) -> u32 {
+        1 + self.at("asks").below(10) / 7
+    }
+
+    /// One thing that is asked for.
+    pub(crate) fn ask(&self, index: u32) -> Result<Ask, BadId> {
+        let mut chance = self.at(&format!("ask/{index}"));
+        let limits = Limits {
+            model_ref: format!("sim:{index}"),
+            max_rounds: 1 + chance.below(ROUNDS_WANTED_MAX),
+            workspace: "/somewhere".to_owned(),
+            deny_tools: self.denied(index),
+        };
+        Ok(Ask {
+            agent: self.agent.clone(),
+            when_missing: WhenMissing::Create(Visibility::Public),
+            session: self.session.clone(),
+            turn: TurnId::parse(&format!("turn-{index}"))?,
+            prompt: format!("do the work number {index}"),
+            limits,
+        })
+    }
+
+    /// Something else that somebody asks for at a bad moment.
+    pub(crate) fn stranger(&self, life: usize) -> Result<Ask, BadId> {
+        let mut ask = self.ask(u32::MAX)?;
+        ask.turn = TurnId::parse(&format!("stranger-{life}"))?;
+        Ok(ask)
+    }
+
+    /// The tools that the run of an ask may not use.
+    pub(crate) fn denied(&self, index: u32) -> BTreeSet<String> {
+        let mail = self.at(&format!("denied/{index}")).one_in(4);
+        let denied = [DENIED].into_iter().chain(mail.then_some("Mail"));
+        denied.map(str::to_owned).collect()
+    }
+
+    /// What the model says to a request of an ask.
+    pub(crate) fn said(&self, ask: u32, request: u32) -> Said {
+        let wanted = self.at(&format!("wanted/{ask}")).below(ROUNDS_WANTED_MAX + 1);
+        let mut chance = self.at(&format!("said/{ask}/{request}"));
+        let delay_ms = chance.pause_ms(3_000);
+        match chance.below(100) {
+            0..8 => Said::Failure(delay_ms, retryable(&mut chance)),
+            8..10 => Said::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
+            10 if chance.one_in(2) => Said::Silence,
+            11..13 => Said::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
+            13 => Said::Answer(delay_ms, answer(request, too_many(), vec![])),
+            _ if request >= wanted => Said::Answer(delay_ms, answer(request, vec![], vec![])),
+            _ => {
+                let count = 1 + chance.below(4);
+                let calls = (0..count).map(|_| call(&mut chance)).collect();
+                Said::Answer(delay_ms, answer(request, calls, vec![]))
+            }
+        }
+    }
+
+    /// How an action goes.
+    pub(crate) fn conduct(&self, operation: OperationId) -> Conduct {
+        let mut chance = self.at(&format!("act/{operation}"));
+        let blob = || Blob::new(format!("kept by {operation}").into_bytes());
+        Conduct {
+            before_ms: chance.pause_ms(1_500),
+            after_ms: chance.pause_ms(800),
+            fails: chance.one_in(7),
+            blobs: chance.one_in(8).then(blob).into_iter().collect(),
+        }
+    }
+
+    /// Numbers of one place under this seed.
+    pub(crate) fn at(&self, place: &str) -> Chance {
+        Chance::at(self.seed, place)
+    }
+}
+
+/// The tools as the model is told of them.
+pub(crate) fn specs() -> Vec<ToolSpec> {
+    let spec = |(name, _): (&str, EffectClass)| ToolSpec {
+        name: name.to_owned(),
+        description: format!("does what a {name} does"),
+        input_schema: json!({"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}),
+    };
+    TOOLS.into_iter().map(spec).collect()
+}
+
+/// The class of a registered tool.
+pub(crate) fn class(tool: &str) -> Option<EffectClass> {
+    TOOLS
+        .into_iter()
+        .find(|(name, _)| *name == tool)
+        .map(|(_, class)| class)
+}
+
+/// Whether the arguments are as the tools want them.
+pub(crate) fn check(input: &Value) -> Result<(), Fault> {
+    match input.get("n") {
+        Some(Value::Number(_)) => Ok(()),
+        Some(_) | None => Err(Fault::new(INVALID, "n must be a number", "give n")),
+    }
+}
+
+/// The word for arguments that no tool takes.
+pub(crate) const INVALID: &str = "invalid_arguments";
+
+fn call(chance: &mut Chance) -> (String, Value) {
+    let tool = match chance.below(20) {
+        0..6 => "Shell",
+        6..10 => "Mail",
+        10..15 => "Read",
+        15..18 => "Book",
+        18 => DENIED,
+        _ => INVENTED,
+    };
+    let input = match chance.below(16) {
+        0 => json!({}),
+        1 => json!({"n": "three"}),
+        _ => json!({"n": chance.below(ARGUMENTS)}),
+    };
+    (tool.to_owned(), input)
+}
+
+/// One call more than a round may have, so that the last one is refused.
+fn too_many() -> Vec<(String, Value)> {
+    (0..=CALLS_PER_ROUND_MAX)
+        .map(|n| ("Read".to_owned(), json!({"n": n % 3})))
+        .collect()
+}
+
+/// Two calls under one id, which no machine could answer.
+fn twin_ids(request: u32) -> Vec<Block> {
+    let twin = || tool_use(format!("c{request}-twin"), ("Shell".to_owned(), json!({"n": 0})));
+    vec![twin(), twin()]
+}
+
+fn answer(request: u32, calls: Vec<(String, Value)>, further: Vec<Block>) -> Answer {
+    let text = format!("round {request}");
+    let calls = calls.into_iter().enumerate();
+    let calls = calls.map(|(position, call)| tool_use(format!("c{request}-{position}"), call));
+    let blocks = std::iter::once(Block::Text { text }).chain(calls).chain(further);
+    Answer {
+        blocks: blocks.collect(),
+        usage: Usage {
+            input_tokens: 10 + u64::from(request),
+            output_tokens: 3,
+        },
+    }
+}
+
+fn tool_use(call_id: String, (name, input): (String, Value)) -> Block {
+    Block::ToolUse(ToolCall { call_id, name, input })
+}
+
+fn retryable(chance: &mut Chance) -> ModelFailure {
+    let wait = match chance.below(10) {
+        0..5 => None,
+        5..9 => Some(u64::from(chance.below(2_000))),
+        _ => Some(RETRY_AFTER_MS_MAX + 1),
+    };
+    failure(ModelFailureKind::Retryable, wait)
+}
+
+fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
+    ModelFailure {
+        kind,
+        artifact: FailureArtifact::new(Category::Transport, "no_luck", "the provider is not in the mood"),
+        retry_after_ms,
+    }
+}

@@ -1,0 +1,106 @@
+//! Many schedules, and of one that fails the smallest that still does.
+
+use crate::chance::Chance;
+use crate::invariant::Violation;
+use crate::play::{Tally, crashing_equals_not_crashing, play, same_again};
+use crate::schedule::{Mishap, Schedule, What};
+
+/// Most schedules that are tried to make a failing one smaller.
+const TRIES_MAX: u32 = 2_000;
+
+/// The schedule with a number in a search that began with a seed.
+#[must_use]
+pub fn nth(seed: u64, number: u64) -> Schedule {
+    Schedule::drawn(Chance::at(seed, &format!("schedule/{number}")).next())
+}
+
+/// Plays a schedule, and by its seed also looks whether playing it again is the same, and whether crashes change
+/// anything but times. Both cost two more plays, so not every schedule pays for them.
+pub fn examine(schedule: &Schedule) -> Result<Tally, Violation> {
+    let tally = play(schedule)?;
+    match schedule.seed % 8 {
+        0 => same_again(schedule)?,
+        1 | 2 => crashing_equals_not_crashing(schedule)?,
+        _ => {}
+    }
+    Ok(tally)
+}
+
+/// The smallest schedule found that still fails in the same way as a given one.
+pub fn shrink(
+    schedule: &Schedule,
+    violation: &Violation,
+    fails: impl Fn(&Schedule) -> Result<Tally, Violation>,
+) -> (Schedule, Violation) {
+    let mut best = (schedule.clone(), violation.clone());
+    let mut tries = 0;
+    'smaller: loop {
+        for candidate in smaller(&best.0) {
+            tries += 1;
+            if tries > TRIES_MAX {
+                return best;
+            }
+            match fails(&candidate) {
+                Err(violation) if violation.invariant == best.1.invariant => {
+                    best = (candidate, violation);
+                    continue 'smaller;
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+        return best;
+    }
+}
+
+/// Schedules that are a little smaller: a mishap less, one that comes sooner, one that is only a crash.
+fn smaller(schedule: &Schedule) -> Vec<Schedule> {
+    let mut found = Vec::new();
+    for index in 0..schedule.mishaps.len() {
+        let mut fewer = schedule.clone();
+        fewer.mishaps.remove(index);
+        found.push(fewer);
+    }
+    for (index, mishap) in schedule.mishaps.iter().enumerate() {
+        let sooner = [0, mishap.after / 2, mishap.after.saturating_sub(1)];
+        let sooner = sooner.into_iter().filter(|after| *after < mishap.after);
+        let sooner = sooner.map(|after| Mishap { after, ..*mishap });
+        let plainer = matches!(mishap.what, What::Sleep | What::StoreFails);
+        let plainer = plainer.then_some(Mishap {
+            what: What::Crash,
+            ..*mishap
+        });
+        for changed in sooner.chain(plainer) {
+            let mut other = schedule.clone();
+            other.mishaps.splice(index..=index, [changed]);
+            found.push(other);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fails_with_two_crashes_late_enough(schedule: &Schedule) -> Result<Tally, Violation> {
+        let late = schedule.mishaps.iter().filter(|mishap| mishap.after >= 3);
+        if late.count() < 2 {
+            return Ok(Tally::default());
+        }
+        Err(Violation {
+            invariant: "TooLate",
+            what: String::new(),
+            story: Vec::new(),
+        })
+    }
+
+    #[test]
+    fn a_failing_schedule_is_made_as_small_as_it_can_be() {
+        let large: Schedule = "0x5 crash+40 sleep+17 cancel+1 store+9"
+            .parse()
+            .expect("a schedule");
+        let violation = fails_with_two_crashes_late_enough(&large).expect_err("fails");
+        let (small, _) = shrink(&large, &violation, fails_with_two_crashes_late_enough);
+        assert_eq!(small.to_string(), "0x5 crash+3 crash+3");
+    }
+}

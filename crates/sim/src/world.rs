@@ -1,0 +1,453 @@
+//! The world outside the processes: time, the mishaps to come, and the ledger of what really happened.
+//!
+//! Every call of a port passes through here and is counted, and at its count a mishap strikes. The world
+//! outlives every process, and it is the only judge of what took effect: the engine cannot write to its ledger
+//! but by acting.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::RunFilter;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+use wakeful_store::Store;
+
+use crate::chance::Chance;
+use crate::ledger::{Begun, Deed, Ledger, Site};
+use crate::life::at_once;
+use crate::schedule::{Mishap, What};
+
+/// When every simulation begins.
+const BEGINNING: Millis = Millis(1_771_344_000_000);
+
+/// Most passages of one process. A run of this size passes some hundred ports, a model that never answers some
+/// ten thousand; beyond that it goes round in circles.
+const PASSAGES_MAX: u64 = 100_000;
+
+/// Whether a crash may come at any moment, or not between the intent of a plain action and its result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Timing {
+    Any,
+    Harmless,
+}
+
+/// How a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fate {
+    Awake,
+    Asleep,
+    Dead,
+    /// It passed more ports than any run needs.
+    Lost,
+}
+
+/// The world. Everything is behind one lock that is never held while anybody waits.
+pub(crate) struct World {
+    pub(crate) store: Store,
+    agent: AgentId,
+    timing: Timing,
+    state: Mutex<State>,
+}
+
+struct State {
+    now_ms: u64,
+    timers: BTreeSet<(u64, u64)>,
+    timer_next: u64,
+    salts: Chance,
+    mishaps: VecDeque<Mishap>,
+    since_last: u32,
+    lives: Vec<LifeState>,
+    running: BTreeSet<(usize, OperationId)>,
+    killed: BTreeSet<(usize, OperationId)>,
+    ledger: Ledger,
+}
+
+struct LifeState {
+    fate: Fate,
+    passages: u64,
+    skew_ms: i64,
+    born_ms: u64,
+    /// Whether it has to doubt its lease once another process was born.
+    doubts: bool,
+    slept: bool,
+    store_fails: bool,
+    has_failed: bool,
+    found: BTreeSet<OperationId>,
+}
+
+/// What a new process is like.
+pub(crate) struct Birth {
+    /// How far its wall clock is off.
+    pub(crate) skew_ms: i64,
+    /// Whether it knows when its lease is gone.
+    pub(crate) doubts: bool,
+}
+
+impl World {
+    /// A world at its beginning.
+    pub(crate) fn new(store: Store, agent: AgentId, salts: Chance, timing: Timing) -> Self {
+        let state = State {
+            now_ms: 0,
+            timers: BTreeSet::new(),
+            timer_next: 0,
+            salts,
+            mishaps: VecDeque::new(),
+            since_last: 0,
+            lives: Vec::new(),
+            running: BTreeSet::new(),
+            killed: BTreeSet::new(),
+            ledger: Ledger::default(),
+        };
+        Self {
+            store,
+            agent,
+            timing,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// What will go wrong from now on.
+    pub(crate) fn expect(&self, mishaps: &[Mishap]) {
+        self.state().mishaps = mishaps.iter().copied().collect();
+    }
+
+    /// A new process; returns its number.
+    pub(crate) fn bear(&self, birth: &Birth) -> Result<usize, StoreError> {
+        let found = self.intended()?.into_keys().collect();
+        let mut state = self.state();
+        let born_ms = state.now_ms;
+        state.lives.push(LifeState {
+            fate: Fate::Awake,
+            passages: 0,
+            skew_ms: birth.skew_ms,
+            born_ms,
+            doubts: birth.doubts,
+            slept: false,
+            store_fails: false,
+            has_failed: false,
+            found,
+        });
+        Ok(state.lives.len() - 1)
+    }
+
+    /// The ledger as it stands.
+    pub(crate) fn ledger(&self) -> Ledger {
+        self.state().ledger.clone()
+    }
+
+    /// Lets a port write to the ledger.
+    pub(crate) fn note(&self, write: impl FnOnce(&mut Ledger)) {
+        write(&mut self.state().ledger);
+    }
+
+    /// Somebody is told of a run.
+    pub(crate) fn acknowledge(&self, run: RunKey) {
+        self.state().ledger.acknowledged.insert(run);
+    }
+
+    /// Somebody is told that a run has ended.
+    pub(crate) fn tell_end(&self, run: RunKey) {
+        let mut state = self.state();
+        let now_ms = state.now_ms;
+        state.ledger.ended.entry(run).or_insert(now_ms);
+    }
+
+    /// When the newest process was born.
+    pub(crate) fn last_birth_ms(&self) -> u64 {
+        self.state().lives.last().map_or(0, |life| life.born_ms)
+    }
+
+    /// Thirty-two bytes for a salt.
+    pub(crate) fn salt(&self) -> [u8; 32] {
+        let mut state = self.state();
+        let mut salt = [0; 32];
+        for part in salt.chunks_mut(8) {
+            part.copy_from_slice(&state.salts.next().to_le_bytes());
+        }
+        salt
+    }
+
+    /// Milliseconds since the beginning.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.state().now_ms
+    }
+
+    /// The wall clock of a process.
+    pub(crate) fn wall(&self, life: usize) -> Millis {
+        let state = self.state();
+        let skew = state.lives.get(life).map_or(0, |life| life.skew_ms);
+        let elapsed = i64::try_from(state.now_ms).unwrap_or(i64::MAX);
+        Millis(BEGINNING.0.saturating_add(elapsed).saturating_add(skew))
+    }
+
+    /// Moves time to the next moment that somebody waits for. False when nobody waits for any.
+    pub(crate) fn advance(&self) -> bool {
+        let mut state = self.state();
+        let now = state.now_ms;
+        let Some((next, _)) = state.timers.range((now + 1, 0)..).next().copied() else {
+            return false;
+        };
+        state.now_ms = next;
+        true
+    }
+
+    /// Waits until some milliseconds have passed.
+    pub(crate) fn timer(self: &Arc<Self>, ms: u64) -> Timer {
+        let mut state = self.state();
+        let entry = (state.now_ms.saturating_add(ms), state.timer_next);
+        state.timer_next += 1;
+        state.timers.insert(entry);
+        Timer {
+            world: Arc::clone(self),
+            entry,
+        }
+    }
+
+    /// Counts one passage of a process, and lets the mishap strike that is due.
+    pub(crate) async fn pass(&self, life: usize, site: Site) {
+        self.awake(life).await;
+        let struck = self
+            .is_due(life)
+            .and_then(|is_due| if is_due { self.strike(life, site) } else { Ok(()) });
+        if let Err(error) = struck {
+            self.note(|ledger| {
+                ledger
+                    .complaints
+                    .push(format!("the world itself failed: {error}"))
+            });
+        }
+        self.awake(life).await;
+    }
+
+    /// Whether the store must now fail a process.
+    pub(crate) fn fails_now(&self, life: usize) -> bool {
+        let mut state = self.state();
+        let Some(life) = state.lives.get_mut(life) else {
+            return false;
+        };
+        std::mem::take(&mut life.store_fails)
+    }
+
+    /// Whether the store has ever failed a process.
+    pub(crate) fn has_failed(&self, life: usize) -> bool {
+        self.state().lives.get(life).is_some_and(|life| life.has_failed)
+    }
+
+    /// Whether a process has slept. What it loads afterwards may be of a run that went on without it.
+    pub(crate) fn has_slept(&self, life: usize) -> bool {
+        self.state().lives.get(life).is_some_and(|life| life.slept)
+    }
+
+    /// How a process is.
+    pub(crate) fn fate(&self, life: usize) -> Fate {
+        self.state().lives.get(life).map_or(Fate::Dead, |life| life.fate)
+    }
+
+    /// Lets a sleeping process go on.
+    pub(crate) fn rouse(&self, life: usize) {
+        if let Some(life) = self.state().lives.get_mut(life) {
+            life.fate = Fate::Awake;
+        }
+    }
+
+    /// Whether a process may be sure to act alone. One that cannot know must assume that it may.
+    pub(crate) fn holds_lease(&self, life: usize) -> bool {
+        let state = self.state();
+        let doubts = state.lives.get(life).is_some_and(|life| life.doubts);
+        !doubts || life + 1 == state.lives.len()
+    }
+
+    /// A process begins an action.
+    pub(crate) fn begin(&self, life: usize, operation_id: OperationId, leased: bool) {
+        let mut state = self.state();
+        let known = state
+            .ledger
+            .begun
+            .iter()
+            .any(|begun| begun.operation_id == operation_id);
+        let fresh = state
+            .lives
+            .get(life)
+            .is_some_and(|life| !life.slept && !known && !life.found.contains(&operation_id));
+        let at_ms = state.now_ms;
+        state.running.insert((life, operation_id));
+        state.ledger.begun.push(Begun {
+            operation_id,
+            at_ms,
+            fresh,
+            leased,
+        });
+    }
+
+    /// An action takes effect, unless somebody has ended its process meanwhile.
+    pub(crate) fn take_effect(&self, life: usize, deed: Deed) -> bool {
+        let mut state = self.state();
+        let lives = !state.killed.contains(&(life, deed.operation_id));
+        if lives {
+            state.ledger.deeds.push(deed);
+        }
+        lives
+    }
+
+    /// An action is over.
+    pub(crate) fn finish(&self, life: usize, operation_id: OperationId) {
+        self.state().running.remove(&(life, operation_id));
+    }
+
+    /// Ends whatever is left of an action.
+    pub(crate) fn clear(&self, operation_id: OperationId) {
+        let mut state = self.state();
+        let left: Vec<_> = state
+            .running
+            .iter()
+            .filter(|(_, id)| *id == operation_id)
+            .copied()
+            .collect();
+        state.killed.extend(left);
+        state.ledger.cleared.insert(operation_id);
+    }
+
+    /// Waits while a process sleeps, and for ever when it is dead.
+    async fn awake(&self, life: usize) {
+        poll_fn(|_| match self.fate(life) {
+            Fate::Awake => Poll::Ready(()),
+            Fate::Asleep | Fate::Dead | Fate::Lost => Poll::Pending,
+        })
+        .await;
+    }
+
+    /// Counts a passage. True when the next mishap is due and can strike here.
+    fn is_due(&self, life: usize) -> Result<bool, StoreError> {
+        let next = {
+            let mut state = self.state();
+            if let Some(life) = state.lives.get_mut(life) {
+                life.passages += 1;
+                if life.passages > PASSAGES_MAX {
+                    life.fate = Fate::Lost;
+                }
+            }
+            let since_last = state.since_last;
+            state.since_last += 1;
+            state
+                .mishaps
+                .front()
+                .copied()
+                .filter(|next| since_last >= next.after)
+        };
+        Ok(match (next.map(|next| next.what), self.timing) {
+            (None, _) => false,
+            (Some(What::Crash), Timing::Harmless) => !self
+                .intended()?
+                .values()
+                .any(|class| *class == EffectClass::Plain),
+            (Some(What::Cancel), _) => !self.open_runs()?.is_empty(),
+            (Some(What::Crash | What::Sleep | What::StoreFails), _) => true,
+        })
+    }
+
+    fn strike(&self, life: usize, site: Site) -> Result<(), StoreError> {
+        let what = {
+            let mut state = self.state();
+            state.since_last = 0;
+            let Some(Mishap { what, .. }) = state.mishaps.pop_front() else {
+                return Ok(());
+            };
+            state.ledger.struck.push((what, life, site));
+            if let Some(life) = state.lives.get_mut(life) {
+                match what {
+                    What::Crash => life.fate = Fate::Dead,
+                    What::Sleep => (life.fate, life.slept) = (Fate::Asleep, true),
+                    What::StoreFails => (life.store_fails, life.has_failed) = (true, true),
+                    What::Cancel => {}
+                }
+            }
+            what
+        };
+        if what == What::Cancel {
+            self.cancel()?;
+        }
+        Ok(())
+    }
+
+    /// A person asks for the end of what is open, past every process, as another program would.
+    fn cancel(&self) -> Result<(), StoreError> {
+        let now_ms = self.now_ms();
+        for run in self.open_runs()? {
+            write(&self.store, move |tx| tx.request_cancel(&run, BEGINNING))?;
+            self.state().ledger.cancels.entry(run).or_insert(now_ms);
+        }
+        Ok(())
+    }
+
+    fn open_runs(&self) -> Result<Vec<RunKey>, StoreError> {
+        let filter = RunFilter {
+            agent_id: Some(self.agent.clone()),
+            open_only: true,
+            limit: ROWS_MAX,
+        };
+        let open = read(&self.store, move |view| view.runs(&filter))?;
+        Ok(open.into_iter().map(|run| run.run_key).collect())
+    }
+
+    /// The actions whose intent is durable and whose result is not.
+    fn intended(&self) -> Result<BTreeMap<OperationId, EffectClass>, StoreError> {
+        let mut intended = BTreeMap::new();
+        for run in self.open_runs()? {
+            let steps = read(&self.store, move |view| view.steps(&run, 0, ROWS_MAX))?;
+            let open = steps.into_iter().filter(|step| step.status == Status::Intended);
+            intended.extend(open.filter_map(|step| Some((step.operation_id, step.class?))));
+        }
+        Ok(intended)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Resolves at a moment of virtual time.
+pub(crate) struct Timer {
+    world: Arc<World>,
+    entry: (u64, u64),
+}
+
+impl Future for Timer {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        // Nobody has to be woken: whoever moves time polls again.
+        if self.world.now_ms() >= self.entry.0 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for Timer {
+    fn drop(&mut self) {
+        self.world.state().timers.remove(&self.entry);
+    }
+}
+
+/// Reads past all processes.
+pub(crate) fn read<T: Send + 'static>(
+    store: &Store,
+    f: impl FnOnce(&mut dyn wakeful_ports::store::View) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    at_once(wakeful_ports::store::Store::read(store, f)).unwrap_or(Err(StoreError::Closed))
+}
+
+/// Writes past all processes.
+pub(crate) fn write<T: Send + 'static>(
+    store: &Store,
+    f: impl Fn(&mut dyn wakeful_ports::store::Tx) -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    at_once(wakeful_ports::store::Store::write(store, f)).unwrap_or(Err(StoreError::Closed))
+}

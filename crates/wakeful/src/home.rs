@@ -1,0 +1,184 @@
+//! The folder everything lives in. One process writes at a time: the lock is the lease on every agent in it.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{Read as _, Seek as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::failure::Failure;
+
+/// How long a verb waits for another one to finish with the home.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// How often it looks.
+const LOCK_LOOK: Duration = Duration::from_millis(20);
+
+/// Marks a folder as ours, so that we never fill somebody else's.
+const MARKER: &str = "wakeful-home";
+
+/// What the marker says.
+const MARKER_TEXT: &str = "This folder belongs to Wakeful.\n";
+
+/// A home that exists and is ours.
+#[derive(Debug, Clone)]
+pub(crate) struct Home {
+    root: PathBuf,
+}
+
+/// The right to write in a home, until dropped.
+#[derive(Debug)]
+pub(crate) struct HomeLock {
+    _file: File,
+}
+
+impl Home {
+    /// Opens a home for writing; makes it when there is none.
+    pub(crate) fn open_or_create(path: &Path) -> Result<Self, Failure> {
+        let read_only = |error: &std::io::Error, what: &str| {
+            let attempt = format!("{what} {}", path.display());
+            Failure::io(
+                "home_unwritable",
+                &attempt,
+                error,
+                "give a folder you may write to with --home",
+            )
+        };
+        let mut builder = fs::DirBuilder::new();
+        // Only the owner may look inside: transcripts are private.
+        builder.recursive(true).mode(0o700);
+        builder
+            .create(path)
+            .map_err(|error| read_only(&error, "cannot make the home"))?;
+        let root = path
+            .canonicalize()
+            .map_err(|error| read_only(&error, "cannot open the home"))?;
+        let home = Self { root };
+        if !home.root.join(MARKER).exists() {
+            home.refuse_foreign()?;
+            let marked = fs::write(home.root.join(MARKER), MARKER_TEXT);
+            marked.map_err(|error| read_only(&error, "cannot write in the home"))?;
+        }
+        for folder in [home.blobs(), home.scratch()] {
+            builder
+                .create(&folder)
+                .map_err(|error| read_only(&error, "cannot write in the home"))?;
+        }
+        Ok(home)
+    }
+
+    /// Opens a home for reading; there must be one.
+    pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
+        let missing = |_| {
+            let message = format!("there is no home at {}", path.display());
+            Failure::new(
+                "home_missing",
+                message,
+                "`wakeful run \"…\"` makes one, or give another with --home",
+            )
+        };
+        let home = Self {
+            root: path.canonicalize().map_err(missing)?,
+        };
+        if !home.root.join(MARKER).exists() {
+            home.refuse_foreign()?;
+            return Err(missing(std::io::Error::from(std::io::ErrorKind::NotFound)));
+        }
+        Ok(home)
+    }
+
+    fn refuse_foreign(&self) -> Result<(), Failure> {
+        let foreign = |why: &str| {
+            let message = format!("{} {why}", self.root.display());
+            Failure::new(
+                "home_foreign",
+                message,
+                "give an empty or a new folder with --home",
+            )
+        };
+        let entries = fs::read_dir(&self.root);
+        let mut entries = entries.map_err(|error| foreign(&format!("cannot be used as a home: {error}")))?;
+        match entries.next() {
+            None => Ok(()),
+            Some(_) => Err(foreign("has files in it and is no Wakeful home")),
+        }
+    }
+
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.root.join("agent.sqlite")
+    }
+
+    pub(crate) fn blobs(&self) -> PathBuf {
+        self.root.join("blobs")
+    }
+
+    /// Private folders of running commands.
+    pub(crate) fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
+    /// Takes the lock, waiting a while for whoever has it.
+    pub(crate) fn lock(&self) -> Result<HomeLock, Failure> {
+        let deadline = Instant::now() + LOCK_WAIT;
+        loop {
+            match self.try_lock()? {
+                Ok(lock) => return Ok(lock),
+                Err(pid) if Instant::now() >= deadline => {
+                    let message = format!("the home {} is in use by process {pid}", self.root.display());
+                    return Err(Failure::new(
+                        "home_busy",
+                        message,
+                        "wait for it to finish, or use another home",
+                    ));
+                }
+                Err(_) => std::thread::sleep(LOCK_LOOK),
+            }
+        }
+    }
+
+    /// Takes the lock if nobody has it; else says who does.
+    pub(crate) fn try_lock(&self) -> Result<Result<HomeLock, String>, Failure> {
+        let path = self.root.join("lock");
+        let failed = |error: &std::io::Error| {
+            let attempt = format!("cannot lock {}", path.display());
+            Failure::io(
+                "home_unwritable",
+                &attempt,
+                error,
+                "make the home writable or choose another with --home",
+            )
+        };
+        let open = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path);
+        let mut file = open.map_err(|error| failed(&error))?;
+        match file.try_lock() {
+            Ok(()) => {
+                // Who holds it is told for people only; the lock itself is the kernel's and dies with us.
+                let written = file
+                    .set_len(0)
+                    .and_then(|()| write!(file, "{}", std::process::id()));
+                written.map_err(|error| failed(&error))?;
+                Ok(Ok(HomeLock { _file: file }))
+            }
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                let read = file.rewind().and_then(|()| file.read_to_string(&mut pid));
+                Ok(Err(if read.is_ok() && !pid.is_empty() {
+                    pid
+                } else {
+                    "unknown".into()
+                }))
+            }
+            Err(TryLockError::Error(error)) => Err(failed(&error)),
+        }
+    }
+}

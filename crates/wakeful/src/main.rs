@@ -1,0 +1,29 @@
+//! The program: the one place where the rooms of the house are joined.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`cli`] | the command line: one file per verb |
+//! | [`home`] | the folder everything lives in, and its lock |
+//! | [`place`] | opens home and database, and builds the engine on them |
+//! | [`world`] | the real clock, real randomness, and who this process is |
+//! | [`show`] | what people and programs read: text, JSON, progress |
+//! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
+#![forbid(unsafe_code)]
+
+mod cli;
+mod failure;
+mod home;
+mod place;
+mod show;
+mod world;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // The sandbox restricts the process it runs in, so it is entered before any thread exists.
+    let mut args = std::env::args_os().skip(1);
+    if args.next().is_some_and(|verb| verb == place::SANDBOX_VERB) {
+        return wakeful_tools::sandbox::enter(args);
+    }
+    cli::main()
+}

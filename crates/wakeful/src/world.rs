@@ -1,0 +1,115 @@
+//! The real clock, real randomness, and who this process is.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use wakeful_core::id::RunnerId;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::records::Runner;
+
+/// The clocks of this machine.
+pub(crate) struct RealClock {
+    began: Instant,
+}
+
+impl RealClock {
+    pub(crate) fn new() -> Self {
+        Self {
+            began: Instant::now(),
+        }
+    }
+}
+
+impl Clock for RealClock {
+    fn now(&self) -> Millis {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "this is the clock that everything else asks"
+        )]
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        Millis(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
+    }
+}
+
+/// The randomness of this machine.
+pub(crate) struct RealEntropy;
+
+impl Entropy for RealEntropy {
+    fn bytes32(&self) -> [u8; 32] {
+        let mut bytes = [0; 32];
+        if getrandom::fill(&mut bytes).is_err() {
+            // No machine we run on refuses; if one does, two version 7 ids still differ from call to call.
+            let halves = [uuid::Uuid::now_v7(), uuid::Uuid::now_v7()];
+            bytes
+                .iter_mut()
+                .zip(halves.iter().flat_map(uuid::Uuid::as_bytes))
+                .for_each(|(to, from)| *to = *from);
+        }
+        bytes
+    }
+}
+
+/// A fresh id: ordered by time, random at the end.
+pub(crate) fn fresh_id() -> String {
+    uuid::Uuid::now_v7().to_string()
+}
+
+/// This process as other processes know it.
+pub(crate) fn this_runner() -> Runner {
+    Runner {
+        runner_id: RunnerId::new(fresh_id()),
+        place: place_name(),
+        pid: std::process::id(),
+        pid_started: pid_started(std::process::id()).unwrap_or(0),
+    }
+}
+
+/// Whether a runner registered on this very machine is certainly gone.
+pub(crate) fn is_dead_here(runner: &Runner) -> bool {
+    runner.place == place_name() && pid_started(runner.pid) != Some(runner.pid_started)
+}
+
+/// Where pids mean what they mean here: this boot of this kernel, and this process namespace.
+fn place_name() -> String {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    format!("{}/{}", boot.trim(), space.display())
+}
+
+/// When a process began, in clock ticks after boot.
+fn pid_started(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in parentheses may contain anything, so fields are counted after its end.
+    let (_, fields) = stat.rsplit_once(')')?;
+    fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_lives_is_not_dead_and_a_reused_pid_is() {
+        let me = this_runner();
+        assert!(!is_dead_here(&me));
+        assert!(is_dead_here(&Runner {
+            pid_started: me.pid_started + 1,
+            ..me.clone()
+        }));
+        assert!(!is_dead_here(&Runner {
+            place: "elsewhere".into(),
+            pid: u32::MAX,
+            ..me
+        }));
+    }
+}

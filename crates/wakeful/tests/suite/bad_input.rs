@@ -1,0 +1,158 @@
+//! Calls that are wrong: each gets a code, a sentence that names what is wrong, and touches nothing.
+
+use super::world::World;
+
+/// Calls the program and expects a usage failure with this code that mentions these words.
+fn refused(args: &[&str], code: &str, words: &[&str]) {
+    let world = World::new();
+    let said = world.wakeful(args);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), code),
+        "{said:?}"
+    );
+    for word in words {
+        assert!(said.stderr.contains(word), "{word:?} is not in {said:?}");
+    }
+    assert!(!world.home().exists(), "a wrong call made a home: {said:?}");
+}
+
+#[test]
+fn an_unknown_model_is_refused_with_the_known_forms() {
+    refused(
+        &["run", "x", "--json", "--model", "gpt-99"],
+        "model_unknown",
+        &["gpt-99", "scripted:FILE"],
+    );
+    refused(
+        &["run", "x", "--json", "--model", "scripted:"],
+        "model_unknown",
+        &["scripted:FILE"],
+    );
+}
+
+#[test]
+fn an_unknown_flag_is_refused_with_a_suggestion() {
+    let said = World::new().wakeful(&["run", "x", "--modle", "demo"]);
+    assert_eq!(said.code, Some(2));
+    assert!(said.stderr.contains("--model"), "{said:?}");
+}
+
+#[test]
+fn a_missing_prompt_is_refused() {
+    assert_eq!(World::new().wakeful(&["run"]).code, Some(2));
+    refused(&["run", "   ", "--json"], "bad_prompt", &["empty"]);
+    assert_eq!(World::new().wakeful(&["run", "x", "--resume"]).code, Some(2));
+}
+
+#[test]
+fn a_prompt_that_is_too_large_is_refused_with_the_way_out() {
+    let world = World::new();
+    let large = world.path().join("large");
+    std::fs::write(&large, "x".repeat(300 * 1024)).expect("a file");
+    let mut command = world.command(super::world::program());
+    command
+        .args(["run", "-", "--json"])
+        .stdin(std::fs::File::open(&large).expect("opens"));
+    let said: super::world::Said = command.output().expect("starts").into();
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "prompt_too_large")
+    );
+}
+
+#[test]
+fn a_script_that_cannot_be_read_is_named() {
+    let world = World::new();
+    let said = world.wakeful(&["run", "x", "--json", "--model", "scripted:/nowhere/script.yaml"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "script_unreadable")
+    );
+    let folder = format!("scripted:{}", world.path().display());
+    assert_eq!(
+        world
+            .wakeful(&["run", "x", "--json", "--model", &folder])
+            .error_code(),
+        "script_unreadable"
+    );
+}
+
+#[test]
+fn a_malformed_script_is_refused_with_line_and_field() {
+    let world = World::new();
+    let script = "rounds:\n  - text: fine\n  - tools:\n      - { nmae: ExecCommand, input: {} }\n";
+    let said = world.run(script, &[]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "script_invalid"),
+        "{said:?}"
+    );
+    assert!(
+        said.stderr.contains("rounds[1].tools[0]") && said.stderr.contains('4'),
+        "{said:?}"
+    );
+    assert!(!world.home().exists());
+    for bad in [
+        "",
+        "rounds: 7\n",
+        "rounds: []\n",
+        "rounds:\n  - text: a\n   text: b\n",
+        "\u{0}\u{1}",
+        "rounds:\n  - delay_ms: -1\n    text: x\n",
+    ] {
+        let said = world.run(bad, &[]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "script_invalid"),
+            "{bad:?} {said:?}"
+        );
+    }
+}
+
+#[test]
+fn bad_names_and_numbers_are_refused() {
+    refused(
+        &["run", "x", "--json", "--agent", "No Good"],
+        "bad_id",
+        &["No Good"],
+    );
+    refused(
+        &["run", "x", "--json", "--idempotency-key", ""],
+        "bad_id",
+        &["idempotency key"],
+    );
+    refused(
+        &["run", "x", "--json", "--deny-tools", "ExecComand"],
+        "unknown_tool",
+        &["ExecCommand"],
+    );
+    for rounds in ["0", "-1", "many", "100001"] {
+        assert_eq!(
+            World::new().wakeful(&["run", "x", "--max-rounds", rounds]).code,
+            Some(2),
+            "{rounds}"
+        );
+    }
+}
+
+#[test]
+fn a_workspace_that_overlaps_the_home_is_refused() {
+    let world = World::new();
+    let around = world.path().display().to_string();
+    let said = world.wakeful(&["run", "x", "--json", "--workspace", &around]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "workspace_overlaps_home"),
+        "{said:?}"
+    );
+    let inside = world.home().join("blobs").display().to_string();
+    let said = world.wakeful(&["run", "x", "--json", "--workspace", &inside]);
+    assert_eq!(said.error_code(), "workspace_overlaps_home", "{said:?}");
+    std::os::unix::fs::symlink(world.home(), world.path().join("link")).expect("a link");
+    let linked = world.path().join("link").display().to_string();
+    let said = world.wakeful(&["run", "x", "--json", "--workspace", &linked]);
+    assert_eq!(said.error_code(), "workspace_overlaps_home", "{said:?}");
+    let said = world.wakeful(&["run", "x", "--json", "--workspace", "/nowhere"]);
+    assert_eq!(said.error_code(), "workspace_unusable", "{said:?}");
+}

@@ -1,0 +1,303 @@
+//! Kill it. At every fail point, at each passage, also during recovery; the world file outside the program
+//! is the judge.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use serde_json::Value;
+use wakeful_ports::fail::POINTS;
+
+use super::postgres::Database;
+use super::world::{Said, World, alive, statuses};
+
+/// What each tool call of the scenario adds to the world file, in the order of the calls.
+const EFFECTS: [&str; 4] = ["one", "two", "three", "four"];
+
+/// Passages of a point that are tried at most. No point is passed more often in the scenario.
+const PASSAGES_MAX: u32 = 40;
+
+/// Four plain effects: two in one reply, one with an output too large for a row, one after a pause.
+const SCENARIO: &str = r#"
+rounds:
+  - text: "two at once"
+    tools:
+      - { name: ExecCommand, input: { cmd: "echo one >> world.txt" } }
+      - { name: ExecCommand, input: { cmd: "echo two >> world.txt" } }
+  - fail: { status: 503, retry_after_ms: 1 }
+  - tools:
+      - { name: ExecCommand, input: { cmd: "echo three >> world.txt; head -c 150000 /dev/urandom | od -An -tx1" } }
+  - tools:
+      - { name: ExecCommand, input: { cmd: "echo four >> world.txt" } }
+  - text: "done"
+"#;
+
+/// The program with its fail points compiled in.
+fn crash_binary() -> &'static PathBuf {
+    static BINARY: OnceLock<PathBuf> = OnceLock::new();
+    BINARY.get_or_init(|| {
+        if let Some(path) = std::env::var_os("WAKEFUL_CRASH_BIN") {
+            return path.into();
+        }
+        // Without the check script: build it here. A profile of its own keeps the other builds warm.
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "-p", "wakeful", "--profile", "crash"]);
+        build
+            .env("RUSTFLAGS", "--cfg fail_points")
+            .current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(
+            build.status().expect("cargo runs").success(),
+            "the crash binary does not build"
+        );
+        let test = std::env::current_exe().expect("a path");
+        let target = test.ancestors().nth(3).expect("target folder");
+        target.join("crash").join("wakeful")
+    })
+}
+
+struct Campaign {
+    /// One database for all worlds, because making one takes longer than a crash. None on SQLite.
+    database: Option<Rc<Database>>,
+    worlds: Cell<u32>,
+    crashes: u32,
+    /// How often each point really ended the process.
+    hits: BTreeMap<&'static str, u32>,
+}
+
+/// A world with an agent of its own.
+struct Stage {
+    world: World,
+    agent: String,
+}
+
+impl Campaign {
+    fn new(database: Option<Rc<Database>>) -> Self {
+        Self { database, worlds: Cell::new(0), crashes: 0, hits: BTreeMap::new() }
+    }
+
+    fn stage(&self) -> Stage {
+        self.worlds.set(self.worlds.get() + 1);
+        let agent = format!("agent-{}", self.worlds.get());
+        let world = self.database.clone().map_or_else(World::new, World::on);
+        Stage { world, agent }
+    }
+
+    /// Starts the scenario and crashes it at a passage of a point. False when the point is not passed so often.
+    fn crash_start(&mut self, stage: &Stage, point: &'static str, passage: u32) -> bool {
+        let said = stage.start(Some((point, passage)));
+        self.count(&said, point)
+    }
+
+    fn crash_resume(&mut self, stage: &Stage, point: &'static str, passage: u32) {
+        let said = stage.resume(Some((point, passage)));
+        self.count(&said, point);
+    }
+
+    fn count(&mut self, said: &Said, point: &'static str) -> bool {
+        let crashed = said.code.is_none();
+        if crashed {
+            self.crashes += 1;
+            *self.hits.entry(point).or_default() += 1;
+        }
+        crashed
+    }
+}
+
+impl Stage {
+    fn start(&self, fail: Option<(&str, u32)>) -> Said {
+        let model = self.world.script(SCENARIO);
+        let args = ["run", "do it", "--json", "--model", &model, "--idempotency-key", "k", "--create-agent", "--agent"];
+        call(&self.world, &[&args[..], &[&self.agent]].concat(), fail)
+    }
+
+    fn resume(&self, fail: Option<(&str, u32)>) -> Said {
+        call(&self.world, &["run", "--resume", "--json", "--agent", &self.agent], fail)
+    }
+
+    /// Lets the program finish, whatever happened before, and judges.
+    fn finish(&self, story: &str) {
+        let mut said = self.resume(None);
+        if said.stdout.contains("\"resumed\":0") {
+            // Either nothing was admitted or the run had ended before its report. The same message again must
+            // give one run in both cases.
+            said = self.start(None);
+        }
+        judge(&self.world, &said, story);
+        let again = self.resume(None);
+        assert_eq!((again.code, again.json()["resumed"].as_u64()), (Some(0), Some(0)), "{story}: still open {again:?}");
+    }
+}
+
+/// Calls the program with its fail points.
+fn call(world: &World, args: &[&str], fail: Option<(&str, u32)>) -> Said {
+    let mut command = world.command(crash_binary());
+    if let Some((point, passage)) = fail {
+        command.env("WAKEFUL_FAIL", format!("{point}:{passage}"));
+    }
+    command.args(args).output().expect("the program starts").into()
+}
+
+/// Every effect at most once; every effect that is reported as done exactly once; none without a report.
+fn judge(world: &World, said: &Said, story: &str) {
+    let run: Value = said.json();
+    assert_eq!(run["outcome"], "completed", "{story}: {said:?}");
+    let statuses = statuses(&run);
+    assert_eq!(statuses.len(), EFFECTS.len(), "{story}: {said:?}");
+    let lines = world.lines();
+    for (effect, status) in EFFECTS.iter().zip(&statuses) {
+        let times = lines.iter().filter(|line| line == effect).count();
+        match status.as_str() {
+            "ok" => assert_eq!(times, 1, "{story}: {effect} is reported as done\n{said:?}"),
+            "outcome_unknown" => assert!(times <= 1, "{story}: {effect} happened {times} times\n{said:?}"),
+            other => panic!("{story}: {effect} ended as {other}\n{said:?}"),
+        }
+    }
+    let unknown = statuses
+        .iter()
+        .filter(|status| *status == "outcome_unknown")
+        .count();
+    assert_eq!(run["unknown"].as_array().map(Vec::len), Some(unknown), "{story}");
+    assert_eq!(said.code, Some(i32::from(unknown > 0)), "{story}: {said:?}");
+}
+
+/// Crashes at every passage of every point, and again at points of the recovery: at all of them when the
+/// environment asks for depth, else at a few that change with the first crash.
+fn campaign(database: Option<Rc<Database>>) -> Campaign {
+    let deep = std::env::var_os("WAKEFUL_CRASH_DEEP").is_some();
+    let mut campaign = Campaign::new(database);
+    let mut turn = 0;
+    for &point in POINTS {
+        for passage in 1..=PASSAGES_MAX {
+            let stage = campaign.stage();
+            if !campaign.crash_start(&stage, point, passage) {
+                break;
+            }
+            stage.finish(&format!("{point}:{passage}"));
+            turn += 1;
+            for (index, &second) in POINTS.iter().enumerate() {
+                if !deep && (index + turn) % 10 != 0 {
+                    continue;
+                }
+                let stage = campaign.stage();
+                assert!(campaign.crash_start(&stage, point, passage), "{point}:{passage} did not crash again");
+                campaign.crash_resume(&stage, second, 1);
+                stage.finish(&format!("{point}:{passage} then {second}"));
+            }
+        }
+    }
+    eprintln!("{} crashes: {:?}", campaign.crashes, campaign.hits);
+    campaign
+}
+
+#[test]
+fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_sqlite() {
+    let campaign = campaign(None);
+    for point in POINTS {
+        assert!(campaign.hits.contains_key(point), "{point} was never reached");
+    }
+}
+
+#[test]
+fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_postgres() {
+    let campaign = campaign(Some(Rc::new(Database::create())));
+    // Large contents are rows there, so the two points around a blob's file are not passed.
+    for point in POINTS.iter().filter(|point| !point.starts_with("blob.")) {
+        assert!(campaign.hits.contains_key(point), "{point} was never reached");
+    }
+}
+
+#[test]
+fn killed_in_the_middle_of_a_command_its_processes_die_and_the_outcome_is_unknown() {
+    let world = World::new();
+    let word = format!("{}.25", 700_000 + std::process::id() % 100_000);
+    let script = format!(
+        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo one >> world.txt; (setsid sleep {word} &) ; echo two >> world.txt; sleep {word}\"}}}}]\n  - text: looked\n"
+    );
+    let model = world.script(&script);
+    let mut child = world.command(super::world::program());
+    let mut child = child
+        .args(["run", "do it", "--model", &model])
+        .spawn()
+        .expect("starts");
+    wait_until(|| world.lines().contains(&"two".to_owned()) && alive(&word));
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+    let said = world.wakeful(&["run", "--resume", "--json"]);
+    assert!(!alive(&word), "a process was left behind");
+    assert_eq!(statuses(&said.json()), ["outcome_unknown"]);
+    assert_eq!(
+        (said.code, world.lines()),
+        (Some(1), vec!["one".to_owned(), "two".to_owned()])
+    );
+}
+
+#[test]
+fn an_identical_call_after_an_unknown_outcome_is_refused() {
+    let world = World::new();
+    let again = "{name: ExecCommand, input: {cmd: \"echo one >> world.txt\"}}";
+    let script = format!("rounds:\n  - tools: [{again}]\n  - tools: [{again}]\n  - text: gave up\n");
+    let model = world.script(&script);
+    let args = ["run", "do it", "--json", "--model", &model];
+    let crashed = call(&world, &args, Some(("act.after_perform", 1)));
+    assert_eq!(crashed.code, None);
+    let said = call(&world, &["run", "--resume", "--json"], None);
+    assert_eq!(statuses(&said.json()), ["outcome_unknown", "denied"]);
+    assert_eq!((said.code, world.lines()), (Some(1), vec!["one".to_owned()]));
+}
+
+#[test]
+fn a_resumed_run_is_as_limited_as_it_was() {
+    let world = World::new();
+    let model = world.script(&super::world::commands(&["echo one >> world.txt"]));
+    let args = [
+        "run",
+        "do it",
+        "--json",
+        "--model",
+        &model,
+        "--deny-tools",
+        "ExecCommand",
+    ];
+    assert_eq!(
+        call(&world, &args, Some(("admit.after_commit", 1))).code,
+        None
+    );
+    let said = call(&world, &["run", "--resume", "--json"], None);
+    assert_eq!(
+        (said.code, statuses(&said.json())),
+        (Some(4), vec!["denied".to_owned()])
+    );
+    assert_eq!(world.lines(), Vec::<String>::new());
+}
+
+#[test]
+fn killed_at_random_moments_a_run_loses_nothing_and_repeats_nothing() {
+    let campaign = Campaign::new(None);
+    for moment_ms in (0..24).map(|n| n * 9) {
+        let stage = campaign.stage();
+        let model = stage.world.script(SCENARIO);
+        let mut command = stage.world.command(crash_binary());
+        command.args(["run", "do it", "--json", "--model", &model, "--idempotency-key", "k", "--create-agent"]);
+        let mut child = command.args(["--agent", &stage.agent]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+        std::thread::sleep(Duration::from_millis(moment_ms));
+        // It may have finished before; then there is nothing to kill.
+        let _ = child.kill();
+        child.wait().expect("gone");
+        stage.finish(&format!("killed after {moment_ms} ms"));
+    }
+}
+
+/// Waits for something that another process does; gives up when it certainly hangs.
+fn wait_until(mut there: impl FnMut() -> bool) {
+    for _ in 0..2_000 {
+        if there() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it never came");
+}

@@ -1,0 +1,206 @@
+//! Homes that are missing, foreign, read-only, damaged, newer, full, or in use.
+
+use std::fs;
+
+use super::world::{World, commands, program};
+
+const HELLO: &str = "rounds: [{text: hello}]\n";
+
+#[test]
+fn a_missing_home_is_made_for_a_run_and_named_as_missing_for_a_look() {
+    let world = World::new();
+    assert_eq!(
+        world.wakeful(&["runs", "list", "--json"]).error_code(),
+        "home_missing"
+    );
+    assert!(!world.home().exists(), "looking made something");
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    assert_eq!(world.wakeful(&["runs", "list", "--json"]).code, Some(0));
+}
+
+#[test]
+fn a_foreign_folder_is_refused_and_left_alone() {
+    let world = World::new();
+    fs::create_dir(world.home()).expect("a folder");
+    fs::write(world.home().join("thesis.txt"), "mine").expect("a file");
+    assert_eq!(world.run(HELLO, &[]).error_code(), "home_foreign");
+    assert_eq!(fs::read_dir(world.home()).expect("a folder").count(), 1);
+}
+
+#[test]
+fn a_foreign_database_is_refused_and_left_alone() {
+    let world = World::new();
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    let path = world.home().join("agent.sqlite");
+    fs::remove_file(&path).expect("removed");
+    let foreign = rusqlite::Connection::open(&path).expect("a database");
+    foreign
+        .execute_batch("PRAGMA journal_mode=WAL; CREATE TABLE theirs (x); INSERT INTO theirs VALUES (1)")
+        .expect("theirs");
+    drop(foreign);
+    assert_eq!(world.run(HELLO, &[]).error_code(), "database_foreign");
+}
+
+#[test]
+fn a_damaged_database_is_named_and_nothing_is_changed() {
+    let world = World::new();
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    let path = world.home().join("agent.sqlite");
+    fs::write(
+        &path,
+        "this is no database, however long one looks at it".repeat(100),
+    )
+    .expect("damage");
+    let before = fs::read(&path).expect("bytes");
+    let said = world.run(HELLO, &[]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "database_corrupt")
+    );
+    assert_eq!(fs::read(&path).expect("bytes"), before);
+}
+
+#[test]
+fn a_newer_schema_is_refused() {
+    let world = World::new();
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    database.pragma_update(None, "user_version", 999).expect("set");
+    drop(database);
+    assert_eq!(world.run(HELLO, &[]).error_code(), "schema_newer");
+    assert_eq!(
+        world.wakeful(&["runs", "list", "--json"]).error_code(),
+        "schema_newer"
+    );
+}
+
+#[test]
+fn a_home_that_cannot_be_made_is_named() {
+    let world = World::new();
+    let file = world.path().join("file");
+    fs::write(&file, "").expect("a file");
+    let home = file.join("home").display().to_string();
+    let said = world.wakeful(&["run", "x", "--json", "--home", &home]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "home_unwritable")
+    );
+}
+
+#[test]
+fn a_read_only_home_is_named_and_can_still_be_looked_at() {
+    let world = World::new();
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    // A read-only mount stops root, too, which permissions do not.
+    let home = world.home().display().to_string();
+    let model = world.script(HELLO);
+    let inside =
+        format!("mount --bind '{home}' '{home}' && mount -o remount,bind,ro '{home}' && exec \"$@\"",);
+    let mut command = world.command("unshare".as_ref());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
+    let said: super::world::Said = command
+        .args(["run", "x", "--json", "--model", &model])
+        .output()
+        .expect("unshare")
+        .into();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(
+        ["home_unwritable", "home_read_only"].contains(&said.error_code().as_str()),
+        "{said:?}"
+    );
+    let mut command = world.command("unshare".as_ref());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
+    let said: super::world::Said = command
+        .args(["runs", "list", "--json"])
+        .output()
+        .expect("unshare")
+        .into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+#[test]
+fn a_full_disk_stops_before_anything_is_acknowledged_and_the_run_can_be_resumed() {
+    let world = World::new();
+    // A small file system of its own: real blocks that really run out.
+    let home = world.home().display().to_string();
+    fs::create_dir(world.home()).expect("a mount point");
+    let model = world.script(&commands(&[
+        "echo one >> world.txt",
+        "head -c 3000000 /dev/urandom | od -An -tx1",
+        "echo two >> world.txt",
+    ]));
+    let inside = format!(
+        "mount -t tmpfs -o size=700k,mode=700 none '{home}' && \"$@\" >\"$HOME/first\" 2>&1; \
+         mount -o remount,size=64m '{home}' && \"$1\" run --resume --json"
+    );
+    let mut command = world.command("unshare".as_ref());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
+    let said: super::world::Said = command
+        .args(["run", "x", "--json", "--model", &model])
+        .output()
+        .expect("unshare")
+        .into();
+    let first = fs::read_to_string(world.path().join("first")).expect("what the first call said");
+    assert!(first.contains("disk_full"), "{first}\n{said:?}");
+    assert_eq!(said.json()["outcome"], "completed", "{said:?}");
+    assert_eq!(world.lines(), ["one", "two"], "{first}\n{said:?}");
+}
+
+#[test]
+fn two_runs_on_one_home_both_finish_one_after_the_other() {
+    let world = World::new();
+    let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"echo x >> world.txt; sleep 0.3\"}}]\n  - text: done\n");
+    let start = || {
+        world
+            .command(program())
+            .args(["run", "x", "--model", &model])
+            .spawn()
+            .expect("starts")
+    };
+    let mut both = [start(), start()];
+    assert!(both.iter_mut().all(|child| child.wait().expect("ends").success()));
+    assert_eq!(world.lines(), ["x", "x"]);
+}
+
+#[test]
+fn a_home_that_stays_busy_is_named_with_its_holder() {
+    let world = World::new();
+    let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 60\"}}]\n  - text: done\n");
+    let mut holder = world
+        .command(program())
+        .args(["run", "x", "--model", &model])
+        .spawn()
+        .expect("starts");
+    while !world.workspace().join("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let said = world.run(HELLO, &[]);
+    assert_eq!((said.code, said.error_code().as_str()), (Some(1), "home_busy"));
+    assert!(said.stderr.contains(&holder.id().to_string()), "{said:?}");
+    // Reading verbs take no lock.
+    assert_eq!(world.wakeful(&["runs", "list", "--json"]).code, Some(0));
+    holder.kill().expect("kill -9");
+    holder.wait().expect("gone");
+}
+
+#[test]
+fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
+    let world = World::new();
+    let model = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 60\"}}]\n  - text: done\n");
+    let args = ["run", "x", "--model", &model, "--agent", "a", "--create-agent"];
+    let mut holder = world.command(program()).args(args).spawn().expect("starts");
+    while !world.workspace().join("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    holder.kill().expect("kill -9");
+    holder.wait().expect("gone");
+    let said = world.run(HELLO, &["--agent", "a"]);
+    assert_eq!((said.code, said.error_code().as_str()), (Some(1), "run_open"));
+    assert!(said.stderr.contains("--resume"), "{said:?}");
+}

@@ -1,0 +1,127 @@
+//! A PostgreSQL database for one test, made in the server that the check script started.
+
+use std::process::Command;
+
+use super::world::{World, commands, statuses};
+
+/// A database that is dropped at the end.
+pub(super) struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    /// Makes one. A missing server fails the test and never skips it.
+    pub(super) fn create() -> Self {
+        let server = std::env::var("WAKEFUL_TEST_POSTGRES");
+        let server = server.expect(
+            "WAKEFUL_TEST_POSTGRES is not set: run this by `scripts/check test`, which starts a server",
+        );
+        let unique = tempfile::Builder::new()
+            .prefix("wakeful_cli_")
+            .rand_bytes(10)
+            .tempdir()
+            .expect("a name");
+        let name = unique
+            .path()
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .to_lowercase();
+        let database = Self { server, name };
+        database.sql(&format!("CREATE DATABASE {}", database.name));
+        database
+    }
+
+    /// How the program reaches it: later words win over earlier ones.
+    pub(super) fn url(&self) -> String {
+        let server: Vec<&str> = self
+            .server
+            .split_whitespace()
+            .filter(|word| !word.starts_with("dbname="))
+            .collect();
+        format!("{} dbname={}", server.join(" "), self.name)
+    }
+
+    fn sql(&self, statement: &str) {
+        let done = Command::new("psql")
+            .args(["-q", "-d", &self.server, "-c", statement])
+            .output()
+            .expect("psql");
+        assert!(
+            done.status.success(),
+            "{statement}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        self.sql(&format!("DROP DATABASE IF EXISTS {} WITH (FORCE)", self.name));
+    }
+}
+
+#[test]
+fn a_run_on_postgres_gives_the_same_answer_as_on_sqlite() {
+    let (here, there) = (World::new(), World::on_postgres());
+    let script = commands(&["echo one >> world.txt", "cat world.txt"]);
+    let key = ["--agent", "a", "--create-agent", "--idempotency-key", "k"];
+    let (here_said, there_said) = (here.run(&script, &key), there.run(&script, &key));
+    let (mut one, mut other) = (here_said.json(), there_said.json());
+    for run in [&mut one, &mut other] {
+        let members = run.as_object_mut().expect("an object");
+        members.remove("duration_ms");
+        // Operation ids name the scope, and the two workspaces differ.
+        let calls = members["tool_calls"].as_array_mut().expect("calls");
+        calls
+            .iter_mut()
+            .for_each(|call| drop(call.as_object_mut().expect("a call").remove("operation_id")));
+    }
+    assert_eq!(one, other, "{here_said:?}\n{there_said:?}");
+    assert_eq!(
+        (here.lines(), there.lines()),
+        (vec!["one".to_owned()], vec!["one".to_owned()])
+    );
+    assert!(!there.home().join("agent.sqlite").exists());
+}
+
+#[test]
+fn on_postgres_a_second_process_cannot_drive_the_same_agent() {
+    let world = World::on_postgres();
+    let slow = world.script("rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; sleep 20\"}}]\n  - text: done\n");
+    let args = ["run", "first", "--model", &slow, "--agent", "a", "--create-agent"];
+    let mut first = world
+        .command(super::world::program())
+        .args(args)
+        .spawn()
+        .expect("starts");
+    while !world.workspace().join("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let second = world.wakeful(&["run", "second", "--json", "--model", &slow, "--agent", "a"]);
+    assert_eq!(
+        (second.code, second.error_code().as_str()),
+        (Some(1), "agent_busy")
+    );
+    first.kill().expect("kill -9");
+    first.wait().expect("gone");
+    // On the same machine a dead holder is known to be dead: nobody waits for its lease to run out.
+    let resumed = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(statuses(&resumed.json()), ["outcome_unknown"]);
+}
+
+#[test]
+fn an_unreachable_database_is_a_clear_failure_without_the_password() {
+    let world = World::new();
+    let url = "postgres://someone:s3cret@127.0.0.1:1/none";
+    let said = world.wakeful(&["run", "x", "--json", "--database", url]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "database_unreachable")
+    );
+    assert!(
+        !said.stdout.contains("s3cret") && !said.stderr.contains("s3cret"),
+        "{said:?}"
+    );
+}

@@ -1,0 +1,353 @@
+//! `wakeful run`, `runs`, `agent` and `transcript` in ordinary life.
+
+use serde_json::json;
+
+use super::world::{World, alive, commands, program, statuses};
+
+#[test]
+fn a_run_answers_with_everything_that_happened() {
+    let world = World::new();
+    let script = "rounds:\n  - text: looking\n    tools: [{name: ExecCommand, input: {cmd: echo hello}}]\n    usage: {input_tokens: 10, output_tokens: 3}\n  - text: It says hello.\n    usage: {input_tokens: 20, output_tokens: 4}\n";
+    let said = world.run(script, &[]);
+    let run = said.json();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(run["outcome"], "completed");
+    assert_eq!(run["final_text"], "It says hello.");
+    assert_eq!(run["rounds"], 2);
+    assert_eq!(
+        run["token_usage"],
+        json!({"input_tokens": 30, "output_tokens": 7, "total_tokens": 37})
+    );
+    assert_eq!(
+        (run["denied"].clone(), run["unknown"].clone()),
+        (json!([]), json!([]))
+    );
+    assert_eq!(run["tool_calls"][0]["name"], "ExecCommand");
+    assert!(
+        run["tool_calls"][0]["sandbox"]
+            .as_str()
+            .expect("a level")
+            .starts_with("enforced"),
+        "{said:?}"
+    );
+    assert!(run.get("failure_artifact").is_none());
+    let keys = ["run_key", "agent_id", "duration_ms"];
+    assert!(keys.iter().all(|key| run.get(*key).is_some()), "{said:?}");
+}
+
+#[test]
+fn without_json_the_answer_is_on_stdout_and_the_story_on_stderr() {
+    let world = World::new();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    let said = world.wakeful(&["run", "do it", "--model", &model]);
+    assert_eq!(
+        (said.code, said.stdout.as_str()),
+        (Some(0), "all done\n"),
+        "{said:?}"
+    );
+    assert!(
+        said.stderr.contains("ExecCommand") && said.stderr.contains("completed"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn with_nothing_configured_the_demo_answers_and_says_so() {
+    let world = World::new();
+    let said = world.wakeful(&["run", "show me", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stderr.contains("demo"), "{said:?}");
+    assert!(!said.json()["tool_calls"].as_array().expect("calls").is_empty());
+}
+
+#[test]
+fn the_same_idempotency_key_is_the_same_run_and_acts_once() {
+    let world = World::new();
+    let script = commands(&["echo one >> world.txt"]);
+    let key = ["--agent", "a", "--create-agent", "--idempotency-key", "order-66"];
+    let (first, second) = (world.run(&script, &key), world.run(&script, &key));
+    assert_eq!(first.json(), second.json());
+    assert_eq!(world.lines(), ["one"]);
+    let model = world.script(&script);
+    let other = [
+        "run",
+        "something else",
+        "--json",
+        "--model",
+        &model,
+        "--agent",
+        "a",
+        "--idempotency-key",
+        "order-66",
+    ];
+    let said = world.wakeful(&other);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "idempotency_conflict")
+    );
+    assert_eq!(world.lines(), ["one"]);
+}
+
+#[test]
+fn equal_calls_that_are_meant_stay_two() {
+    let world = World::new();
+    let call = "{name: ExecCommand, input: {cmd: \"echo x >> world.txt\"}}";
+    let script = format!("rounds:\n  - tools: [{call}, {call}]\n  - tools: [{call}]\n  - text: done\n");
+    let run = world.run(&script, &[]).json();
+    assert_eq!(world.lines(), ["x", "x", "x"]);
+    let mut ids: Vec<_> = run["tool_calls"]
+        .as_array()
+        .expect("calls")
+        .iter()
+        .map(|c| c["operation_id"].clone())
+        .collect();
+    ids.dedup();
+    assert_eq!(ids.len(), 3);
+}
+
+#[test]
+fn a_denied_tool_does_not_act_and_the_exit_status_says_so() {
+    let world = World::new();
+    let said = world.run(
+        &commands(&["echo one >> world.txt"]),
+        &["--deny-tools", "ExecCommand"],
+    );
+    let run = said.json();
+    assert_eq!(
+        (said.code, statuses(&run)),
+        (Some(4), vec!["denied".to_owned()]),
+        "{said:?}"
+    );
+    assert_eq!(run["denied"], json!([run["tool_calls"][0]["operation_id"]]));
+    assert_eq!(world.lines(), Vec::<String>::new());
+}
+
+#[test]
+fn a_tool_the_model_invents_is_denied_and_the_run_goes_on() {
+    let world = World::new();
+    let said = world.run(
+        "rounds:\n  - tools: [{name: LaunchRocket, input: {}}]\n  - text: sorry\n",
+        &[],
+    );
+    assert_eq!(
+        (said.code, said.json()["final_text"].as_str()),
+        (Some(4), Some("sorry")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn arguments_of_the_wrong_type_fail_before_anything_acts_and_the_model_is_told_the_field() {
+    let world = World::new();
+    let script = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: 7}}]\n  - text: ok\n";
+    let said = world.run(script, &["--agent", "a", "--create-agent"]);
+    assert_eq!(
+        (said.code, statuses(&said.json())),
+        (Some(0), vec!["failed".to_owned()]),
+        "{said:?}"
+    );
+    let transcript = world.wakeful(&["transcript", "a", "--json"]).stdout;
+    assert!(
+        transcript.contains("invalid_arguments") && transcript.contains("cmd"),
+        "{transcript}"
+    );
+}
+
+#[test]
+fn a_run_that_never_ends_is_out_of_rounds() {
+    let world = World::new();
+    let script = "repeat_last: true\nrounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"echo x >> world.txt\"}}]\n";
+    let said = world.run(script, &["--max-rounds", "3"]);
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(1), Some("out_of_rounds")),
+        "{said:?}"
+    );
+    assert_eq!(world.lines().len(), 3);
+}
+
+#[test]
+fn a_model_that_fails_for_good_gives_a_failure_artifact() {
+    let world = World::new();
+    let said = world.run("rounds:\n  - fail: {status: 401}\n  - text: never\n", &[]);
+    let run = said.json();
+    assert_eq!(
+        (said.code, run["outcome"].as_str()),
+        (Some(1), Some("failed")),
+        "{said:?}"
+    );
+    assert_eq!(
+        (
+            run["failure_artifact"]["category"].as_str(),
+            run["failure_artifact"]["status"].as_u64()
+        ),
+        (Some("transport"), Some(401))
+    );
+    let exhausted = world
+        .run(
+            "rounds: [{fail: {status: 503}}, {fail: {status: 503}}, {fail: {status: 503}}, {text: never}]\n",
+            &[],
+        )
+        .json();
+    assert_eq!(exhausted["failure_artifact"]["metadata"]["attempts"], "3");
+    let script_end = world
+        .run(
+            "rounds: [{tools: [{name: ExecCommand, input: {cmd: 'true'}}]}]\n",
+            &[],
+        )
+        .json();
+    assert_eq!(script_end["failure_artifact"]["kind"], "script_exhausted");
+}
+
+#[test]
+fn a_passing_failure_is_tried_again() {
+    let world = World::new();
+    let said = world.run(
+        "rounds:\n  - fail: {status: 429, retry_after_ms: 10}\n  - text: fine\n",
+        &[],
+    );
+    assert_eq!(
+        (said.code, said.json()["final_text"].as_str()),
+        (Some(0), Some("fine")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_named_agent_remembers_and_a_temporary_one_is_not_listed() {
+    let world = World::new();
+    let args = ["--agent", "coach", "--create-agent"];
+    world.run("rounds: [{text: first answer}]\n", &args);
+    world.run("rounds: [{text: second answer}]\n", &["--agent", "coach"]);
+    world.run("rounds: [{text: passing}]\n", &[]);
+    let transcript = world.wakeful(&["transcript", "coach"]).stdout;
+    assert!(
+        transcript.contains("first answer") && transcript.contains("second answer"),
+        "{transcript}"
+    );
+    let agents = |args: &[&str]| {
+        world.wakeful(args).json()["agents"]
+            .as_array()
+            .expect("agents")
+            .len()
+    };
+    assert_eq!(agents(&["agent", "list", "--json"]), 1);
+    assert_eq!(agents(&["agent", "list", "--all", "--json"]), 2);
+    let agent = world.wakeful(&["agent", "show", "coach", "--json"]).json();
+    assert_eq!(
+        (agent["visibility"].as_str(), agent["model_rounds"].as_u64()),
+        (Some("public"), Some(2))
+    );
+}
+
+#[test]
+fn an_agent_is_only_made_when_asked_for() {
+    let world = World::new();
+    let said = world.run("rounds: [{text: x}]\n", &["--agent", "typo"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "agent_unknown")
+    );
+    assert_eq!(
+        world.wakeful(&["agent", "create", "typo", "--json"]).code,
+        Some(0)
+    );
+    assert_eq!(
+        world.wakeful(&["agent", "create", "typo", "--json"]).error_code(),
+        "agent_exists"
+    );
+}
+
+#[test]
+fn with_nothing_open_resume_says_so_and_is_fine() {
+    let world = World::new();
+    let said = world.wakeful(&["run", "--resume"]);
+    assert_eq!(said.code, Some(0));
+    assert!(said.stdout.contains("nothing to resume"), "{said:?}");
+}
+
+#[test]
+fn runs_can_be_listed_and_shown_by_their_first_digits() {
+    let world = World::new();
+    let run = world.run(&commands(&["true"]), &[]).json();
+    let key = run["run_key"].as_str().expect("a key");
+    let list = world.wakeful(&["runs", "list", "--json"]).json();
+    assert_eq!(list["runs"][0]["run_key"], key);
+    let shown = world.wakeful(&["runs", "show", &key[..8]]);
+    assert!(
+        shown.stdout.contains(key) && shown.stdout.contains("registered_tool"),
+        "{shown:?}"
+    );
+    assert_eq!(
+        world.wakeful(&["runs", "show", "zz", "--json"]).error_code(),
+        "bad_run_key"
+    );
+    assert_eq!(
+        world
+            .wakeful(&["runs", "show", &"0".repeat(64), "--json"])
+            .error_code(),
+        "run_unknown"
+    );
+}
+
+#[test]
+fn cancelling_reaches_the_command_that_is_running() {
+    let world = World::new();
+    let word = format!("{}.5", 800_000 + std::process::id() % 100_000);
+    let script = format!(
+        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"touch begun; sleep {word}\"}}}}]\n  - text: never\n"
+    );
+    let model = world.script(&script);
+    let mut running = world.command(program());
+    let running = running
+        .args(["run", "do it", "--json", "--model", &model])
+        .stdout(std::process::Stdio::piped());
+    let running = running.spawn().expect("starts");
+    while !world.workspace().join("begun").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let list = world.wakeful(&["runs", "list", "--open", "--json"]).json();
+    let key = list["runs"][0]["run_key"]
+        .as_str()
+        .expect("an open run")
+        .to_owned();
+    let cancelled = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(
+        (cancelled.code, cancelled.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{cancelled:?}"
+    );
+    let said: super::world::Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(1), Some("cancelled")),
+        "{said:?}"
+    );
+    assert!(!alive(&word));
+}
+
+#[test]
+fn a_run_that_nobody_drives_can_be_cancelled() {
+    let world = World::new();
+    let model = world.script("rounds:\n  - text: late\n    delay_ms: 60000\n");
+    let mut child = world
+        .command(program())
+        .args(["run", "do it", "--model", &model])
+        .spawn()
+        .expect("starts");
+    let key = loop {
+        let said = world.wakeful(&["runs", "list", "--open", "--json"]);
+        let list: serde_json::Value = serde_json::from_str(&said.stdout).unwrap_or_default();
+        if let Some(key) = list["runs"][0]["run_key"].as_str() {
+            break key.to_owned();
+        }
+    };
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+    let said = world.wakeful(&["runs", "cancel", &key[..10], "--json"]);
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{said:?}"
+    );
+}

@@ -1,0 +1,108 @@
+//! What a command cannot do, seen from outside the whole program.
+
+use super::world::{World, alive, commands, statuses};
+
+/// What the agent's newest tool result says.
+fn result_of(world: &World, command: &str) -> serde_json::Value {
+    let said = world.run(&commands(&[command]), &["--agent", "a", "--create-agent"]);
+    assert_eq!(statuses(&said.json()).len(), 1, "{said:?}");
+    let transcript = world.wakeful(&["transcript", "a", "--json"]).stdout;
+    let entries: Vec<serde_json::Value> = transcript
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("json"))
+        .collect();
+    let tool = entries
+        .iter()
+        .rev()
+        .find(|entry| entry["role"] == "tool")
+        .expect("a tool's result");
+    serde_json::from_str(tool["blocks"][0]["content"].as_str().expect("content")).expect("json")
+}
+
+#[test]
+fn a_command_writes_in_its_workspace_and_nowhere_else() {
+    let world = World::new();
+    let outside = world.path().join("outside.txt");
+    let result = result_of(
+        &world,
+        &format!("echo in > inside.txt; echo out > {}", outside.display()),
+    );
+    assert_ne!(result["exit_status"], 0, "{result}");
+    assert!(world.workspace().join("inside.txt").exists());
+    assert!(!outside.exists());
+}
+
+#[test]
+fn a_command_cannot_reach_the_home() {
+    let world = World::new();
+    let home = world.home().display().to_string();
+    let result = result_of(
+        &world,
+        &format!("cat {home}/agent.sqlite; ls {home}; ln -s {home} h; cat h/agent.sqlite; true"),
+    );
+    assert_eq!(
+        result["stdout_preview"].as_str().unwrap_or_default(),
+        "",
+        "{result}"
+    );
+}
+
+#[test]
+fn a_command_has_no_sockets() {
+    let world = World::new();
+    let result = result_of(
+        &world,
+        "python3 -c 'import socket; socket.socket()' 2>&1 || bash -c 'exec 3<>/dev/tcp/127.0.0.1/1' 2>&1",
+    );
+    let words = result["stdout_preview"].as_str().unwrap_or_default();
+    assert!(
+        words.contains("not permitted") || words.contains("denied"),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_hundred_megabytes_of_output_are_bounded_and_kept_as_far_as_promised() {
+    let world = World::new();
+    let result = result_of(&world, "head -c 100000000 /dev/zero | tr '\\0' x");
+    assert_eq!(
+        (result["exit_status"].as_i64(), result["truncated"].as_bool()),
+        (Some(0), Some(true)),
+        "{result}"
+    );
+    assert_eq!(result["artifacts"][0]["total_bytes"], 100_000_000);
+    let home: u64 = size_of(&world.home());
+    assert!(home < 2_000_000, "{home} bytes in the home");
+}
+
+#[test]
+fn a_command_that_leaves_its_group_and_ignores_signals_leaves_nothing_behind() {
+    let world = World::new();
+    let word = format!("{}.75", 900_000 + std::process::id() % 100_000);
+    let escape = format!(
+        "(trap '' TERM HUP INT; setsid sh -c 'trap \"\" TERM HUP; sleep {word}; true' & ) ; trap '' TERM; echo started"
+    );
+    let result = result_of(&world, &escape);
+    assert_eq!(
+        result["stdout_preview"].as_str().map(str::trim),
+        Some("started"),
+        "{result}"
+    );
+    assert!(!alive(&word), "a process was left behind");
+}
+
+fn size_of(folder: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| {
+            let meta = entry.metadata().expect("metadata");
+            if meta.is_dir() {
+                size_of(&entry.path())
+            } else {
+                meta.len()
+            }
+        })
+        .sum()
+}

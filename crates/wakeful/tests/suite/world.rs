@@ -1,0 +1,171 @@
+//! A home, a workspace and the world file that judges: all in one temporary folder.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::rc::Rc;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use super::postgres::Database;
+
+/// A fresh place to run the program in.
+pub(super) struct World {
+    dir: TempDir,
+    database: Option<Rc<Database>>,
+}
+
+/// What a call of the program left.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) code: Option<i32>,
+    pub(super) stdout: String,
+    pub(super) stderr: String,
+}
+
+impl Said {
+    /// The one JSON object on standard output.
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_str(self.stdout.trim()).unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+
+    /// The stable code of the failure it printed.
+    pub(super) fn error_code(&self) -> String {
+        self.json()["error"]["code"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no error code: {self:?}"))
+            .to_owned()
+    }
+}
+
+impl From<Output> for Said {
+    fn from(output: Output) -> Self {
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+}
+
+impl World {
+    /// A world on the home's own database.
+    pub(super) fn new() -> Self {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        std::fs::create_dir(dir.path().join("work")).expect("a workspace");
+        Self { dir, database: None }
+    }
+
+    /// A world on a PostgreSQL database of its own.
+    pub(super) fn on_postgres() -> Self {
+        Self::on(Rc::new(Database::create()))
+    }
+
+    /// A world on a database that it shares with others.
+    pub(super) fn on(database: Rc<Database>) -> Self {
+        Self {
+            database: Some(database),
+            ..Self::new()
+        }
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(super) fn home(&self) -> PathBuf {
+        self.dir.path().join("home")
+    }
+
+    pub(super) fn workspace(&self) -> PathBuf {
+        self.dir.path().join("work")
+    }
+
+    /// Writes a script and returns the model reference for it.
+    pub(super) fn script(&self, yaml: &str) -> String {
+        let path = self.dir.path().join("script.yaml");
+        std::fs::write(&path, yaml).expect("a script");
+        format!("scripted:{}", path.display())
+    }
+
+    /// The lines of the world file: what really happened.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let text = std::fs::read_to_string(self.workspace().join("world.txt")).unwrap_or_default();
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// The program with this home, from the workspace, with a clean environment.
+    pub(super) fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(self.workspace())
+            .stdin(Stdio::null())
+            .env_clear();
+        command
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("HOME", self.dir.path());
+        command.env("WAKEFUL_HOME", self.home());
+        if let Some(database) = &self.database {
+            command.env("WAKEFUL_DATABASE", database.url());
+        }
+        command
+    }
+
+    /// Calls the program.
+    pub(super) fn wakeful(&self, args: &[&str]) -> Said {
+        self.command(program())
+            .args(args)
+            .output()
+            .expect("the program starts")
+            .into()
+    }
+
+    /// Calls `wakeful run --json` with a script.
+    pub(super) fn run(&self, yaml: &str, args: &[&str]) -> Said {
+        let model = self.script(yaml);
+        let mut all = vec!["run", "do it", "--json", "--model", &model];
+        all.extend(args);
+        self.wakeful(&all)
+    }
+}
+
+/// The binary under test.
+pub(super) fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_wakeful"))
+}
+
+/// A script whose rounds each run one command, and which ends with a sentence.
+pub(super) fn commands(commands: &[&str]) -> String {
+    let mut yaml = String::from("rounds:\n");
+    for command in commands {
+        let cmd = serde_json::to_string(command).expect("a JSON string is a YAML string");
+        yaml.push_str(&format!(
+            "  - tools: [{{name: ExecCommand, input: {{cmd: {cmd}}}}}]\n"
+        ));
+    }
+    yaml.push_str("  - text: all done\n");
+    yaml
+}
+
+/// The statuses of a run's tool calls, in order.
+pub(super) fn statuses(run: &Value) -> Vec<String> {
+    let calls = run["tool_calls"].as_array().expect("tool_calls");
+    calls
+        .iter()
+        .map(|call| call["status"].as_str().expect("status").to_owned())
+        .collect()
+}
+
+/// Whether a process with this word in its command line is alive.
+pub(super) fn alive(word: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("/proc");
+    processes.filter_map(Result::ok).any(|process| {
+        let command = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        let state = std::fs::read_to_string(process.path().join("stat")).unwrap_or_default();
+        let zombie = state
+            .rsplit(')')
+            .next()
+            .is_some_and(|rest| rest.trim_start().starts_with('Z'));
+        !zombie && String::from_utf8_lossy(&command).contains(word)
+    })
+}
