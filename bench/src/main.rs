@@ -49,7 +49,12 @@ struct Args {
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
     /// A PostgreSQL server on which a database may be made and dropped
-    #[arg(long, value_name = "URL", env = "WAKEFUL_TEST_POSTGRES", hide_env_values = true)]
+    #[arg(
+        long,
+        value_name = "URL",
+        env = "WAKEFUL_TEST_POSTGRES",
+        hide_env_values = true
+    )]
     postgres: Option<String>,
     /// Few samples: for looking whether it works, not for believing the numbers
     #[arg(long)]
@@ -136,7 +141,10 @@ fn main() -> Result<()> {
     let args = Args::parse();
     let known = || PARTS.iter().flat_map(|part| part.names.iter().copied());
     if let Some(name) = args.only.iter().find(|only| known().all(|name| name != *only)) {
-        bail!("there is no measure {name}; there are: {}", known().collect::<Vec<_>>().join(", "));
+        bail!(
+            "there is no measure {name}; there are: {}",
+            known().collect::<Vec<_>>().join(", ")
+        );
     }
     let parent = args.folder.unwrap_or_else(std::env::temp_dir);
     std::fs::create_dir_all(&parent).with_context(|| format!("making {}", parent.display()))?;
@@ -150,10 +158,12 @@ fn main() -> Result<()> {
     let mut machine = Machine::look(&setting.folder)?;
     let mut measures = Vec::new();
     for part in &PARTS {
-        let wanted = args.only.is_empty() || part.names.iter().any(|name| args.only.iter().any(|o| o == name));
+        let wanted =
+            args.only.is_empty() || part.names.iter().any(|name| args.only.iter().any(|o| o == name));
         if wanted {
             say(&format!("measuring {} …", part.names.join(", ")));
-            let taken = (part.take)(&setting).with_context(|| format!("measuring {}", part.names.join(", ")))?;
+            let taken =
+                (part.take)(&setting).with_context(|| format!("measuring {}", part.names.join(", ")))?;
             taken.iter().for_each(|measure| say(&format!("  {measure}")));
             measures.extend(taken);
         }

@@ -152,7 +152,9 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
     } else {
         sorted.get(half..=half)
     };
-    middle.map_or(f64::NAN, |middle| middle.iter().sum::<f64>() / middle.len() as f64)
+    middle.map_or(f64::NAN, |middle| {
+        middle.iter().sum::<f64>() / middle.len() as f64
+    })
 }
 
 /// A duration in milliseconds.

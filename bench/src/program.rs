@@ -1,19 +1,26 @@
 //! The shipped program as a process: how long it takes and how much memory it needs.
 
 use std::fs;
+use std::io::{self, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use crate::measure::ms;
 
 /// A script with one answer and no tool.
 pub(crate) const ONE_ROUND: &str = "rounds:\n  - text: \"Good morning.\"\n";
 
-/// How often a process is started that ends before it was seen.
-const LOOKS_MAX: usize = 50;
+/// A process whose memory did not grow for so long has come to its last words, also on a busy machine.
+const STILL: Duration = Duration::from_millis(400);
+
+/// Between two looks while it comes there.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// The program.
 #[derive(Debug)]
@@ -74,7 +81,9 @@ impl Program {
         command.args(["run", "hello", "--json", "--max-rounds", "1000"]);
         command.arg("--home").arg(&site.home);
         command.arg("--workspace").arg(&site.workspace);
-        command.arg("--model").arg(format!("scripted:{}", site.script.display()));
+        command
+            .arg("--model")
+            .arg(format!("scripted:{}", site.script.display()));
         // What the caller set for its own runs must not change what is measured.
         command.env_remove("WAKEFUL_DATABASE").env_remove("WAKEFUL_MODEL");
         command
@@ -85,44 +94,78 @@ impl Program {
 pub(crate) fn wall_ms(command: &mut Command) -> Result<f64> {
     quiet(command);
     let begun = Instant::now();
-    let status = command.status().with_context(|| format!("starting {command:?}"))?;
+    let status = command
+        .status()
+        .with_context(|| format!("starting {command:?}"))?;
     let wall = ms(begun.elapsed());
     ensure!(status.success(), "{command:?} ended with {status}");
     Ok(wall)
 }
 
-/// The most memory a command ever had, in megabytes.
+/// The most memory a command ever had, in megabytes. It must end by writing to its standard output.
 ///
-/// The kernel keeps this mark while the process lives and it only grows, so looking at it without a pause until
-/// the process is gone misses at most what was touched in the last microseconds. On a busy machine a very short
-/// process may be gone before the first look; then it is started again.
+/// The kernel keeps this mark while the process lives, and forgets it with the process. So the process is given an
+/// output that is full already: at its last words it has to wait, the mark is read in peace, and only then is room
+/// made. What closing down adds after that is seen by looking on without a pause.
 pub(crate) fn peak_mb(command: &mut Command) -> Result<f64> {
     quiet(command);
-    for _ in 0..LOOKS_MAX {
-        if let Some(peak_kb) = peak_kb(command)? {
-            return Ok(f64::from(peak_kb) * 1024.0 / 1e6);
-        }
-    }
-    bail!("{command:?} was always gone before it could be looked at")
-}
-
-fn peak_kb(command: &mut Command) -> Result<Option<u32>> {
-    let mut child = command.spawn().with_context(|| format!("starting {command:?}"))?;
+    let (mut reader, writer) = full_output()?;
+    let mut child = command
+        .stdout(OwnedFd::from(writer))
+        .spawn()
+        .with_context(|| format!("starting {command:?}"))?;
+    // The command keeps its end of the output open, which would keep the reader from ever seeing the end of it.
+    command.stdout(Stdio::null());
     let status_file = format!("/proc/{}/status", child.id());
+    let look = || {
+        fs::read_to_string(&status_file)
+            .ok()
+            .and_then(|text| high_water_kb(&text))
+    };
     let mut peak = None;
+    let mut grown = Instant::now();
+    while grown.elapsed() < STILL {
+        if look() > peak {
+            (peak, grown) = (look().max(peak), Instant::now());
+        }
+        thread::sleep(LOOK);
+    }
+    let drained = thread::spawn(move || io::copy(&mut reader, &mut io::sink()));
     let status = loop {
-        let seen = fs::read_to_string(&status_file).ok().and_then(|text| high_water_kb(&text));
-        peak = seen.max(peak);
+        peak = look().max(peak);
         if let Some(status) = child.try_wait()? {
             break status;
         }
     };
     ensure!(status.success(), "{command:?} ended with {status}");
-    Ok(peak)
+    ensure!(
+        drained.join().is_ok_and(|read| read.is_ok()),
+        "the output could not be read"
+    );
+    let peak = peak.with_context(|| format!("{command:?} ended without a word"))?;
+    Ok(f64::from(peak) * 1024.0 / 1e6)
+}
+
+/// An output that takes not one byte more until it is read.
+fn full_output() -> Result<(UnixStream, UnixStream)> {
+    let (reader, mut writer) = UnixStream::pair()?;
+    writer.set_nonblocking(true)?;
+    loop {
+        match writer.write(&[0; 4096]) {
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) => return Err(error.into()),
+        }
+    }
+    writer.set_nonblocking(false)?;
+    Ok((reader, writer))
 }
 
 fn quiet(command: &mut Command) {
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
 }
 
 fn high_water_kb(status: &str) -> Option<u32> {
@@ -136,7 +179,10 @@ mod tests {
 
     #[test]
     fn the_mark_is_read_where_the_kernel_wrote_it_and_a_dead_process_has_none() {
-        assert_eq!(high_water_kb("Name:\tx\nVmHWM:\t    8124 kB\nVmRSS:\t 12 kB\n"), Some(8124));
+        assert_eq!(
+            high_water_kb("Name:\tx\nVmHWM:\t    8124 kB\nVmRSS:\t 12 kB\n"),
+            Some(8124)
+        );
         assert_eq!(high_water_kb("Name:\tx\nState:\tZ (zombie)\n"), None);
     }
 }

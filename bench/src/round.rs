@@ -37,8 +37,15 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         anyhow::Ok(())
     })?;
     let laps = tools.laps();
-    ensure!(laps.len() == rounds, "{} of {rounds} commands were carried out", laps.len());
-    ensure!(laps.iter().all(|lap| lap.good), "a command failed; can this kernel confine commands?");
+    ensure!(
+        laps.len() == rounds,
+        "{} of {rounds} commands were carried out",
+        laps.len()
+    );
+    ensure!(
+        laps.iter().all(|lap| lap.good),
+        "a command failed; can this kernel confine commands?"
+    );
     Ok(vec![told(&laps)])
 }
 
@@ -55,7 +62,10 @@ fn told(laps: &[Lap]) -> Measure {
     let bare: Vec<f64> = laps.iter().map(|lap| ms(lap.bare)).collect();
     let inside: Vec<f64> = laps.iter().map(|lap| ms(lap.inside)).collect();
     Measure::median(NAME, "ms", &beyond, Target::AtMost(8.0))
-        .beside("the same command through the same tools, without an engine", &bare)
+        .beside(
+            "the same command through the same tools, without an engine",
+            &bare,
+        )
         .with("round_ms", median(&whole))
         .with("bare_command_ms", median(&bare))
         .with("command_in_round_ms", median(&inside))
@@ -150,12 +160,15 @@ impl ToolHost for Paired {
             None => self.aside(number).await,
         };
         let good = done.code.is_none() && other.code.is_none();
-        self.laps.lock().unwrap_or_else(PoisonError::into_inner).push(Lap {
-            entered,
-            bare,
-            inside,
-            good,
-        });
+        self.laps
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Lap {
+                entered,
+                bare,
+                inside,
+                good,
+            });
         done
     }
 

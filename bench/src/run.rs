@@ -34,9 +34,12 @@ pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
         peaks.push(peak_mb(&mut setting.program.run(&site))?);
         floor.push(peak_mb(&mut setting.program.version())?);
     }
-    let time = Measure::median(EXISTING, "ms", &here, Target::Below(60.0))
-        .beside("`wakeful --version`, then plain SQLite: open, three commits, close", &bare);
-    let memory = Measure::most(MEMORY, "MB", &peaks, Target::AtMost(40.0)).beside("`wakeful --version`", &floor);
+    let time = Measure::median(EXISTING, "ms", &here, Target::Below(60.0)).beside(
+        "`wakeful --version`, then plain SQLite: open, three commits, close",
+        &bare,
+    );
+    let memory =
+        Measure::most(MEMORY, "MB", &peaks, Target::AtMost(40.0)).beside("`wakeful --version`", &floor);
     Ok(vec![time, memory])
 }
 

@@ -17,5 +17,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         bare.push(wall_ms(&mut Command::new("true"))?);
     }
     let measure = Measure::median(NAME, "ms", &here, Target::Below(10.0));
-    Ok(vec![measure.beside("a process that does nothing (`true`)", &bare)])
+    Ok(vec![
+        measure.beside("a process that does nothing (`true`)", &bare),
+    ])
 }

@@ -30,18 +30,27 @@ pub(crate) const RUNNER: &str = "bench";
 
 /// A runtime like the program's: one thread for tasks, time, nothing else.
 pub(crate) fn runtime() -> Result<Runtime> {
-    Ok(tokio::runtime::Builder::new_current_thread().enable_time().build()?)
+    Ok(tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()?)
 }
 
 /// A store on a file in this folder, which is made if need be.
 pub(crate) fn sqlite(home: &Path) -> Result<Store> {
     let blobs = home.join("blobs");
     std::fs::create_dir_all(&blobs)?;
-    Ok(Store::open_sqlite(&SqliteOptions::new(home.join("agent.sqlite"), blobs), HOST)?)
+    Ok(Store::open_sqlite(
+        &SqliteOptions::new(home.join("agent.sqlite"), blobs),
+        HOST,
+    )?)
 }
 
 /// An engine as the program builds it, with these tools and this model.
-pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: Arc<T>) -> Engine<Store, M, T> {
+pub(crate) fn engine<M: Model, T: ToolHost>(
+    store: Store,
+    model: Arc<M>,
+    tools: Arc<T>,
+) -> Engine<Store, M, T> {
     let names: BTreeSet<String> = tools.specs().into_iter().map(|spec| spec.name).collect();
     Engine {
         store,
@@ -50,6 +59,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(store: Store, model: Arc<M>, tools: 
         policy: Arc::new(Rules::new(names)),
         clock: Arc::new(RealClock(Instant::now())),
         entropy: Arc::new(RealEntropy),
+        halt: wakeful_runtime::Halt::never(),
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
     }

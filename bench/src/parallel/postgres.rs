@@ -1,4 +1,5 @@
-//! The bare limit on PostgreSQL: the blocking driver, prepared statements, a transaction for each transition.
+//! Many agents on PostgreSQL, against the blocking driver with prepared statements, a transaction for each
+//! transition and as many connections.
 
 use std::collections::BTreeMap;
 use std::thread;
@@ -9,15 +10,79 @@ use postgres::types::{ToSql, Type};
 use postgres::{Client, Config, NoTls, Statement};
 use rusqlite::types::Value;
 
+use wakeful_core::id::RunnerId;
+use wakeful_ports::records::Runner;
+use wakeful_ports::store::Store as _;
+use wakeful_store::{PostgresOptions, Store};
+
 use super::rows::{Rows, Transition};
 use super::table::bytes;
-use crate::say;
+use super::{Spent, sqlite, workload};
+use crate::measure::{Measure, Target, median};
+use crate::{Setting, say, world};
+
+pub(crate) const NAME: &str = "parallel_transitions_per_s_postgres";
+
+/// Connections of the store, and of the bare limit: a few more than the processors of a small machine, so that
+/// some can wait for the disk while others work.
+const CONNECTIONS: usize = 8;
 
 /// Tables that say whose database it is; the store needs them as they are.
 const KEPT: [&str; 2] = ["schema_version", "host"];
 
+pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let Some(url) = &setting.postgres else {
+        say("  no PostgreSQL was given; scripts/with-postgres starts one");
+        return Ok(Vec::new());
+    };
+    // The rows are the same on both databases, and SQLite gives them back more easily.
+    let rows = sqlite::engine_pass(&setting.folder.join("parallel-rows"))?.rows;
+    let count = rows.transitions.len();
+    let (mut engine, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..setting.effort.pick(1, 3) {
+        let scratch = Scratch::new(url)?;
+        let runtime = world::runtime()?;
+        engine.push(Spent::on(|| runtime.block_on(engine_pass(&scratch)))?.per_second(count));
+        scratch.empty()?;
+        bare.push(Spent::on(|| scratch.write(&rows))?.per_second(count));
+    }
+    let pairs: Vec<f64> = engine
+        .iter()
+        .zip(&bare)
+        .map(|(engine, bare)| engine / bare)
+        .collect();
+    let measure = Measure::median(NAME, "transitions/s", &engine, Target::Informs)
+        .beside(
+            "plain driver: the same rows and connections, a transaction for each transition",
+            &bare,
+        )
+        .with_ratio(median(&pairs), Target::Informs)
+        .with("agents", workload::AGENTS as f64)
+        .with("connections", CONNECTIONS as f64);
+    Ok(vec![measure])
+}
+
+/// One pass of the engine on a fresh database.
+async fn engine_pass(scratch: &Scratch) -> Result<Duration> {
+    let options = PostgresOptions {
+        url: scratch.url.clone(),
+        connections: CONNECTIONS,
+    };
+    let store = Store::open_postgres(&options, world::HOST).await?;
+    let runner = Runner {
+        runner_id: RunnerId::new(world::RUNNER),
+        place: "bench".to_owned(),
+        pid: std::process::id(),
+        pid_started: 0,
+    };
+    store.write(move |tx| tx.register_runner(&runner)).await?;
+    let wall = workload::drive(&store).await?;
+    store.close().await?;
+    Ok(wall)
+}
+
 /// A database of our own on somebody's server, dropped at the end.
-pub(crate) struct Scratch {
+struct Scratch {
     admin: Config,
     name: String,
     url: String,
@@ -25,7 +90,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Makes a database.
-    pub(crate) fn new(url: &str) -> Result<Self> {
+    fn new(url: &str) -> Result<Self> {
         let admin: Config = url.parse().context("reading the address of PostgreSQL")?;
         let name = format!("wakeful_bench_{}", std::process::id());
         let mut client = admin.connect(NoTls).context("connecting to PostgreSQL")?;
@@ -37,15 +102,13 @@ impl Scratch {
         })
     }
 
-    /// Its address.
-    pub(crate) fn url(&self) -> &str {
-        &self.url
-    }
-
     /// Throws away the rows that a store left, and keeps its tables.
-    pub(crate) fn empty(&self) -> Result<()> {
+    fn empty(&self) -> Result<()> {
         let mut client = self.connect()?;
-        let tables = client.query("SELECT tablename FROM pg_tables WHERE schemaname = 'wakeful'", &[])?;
+        let tables = client.query(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'wakeful'",
+            &[],
+        )?;
         for table in tables {
             let name: String = table.get(0);
             if !KEPT.contains(&name.as_str()) {
@@ -58,18 +121,22 @@ impl Scratch {
     }
 
     /// Writes everything through several connections and says how long it took.
-    pub(crate) fn write(&self, rows: &Rows, connections: usize) -> Result<Duration> {
-        let mut lanes = Vec::with_capacity(connections);
-        for work in divided(rows, connections)? {
+    fn write(&self, rows: &Rows) -> Result<Duration> {
+        let mut lanes = Vec::with_capacity(CONNECTIONS);
+        for work in divided(rows)? {
             let mut client = self.connect()?;
-            let statements = rows.statements.iter().map(|sql| client.prepare(&sql.replace('?', "$")));
+            let statements = rows
+                .statements
+                .iter()
+                .map(|sql| client.prepare(&sql.replace('?', "$")));
             let statements = statements.collect::<Result<Vec<_>, _>>()?;
             lanes.push((client, statements, work));
         }
         let begun = Instant::now();
         thread::scope(|scope| {
             let lanes = lanes.into_iter();
-            let lanes = lanes.map(|(client, statements, work)| scope.spawn(move || write(client, &statements, &work)));
+            let lanes = lanes
+                .map(|(client, statements, work)| scope.spawn(move || write(client, &statements, &work)));
             for lane in lanes.collect::<Vec<_>>() {
                 match lane.join() {
                     Ok(done) => done?,
@@ -100,11 +167,11 @@ impl Drop for Scratch {
 }
 
 /// All transitions of an agent on one connection, so that their order holds and none waits for another's lock.
-fn divided(rows: &Rows, connections: usize) -> Result<Vec<Vec<&Transition>>> {
-    let mut lanes: Vec<Vec<&Transition>> = (0..connections).map(|_| Vec::new()).collect();
+fn divided(rows: &Rows) -> Result<Vec<Vec<&Transition>>> {
+    let mut lanes: Vec<Vec<&Transition>> = (0..CONNECTIONS).map(|_| Vec::new()).collect();
     let mut lane_of: BTreeMap<&[u8], usize> = BTreeMap::new();
     for transition in &rows.transitions {
-        let next = lane_of.len() % connections;
+        let next = lane_of.len() % CONNECTIONS;
         let lane = *lane_of.entry(bytes(&transition.agent)?).or_insert(next);
         lanes.get_mut(lane).context("no such lane")?.push(transition);
     }
@@ -162,8 +229,17 @@ mod tests {
     #[test]
     fn another_database_is_named_in_either_form_of_an_address() {
         let words = with_database("host=/tmp user=postgres dbname=postgres", "b");
-        assert_eq!(words.parse::<Config>().map(|config| config.get_dbname() == Some("b")).ok(), Some(true));
-        assert_eq!(with_database("postgres://u@h:1/a?x=y", "b"), "postgres://u@h:1/b?x=y");
+        assert_eq!(
+            words
+                .parse::<Config>()
+                .map(|config| config.get_dbname() == Some("b"))
+                .ok(),
+            Some(true)
+        );
+        assert_eq!(
+            with_database("postgres://u@h:1/a?x=y", "b"),
+            "postgres://u@h:1/b?x=y"
+        );
         assert_eq!(with_database("postgres://h", "b"), "postgres://h/b");
     }
 }

@@ -134,18 +134,28 @@ impl Reader {
         if begins {
             self.begin(&run, &mut writes)?;
         }
-        let open = self.open.remove(bytes(&run)?).context("a run that has not begun")?;
+        let open = self
+            .open
+            .remove(bytes(&run)?)
+            .context("a run that has not begun")?;
         let moved = open.turn.apply(&reads, input.clone())?;
         let recorded = bytes(self.journal.value(&row, "state_hash")?)?;
-        ensure!(digest(&moved.turn)?.as_bytes() == recorded, "the journal leads to another state");
+        ensure!(
+            digest(&moved.turn)?.as_bytes() == recorded,
+            "the journal leads to another state"
+        );
         for hash in contents(&input, &moved) {
-            self.blobs.take(&Value::Blob(hash.0.as_bytes().to_vec()), 1, &mut writes)?;
+            self.blobs
+                .take(&Value::Blob(hash.0.as_bytes().to_vec()), 1, &mut writes)?;
         }
         let put = |step: &&StepWrite| matches!(step, StepWrite::Put { .. });
-        self.steps.take(&run, moved.steps.iter().filter(put).count(), &mut writes)?;
-        self.entries.take(&open.thread, moved.entries.len(), &mut writes)?;
+        self.steps
+            .take(&run, moved.steps.iter().filter(put).count(), &mut writes)?;
+        self.entries
+            .take(&open.thread, moved.entries.len(), &mut writes)?;
         let announced = if begins { EVENTS_OF_ADMISSION } else { 0 };
-        self.events.take(&open.agent, moved.events.len() + announced, &mut writes)?;
+        self.events
+            .take(&open.agent, moved.events.len() + announced, &mut writes)?;
         if !begins {
             self.move_on(&row, &moved, &open.agent, &mut writes)?;
         }
@@ -196,7 +206,11 @@ impl Reader {
         let of_journal = |column| self.journal.value(row, column).cloned();
         let outcome = moved.turn.outcome();
         let status = outcome.map_or("open", |outcome| outcome.as_str());
-        let ended_at = if outcome.is_some() { of_journal("at_ms")? } else { Value::Null };
+        let ended_at = if outcome.is_some() {
+            of_journal("at_ms")?
+        } else {
+            Value::Null
+        };
         let state = vec![
             of_journal("run_key")?,
             of_journal("ordinal")?,
@@ -208,7 +222,10 @@ impl Reader {
             statement: PUT_STATE,
             values: state,
         });
-        let mut events = writes.iter().rev().filter(|write| write.statement == self.events.statement);
+        let mut events = writes
+            .iter()
+            .rev()
+            .filter(|write| write.statement == self.events.statement);
         let last = &events.next().context("a transition without an event")?.values;
         let Value::Integer(seq) = self.events.table.value(last, "seq")? else {
             anyhow::bail!("an event without a number");
@@ -225,7 +242,11 @@ impl Reader {
     fn all_were_used(&self) -> Result<()> {
         let others = [&self.runs, &self.steps, &self.entries, &self.events, &self.blobs];
         for queues in self.beginnings.iter().chain(others) {
-            ensure!(queues.is_empty(), "rows of {} belong to no transition", queues.table.name);
+            ensure!(
+                queues.is_empty(),
+                "rows of {} belong to no transition",
+                queues.table.name
+            );
         }
         Ok(())
     }

@@ -1,21 +1,148 @@
-//! The bare limit on SQLite: one thread, prepared statements, a commit for each group.
+//! Many agents on a SQLite file, against one thread with prepared statements and a commit for each group.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use rusqlite::params_from_iter;
 
+use super::Spent;
 use super::rows::Rows;
-use crate::plain;
+use super::workload;
+use crate::measure::{Measure, Target, median};
+use crate::{Setting, plain, world};
+
+pub(crate) const NAME: &str = "parallel_transitions_per_s";
+
+/// What the engine must reach of the bare limit.
+const TARGET: Target = Target::RatioAtLeast(0.45);
+
+/// Transitions in a commit when every agent waits for the same one: what groups could grow to.
+const LARGE_GROUP: usize = workload::AGENTS;
 
 /// Where the shared memory beside a database counts its transactions, as SQLite's file format documents it.
 const TRANSACTIONS_AT: u64 = 8;
 
-/// Writes everything to a fresh file and says how long it took.
-pub(crate) fn write(path: &Path, rows: &Rows, transitions_per_commit: usize) -> Result<Duration> {
+/// One pass of the engine, between two of the bare limit.
+struct Pass {
+    engine: Spent,
+    bare_before: Spent,
+    bare_after: Spent,
+    group: f64,
+}
+
+impl Pass {
+    /// What part of the bare limit the engine reached. The limit is taken from around the engine's pass and not
+    /// only from after it, because the speed of a disk drifts.
+    fn ratio(&self) -> f64 {
+        let bare = (self.bare_before.wall + self.bare_after.wall) / 2;
+        bare.as_secs_f64() / self.engine.wall.as_secs_f64()
+    }
+}
+
+/// What the engine did in one pass.
+pub(crate) struct Written {
+    spent: Spent,
+    commits: u32,
+    pub(crate) rows: Rows,
+}
+
+impl Written {
+    fn transitions(&self) -> usize {
+        self.rows.transitions.len()
+    }
+
+    fn group(&self) -> f64 {
+        self.transitions() as f64 / f64::from(self.commits)
+    }
+
+    /// The same rows without an engine, in commits of as many transitions, or a little more.
+    fn bare(&self, folder: &Path) -> Result<Spent> {
+        let commits = usize::try_from(self.commits)?;
+        self.bare_in_groups_of(self.transitions().div_ceil(commits), folder)
+    }
+
+    fn bare_in_groups_of(&self, group: usize, folder: &Path) -> Result<Spent> {
+        fresh(folder)?;
+        Spent::on(|| write(&folder.join("bare.sqlite"), &self.rows, group))
+    }
+}
+
+pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let folder = setting.folder.join("parallel");
+    let (with_engine, without) = (folder.join("engine"), folder.join("bare"));
+    // The first pass is not counted: it warms up, and brings the rows that the bare limit begins with.
+    let mut written = engine_pass(&with_engine)?;
+    let mut bare_before = written.bare(&without)?;
+    let mut passes = Vec::new();
+    for _ in 0..setting.effort.pick(3, 9) {
+        written = engine_pass(&with_engine)?;
+        let bare_after = written.bare(&without)?;
+        passes.push(Pass {
+            engine: written.spent,
+            bare_before,
+            bare_after,
+            group: written.group(),
+        });
+        bare_before = bare_after;
+    }
+    let large = written.bare_in_groups_of(LARGE_GROUP, &without)?;
+    let measure = told(&passes, written.transitions())
+        .with(
+            "bare_statements_per_transition",
+            written.rows.statements_per_transition(),
+        )
+        .with(
+            "bare_in_groups_of_64_per_s",
+            large.per_second(written.transitions()),
+        );
+    Ok(vec![measure])
+}
+
+fn told(passes: &[Pass], transitions: usize) -> Measure {
+    let column = |pick: &dyn Fn(&Pass) -> f64| passes.iter().map(pick).collect::<Vec<_>>();
+    let engine = column(&|pass| pass.engine.per_second(transitions));
+    let bare = column(&|pass| pass.bare_after.per_second(transitions));
+    let ratios = column(&Pass::ratio);
+    Measure::median(NAME, "transitions/s", &engine, TARGET)
+        .beside(
+            "plain SQLite: one thread, the same rows, groups of the same size",
+            &bare,
+        )
+        .with_ratio(median(&ratios), TARGET)
+        .with("ratio_least", ratios.iter().copied().fold(f64::NAN, f64::min))
+        .with("ratio_most", ratios.iter().copied().fold(f64::NAN, f64::max))
+        .with("agents", workload::AGENTS as f64)
+        .with("transitions_per_commit", median(&column(&|pass| pass.group)))
+        .with(
+            "processor_us_per_transition",
+            median(&column(&|pass| pass.engine.processor_us(transitions))),
+        )
+        .with(
+            "bare_processor_us_per_transition",
+            median(&column(&|pass| pass.bare_after.processor_us(transitions))),
+        )
+}
+
+/// One pass of the engine on a fresh file.
+pub(crate) fn engine_pass(folder: &Path) -> Result<Written> {
+    fresh(folder)?;
+    let database = folder.join("agent.sqlite");
+    let runtime = world::runtime()?;
+    let store = world::sqlite(folder)?;
+    let before = commits(&database)?;
+    let spent = Spent::on(|| runtime.block_on(workload::drive(&store)))?;
+    let commits = commits(&database)?.wrapping_sub(before);
+    ensure!(commits > 0, "no commit was counted");
+    runtime.block_on(store.close())?;
+    let rows = Rows::read(&database).context("reading back what the engine wrote")?;
+    Ok(Written { spent, commits, rows })
+}
+
+/// Writes everything to a file that is not there yet, and says how long it took.
+fn write(path: &Path, rows: &Rows, transitions_per_commit: usize) -> Result<Duration> {
     let connection = plain::open(path)?;
     connection.execute_batch(&rows.schema)?;
     let statements = rows.statements.iter().map(|sql| connection.prepare(sql));
@@ -33,7 +160,7 @@ pub(crate) fn write(path: &Path, rows: &Rows, transitions_per_commit: usize) -> 
 }
 
 /// How many transactions an open database has committed, by its own count.
-pub(crate) fn commits(database: &Path) -> Result<u32> {
+fn commits(database: &Path) -> Result<u32> {
     let mut name = database.as_os_str().to_owned();
     name.push("-shm");
     let mut file = File::open(&name).context("opening the shared memory of the database")?;
@@ -41,4 +168,38 @@ pub(crate) fn commits(database: &Path) -> Result<u32> {
     let mut count = [0; 4];
     file.read_exact(&mut count)?;
     Ok(u32::from_ne_bytes(count))
+}
+
+/// An empty folder.
+fn fresh(folder: &Path) -> Result<()> {
+    if folder.try_exists()? {
+        std::fs::remove_dir_all(folder)?;
+    }
+    Ok(std::fs::create_dir_all(folder)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_commit_is_counted_once_also_across_a_checkpoint() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.sqlite");
+        let connection = plain::open(&path).expect("a database");
+        let insert = "INSERT INTO a (n) VALUES (1)";
+        connection
+            .execute_batch("CREATE TABLE a (n INTEGER) STRICT")
+            .expect("a table");
+        let before = commits(&path).expect("a count");
+        for _ in 0..5 {
+            connection.execute_batch(insert).expect("a row");
+        }
+        connection
+            .execute_batch(&format!(
+                "PRAGMA wal_checkpoint(TRUNCATE); BEGIN; {insert}; {insert}; COMMIT;"
+            ))
+            .expect("a checkpoint and two rows");
+        assert_eq!(commits(&path).expect("a count") - before, 6);
+    }
 }

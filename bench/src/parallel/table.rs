@@ -19,7 +19,7 @@ impl Table {
     /// Reads a whole table.
     pub(crate) fn load(connection: &Connection, name: &'static str, order: &str) -> Result<Self> {
         let mut statement = connection.prepare(&format!("SELECT * FROM {name} ORDER BY {order}"))?;
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let width = columns.len();
         let rows = statement.query_map([], |row| (0..width).map(|column| row.get(column)).collect())?;
         Ok(Self {
@@ -39,7 +39,9 @@ impl Table {
 
     /// The statement that puts one row in.
     pub(crate) fn insert(&self) -> String {
-        let places: Vec<String> = (1..=self.columns.len()).map(|place| format!("?{place}")).collect();
+        let places: Vec<String> = (1..=self.columns.len())
+            .map(|place| format!("?{place}"))
+            .collect();
         let (columns, places) = (self.columns.join(", "), places.join(", "));
         format!("INSERT INTO {} ({columns}) VALUES ({places})", self.name)
     }

@@ -33,7 +33,9 @@ pub(crate) async fn drive(store: &Store) -> Result<Duration> {
     let begun = Instant::now();
     for agent in 0..AGENTS {
         let engine = world::engine(store.clone(), Arc::new(Prompt { agent }), Arc::clone(&tools));
-        runs.spawn(async move { world::drive(&engine, &format!("agent-{agent:02}"), "/", ROUNDS_DEFAULT).await });
+        runs.spawn(
+            async move { world::drive(&engine, &format!("agent-{agent:02}"), "/", ROUNDS_DEFAULT).await },
+        );
     }
     while let Some(run) = runs.join_next().await {
         run??;

@@ -132,6 +132,19 @@ pub enum ModelFailureKind {
 }
 
 impl ModelFailure {
+    /// The model did not answer within the time it had. Another attempt may be luckier.
+    #[must_use]
+    pub fn timed_out() -> Self {
+        let artifact = FailureArtifact::new(Category::Transport, "timeout", "the model did not answer in time");
+        Self { kind: ModelFailureKind::Retryable, artifact, retry_after_ms: None }
+    }
+
+    /// Cuts everything that came from outside down to its bounds.
+    #[must_use]
+    pub fn bounded(self) -> Self {
+        Self { artifact: self.artifact.bounded(), ..self }
+    }
+
     /// Classifies an HTTP status: 429 and 5xx may pass, everything else would fail again.
     #[must_use]
     pub const fn kind_of_status(status: u16) -> ModelFailureKind {

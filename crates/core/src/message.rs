@@ -89,4 +89,30 @@ impl Message {
             admitted_at: now,
         }
     }
+
+    /// Whether two messages with one key are one message: everything but the time must agree, or a key would
+    /// name two things.
+    #[must_use]
+    pub fn is_same_as(&self, other: &Self) -> bool {
+        Self { admitted_at: other.admitted_at, ..self.clone() } == *other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::Digest;
+
+    fn message(text: &str, at: i64) -> Message {
+        let agent = AgentId::parse("main").expect("id");
+        let turn = TurnId::parse("t").expect("id");
+        Message::from_operator(agent, &SessionId::new("cli"), &turn, BlobHash(Digest::of(text.as_bytes())), Millis(at))
+    }
+
+    #[test]
+    fn the_same_words_at_another_time_are_the_same_message() {
+        assert!(message("a", 1).is_same_as(&message("a", 2)));
+        assert!(!message("a", 1).is_same_as(&message("b", 1)));
+        assert_eq!(message("a", 1).run_key, message("b", 2).run_key);
+    }
 }

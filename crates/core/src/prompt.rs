@@ -15,7 +15,7 @@ pub const BLOCK_CHARS_MAX: usize = 8_000;
 /// Most transcript entries of a request: the hot window.
 pub const WINDOW_ENTRIES_MAX: usize = 200;
 
-/// Most bytes of transcript text in a request. A little under what small context windows hold.
+/// Most bytes of transcript text in a request: about 130,000 tokens, what the usual context windows hold.
 pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 
 /// How long a block stays the same.
@@ -107,10 +107,18 @@ pub fn assemble(from: Ingredients<'_>) -> Request {
 }
 
 /// The newest entries that fit the window, and before them what the run was asked.
+fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
+    let kept: Vec<Entry> = entries.iter().skip(window_start(entries)).cloned().collect();
+    let missing = if kept.contains(opening) { None } else { Some(opening.clone()) };
+    missing.into_iter().chain(kept).collect()
+}
+
+/// Where the window begins.
 ///
 /// The cut falls before something a person or the model said, never before a tool's result: a result without
 /// its call is refused by every provider. The newest exchange is kept even when it alone is too large.
-fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
+#[must_use]
+pub fn window_start(entries: &[Entry]) -> usize {
     let mut bytes = 0;
     let mut cut = None;
     for (index, entry) in entries.iter().enumerate().rev() {
@@ -120,18 +128,11 @@ fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
             cut = Some(index);
         }
     }
-    let kept = entries.iter().skip(cut.unwrap_or(entries.len())).cloned();
-    let (mut window, kept) = (Vec::new(), kept.collect::<Vec<_>>());
-    if !kept.contains(opening) {
-        window.push(opening.clone());
-    }
-    window.extend(kept);
-    window
+    cut.unwrap_or(entries.len())
 }
 
 /// The size of an entry as it counts against the window.
-#[must_use]
-pub fn entry_bytes(entry: &Entry) -> usize {
+fn entry_bytes(entry: &Entry) -> usize {
     entry.blocks.iter().map(block_bytes).sum()
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::id::{AgentId, Incarnation, PolicyVersion};
-use crate::json::{NotCanonical, digest};
+use crate::json::NotCanonical;
 use crate::key::{Digest, RunKey, h};
 use crate::time::Millis;
 
@@ -32,6 +32,8 @@ pub enum Kind {
     PolicyDecided,
     /// One action ended, one way or another.
     ToolExecuted,
+    /// One action of a plan was permitted and then called off before it began.
+    ActionCalledOff,
     /// Something failed that a person should know of.
     RuntimeError,
     /// A run ended.
@@ -50,6 +52,7 @@ impl Kind {
             Self::AssistantRoundRecorded => "assistant_round_recorded",
             Self::PolicyDecided => "policy_decided",
             Self::ToolExecuted => "tool_executed",
+            Self::ActionCalledOff => "action_called_off",
             Self::RuntimeError => "runtime_error",
             Self::RunEnded => "run_ended",
         }
@@ -169,11 +172,6 @@ impl Head {
         self.chain_hash = hash;
         Event { seq, hash, sealed }
     }
-}
-
-/// The SHA-256 of a value's canonical JSON, for journal rows.
-pub fn value_hash<T: Serialize>(value: &T) -> Result<Digest, NotCanonical> {
-    digest(value)
 }
 
 #[cfg(test)]

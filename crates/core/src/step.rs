@@ -114,6 +114,21 @@ impl Status {
     }
 }
 
+/// The word by which a tool says that an action may or may not have happened.
+pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
+
+impl Status {
+    /// How an action ended, from the word its tool gave for what went wrong.
+    #[must_use]
+    pub fn of_code(code: Option<&str>) -> Self {
+        match code {
+            None => Self::Ok,
+            Some(OUTCOME_UNKNOWN) => Self::OutcomeUnknown,
+            Some(_) => Self::Failed,
+        }
+    }
+}
+
 /// What was found about one call before the machine decides on it. Loaded by the driver, kept in the journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallReads {
@@ -252,7 +267,7 @@ pub fn result_blob(call_id: &str, is_error: bool, content: String) -> Result<Blo
 #[must_use]
 pub fn unknown_fault() -> Fault {
     Fault::new(
-        "outcome_unknown",
+        OUTCOME_UNKNOWN,
         "the program was stopped after this action was allowed to begin and before its result was recorded; \
          it may or may not have happened",
         "look at the world before you go on; an identical call is refused until a person decides",

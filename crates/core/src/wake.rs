@@ -42,14 +42,12 @@ pub enum Verdict {
     Refused(Refusal),
 }
 
-/// Why a wake was refused. The message names the way out.
+/// Why a wake was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum Refusal {
     /// One run at a time: two runs in one thread would answer each other's questions.
-    #[error(
-        "the agent has an unfinished run {run}; finish it with `wakeful run --resume` or end it with `wakeful runs cancel {run}`"
-    )]
+    #[error("the agent has an unfinished run {run}")]
     RunOpen {
         /// The run in the way.
         run: RunKey,
@@ -114,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn an_agent_with_an_open_run_is_refused_and_the_way_out_is_named() {
+    fn an_agent_with_an_open_run_is_refused_and_the_run_is_named() {
         let run = RunKey(Digest::of(b"open"));
         let (verdict, gates) = decide(&Candidate {
             lifecycle: Lifecycle::Active,
@@ -124,7 +122,7 @@ mod tests {
             panic!("was not refused")
         };
         assert_eq!(refusal.code(), "run_open");
-        assert!(refusal.to_string().contains("--resume"), "{refusal}");
+        assert!(refusal.to_string().contains(&run.to_string()), "{refusal}");
         assert_eq!(gates.iter().filter(|gate| !gate.passed).count(), 1);
     }
 }

@@ -190,6 +190,8 @@ pub struct StepEnd {
     pub duration_ms: u64,
     /// The enforced isolation.
     pub sandbox: Option<String>,
+    /// Why it ended like this, where there is more to say than that it was permitted.
+    pub reason: Option<String>,
     /// Tokens, for a model round.
     pub usage: Usage,
 }

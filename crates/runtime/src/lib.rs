@@ -11,6 +11,7 @@
 //! meets them like any others; the one difference, that a plain action may not be tried again, is the core's rule.
 #![forbid(unsafe_code)]
 
+mod halt;
 pub mod report;
 pub mod run;
 mod step;
@@ -18,6 +19,7 @@ pub mod wake;
 
 use std::sync::Arc;
 
+pub use halt::{Halt, HaltSwitch};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Sealed;
@@ -41,6 +43,8 @@ pub struct Engine<S, M, T> {
     pub clock: Arc<dyn Clock>,
     /// Where salts come from.
     pub entropy: Arc<dyn Entropy>,
+    /// When to come to a stop.
+    pub halt: Halt,
     /// Who is shown what was committed.
     pub observer: Arc<dyn Observer>,
     /// This process, as the store knows it.

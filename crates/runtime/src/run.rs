@@ -4,20 +4,23 @@
 //! and go on with the effects of that. A crash between any two lines leaves a state whose pending effects the
 //! same loop meets again.
 
+mod thread;
 mod transition;
 
-use wakeful_core::conversation::{Block, Entry, ToolCall};
+use std::sync::Arc;
+
+use wakeful_core::conversation::{Entry, ToolCall};
 use wakeful_core::failure::clip;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
-use wakeful_core::prompt::WINDOW_ENTRIES_MAX;
-use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Moved, Reads, Turn};
+use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Reads, Turn};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Claim, EntryRow, Fence, RunRow};
+use wakeful_ports::records::{Claim, Fence, RUN_OPEN, RunRow};
 use wakeful_ports::store::{Store, StoreError};
 use wakeful_ports::tool::ToolHost;
 
+pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::Transition;
 
 use crate::step::{Freshness, Performed};
@@ -26,6 +29,13 @@ use crate::{Engine, EngineError};
 /// How often a transition is tried again when the run was changed behind our back. Only our own mistakes can
 /// do that, so a few times are plenty.
 const CONFLICTS_MAX: u32 = 3;
+
+/// How long a commit waits for a database that went away. What an action did is known only here until then;
+/// longer than this, the lease would not cover it.
+const COMMIT_WAIT_MS: u64 = 8_000;
+
+/// How often it tries.
+const COMMIT_LOOK_MS: u64 = 250;
 
 /// A run that this process may drive.
 #[derive(Debug)]
@@ -43,27 +53,30 @@ pub struct Claimed {
     opening: Option<Entry>,
 }
 
-/// The part of a transcript that requests are made of, kept in memory while the run is driven.
-#[derive(Debug, Clone)]
-pub(crate) struct Thread {
-    pub(crate) opening: Entry,
-    pub(crate) entries: Vec<Entry>,
+/// Where driving a run has led.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Driven {
+    /// It ended.
+    Ended(RunKey),
+    /// A stop was asked for; it goes on when somebody claims it again.
+    Halted(RunKey),
+}
+
+impl Driven {
+    /// Which run.
+    #[must_use]
+    pub const fn run_key(self) -> RunKey {
+        match self {
+            Self::Ended(run) | Self::Halted(run) => run,
+        }
+    }
 }
 
 impl Claimed {
     /// A run that has just been admitted by this process.
     pub(crate) fn fresh(row: RunRow, turn: Turn, fence: Fence, effects: Vec<Effect>, opening: Entry) -> Self {
         let (freshness, opening) = (Freshness::Fresh, Some(opening));
-        Self {
-            row,
-            turn,
-            fence,
-            effects,
-            freshness,
-            thread: None,
-            asked: Vec::new(),
-            opening,
-        }
+        Self { row, turn, fence, effects, freshness, thread: None, asked: Vec::new(), opening }
     }
 
     /// The run's name.
@@ -77,242 +90,158 @@ impl Claimed {
     pub const fn agent_id(&self) -> &AgentId {
         &self.row.agent_id
     }
+
+    /// Its state: above all the model and the workspace it was begun with.
+    #[must_use]
+    pub const fn turn(&self) -> &Turn {
+        &self.turn
+    }
+}
+
+/// Takes over an open run, wherever a crash or a stop has left it. None when it has ended. Needs neither model nor
+/// tools: which ones it takes stands in the run's own state.
+pub async fn claim<S: Store>(store: &S, runner: &RunnerId, run: RunKey) -> Result<Option<Box<Claimed>>, EngineError> {
+    let runner = runner.clone();
+    let claimed = store.write(move |tx| {
+        let Some(row) = tx.run(&run)? else { return Ok(None) };
+        // An ended run needs no claim, and must not take the agent from whoever drives another.
+        let claim = if row.status == RUN_OPEN { Some(tx.claim_head(&row.agent_id, &runner)?) } else { None };
+        Ok(Some((claim, row)))
+    });
+    let Some((claim, row)) = claimed.await? else { return Err(EngineError::UnknownRun(run)) };
+    fail::point("claim.after_commit");
+    let fence = match claim {
+        None => return Ok(None),
+        Some(Claim::Won(fence)) => fence,
+        Some(Claim::Held { by }) => return Err(EngineError::AgentBusy { agent: row.agent_id, by }),
+    };
+    let turn = match decode(&row) {
+        Ok(turn) => turn,
+        Err(error) => {
+            release(store, row.agent_id, fence).await?;
+            return Err(error);
+        }
+    };
+    let (effects, freshness) = (turn.pending(), Freshness::Recovered);
+    let (thread, asked, opening) = (None, Vec::new(), None);
+    Ok(Some(Box::new(Claimed { row, turn, fence, effects, freshness, thread, asked, opening })))
+}
+
+/// Gives a claimed run back without driving it.
+pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(), EngineError> {
+    let Claimed { row, fence, .. } = *claimed;
+    release(store, row.agent_id, fence).await
+}
+
+async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
+    Ok(store.write(move |tx| tx.release_head(&agent, fence)).await?)
 }
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// Takes over an open run, wherever a crash or a stop has left it. None when it has ended.
-    pub async fn claim(&self, run: RunKey) -> Result<Option<Box<Claimed>>, EngineError> {
-        let runner = self.runner.clone();
-        let claimed = self.store.write(move |tx| {
-            let Some(row) = tx.run(&run)? else { return Ok(None) };
-            Ok(Some((tx.claim_head(&row.agent_id, &runner)?, row)))
-        });
-        let Some((claim, row)) = claimed.await? else {
-            return Err(EngineError::UnknownRun(run));
-        };
-        fail::point("claim.after_commit");
-        let fence = match claim {
-            Claim::Won(fence) => fence,
-            Claim::Held { by } => {
-                return Err(EngineError::AgentBusy {
-                    agent: row.agent_id,
-                    by,
-                });
-            }
-        };
-        let turn = decode(&row)?;
-        if turn.outcome().is_some() {
-            self.release(&row.agent_id, fence).await?;
-            return Ok(None);
-        }
-        let effects = turn.pending();
-        let freshness = Freshness::Recovered;
-        let (thread, asked, opening) = (None, Vec::new(), None);
-        Ok(Some(Box::new(Claimed {
-            row,
-            turn,
-            fence,
-            effects,
-            freshness,
-            thread,
-            asked,
-            opening,
-        })))
-    }
-
-    /// Drives a run to its end.
-    pub async fn drive(&self, mut claimed: Box<Claimed>) -> Result<RunKey, EngineError> {
+    /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
+    pub async fn drive(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
         let mut conflicts = 0;
         while claimed.turn.outcome().is_none() {
-            let performed = self.perform(&mut claimed).await?;
+            let Some(performed) = self.perform(&mut claimed).await? else {
+                let run = claimed.run_key();
+                give_back(&self.store, claimed).await?;
+                return Ok(Driven::Halted(run));
+            };
             match self.transit(&mut claimed, performed).await {
                 Ok(()) => conflicts = 0,
                 Err(EngineError::Store(StoreError::Conflict)) if conflicts < CONFLICTS_MAX => {
                     conflicts += 1;
                     let run = claimed.run_key();
-                    let Some(again) = self.claim(run).await? else {
-                        return Ok(run);
-                    };
+                    let again = claim(&self.store, &self.runner, run).await?;
+                    let Some(again) = again else { return Ok(Driven::Ended(run)) };
                     claimed = again;
                 }
                 Err(error) => return Err(error),
             }
         }
-        self.release(&claimed.row.agent_id, claimed.fence).await?;
-        Ok(claimed.run_key())
+        Ok(Driven::Ended(claimed.run_key()))
     }
 
     /// Applies one input and commits everything it leads to.
     async fn transit(&self, claimed: &mut Claimed, performed: Performed) -> Result<(), EngineError> {
         let run = claimed.run_key();
-        let Performed {
-            input,
-            contents,
-            blobs,
-        } = performed;
+        let Performed { input, contents, blobs } = performed;
         let reads = self.reads(claimed, &input).await?;
-        let moved = claimed
-            .turn
-            .clone()
-            .apply(&reads, input.clone())
-            .map_err(|e| broken(run, &e))?;
+        let moved = claimed.turn.clone().apply(&reads, input.clone()).map_err(|e| broken(run, &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
-        let contents = contents_of(contents, &moved);
-        let transition = self
-            .next_transition(claimed, moved, (&input, &reads), blobs)
-            .await?;
-        let (row, events) = (transition.run.clone(), transition.events.clone());
-        let fence = claimed.fence;
+        let contents = thread::contents_of(contents, &moved);
+        let transition = Arc::new(self.next_transition(claimed, moved, (&input, &reads), blobs).await?);
         fail::point("transition.before_commit");
-        self.store.write(move |tx| transition.write(tx, fence)).await?;
+        self.commit(&transition, claimed.fence).await?;
         fail::point("transition.after_commit");
-        self.observer.saw(&run, &events);
+        self.observer.saw(&run, &transition.events);
         self.extend_thread(claimed, &entries, &contents).await?;
-        (claimed.row, claimed.turn, claimed.effects) = (row, turn, effects);
+        (claimed.row, claimed.turn, claimed.effects) = (transition.run.clone(), turn, effects);
         claimed.freshness = Freshness::Fresh;
         Ok(())
     }
 
+    /// Commits a transition. A database that went away is waited for within the lease, because the result of an
+    /// action that has ended is known only here; and an acknowledgement may be lost although the commit was not.
+    async fn commit(&self, transition: &Arc<Transition>, fence: Fence) -> Result<(), EngineError> {
+        let mut waited_ms = 0;
+        loop {
+            let attempt = Arc::clone(transition);
+            let written = self.store.write(move |tx| attempt.write(tx, fence)).await;
+            let may_be_there = match &written {
+                Ok(()) => return Ok(()),
+                Err(StoreError::Unreachable(_)) => true,
+                Err(StoreError::Conflict) => waited_ms > 0,
+                Err(_) => false,
+            };
+            if !may_be_there || waited_ms >= COMMIT_WAIT_MS || !self.store.holds_lease() {
+                return written.map_err(EngineError::from);
+            }
+            waited_ms += COMMIT_LOOK_MS;
+            self.clock.sleep(COMMIT_LOOK_MS).await;
+            if self.is_committed(transition).await {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether this very transition stands in the journal. No answer counts as no.
+    async fn is_committed(&self, transition: &Transition) -> bool {
+        let (run, before) = (transition.run.run_key, transition.run.version - 1);
+        let rows = self.store.read(move |view| view.journal(&run, before, 1)).await;
+        rows.is_ok_and(|rows| rows.first().is_some_and(|row| transition.is(row)))
+    }
+
     /// Loads what the machine must know to take this input: for a reply, what is known of each call.
     async fn reads(&self, claimed: &Claimed, input: &Input) -> Result<Reads, EngineError> {
-        let Input::Replied(reply) = input else {
+        let Input::Replied(reply) = input else { return Ok(Reads::default()) };
+        if reply.calls.is_empty() {
             return Ok(Reads::default());
-        };
+        }
         let run = claimed.run_key();
         let bases: Vec<_> = reply.calls.iter().map(|call| call.parts.base()).collect();
-        let seen = if bases.is_empty() {
-            Vec::new()
-        } else {
-            self.store
-                .read(move |view| bases.iter().map(|base| view.seen(&run, base)).collect())
-                .await?
-        };
-        let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
+        let seen = self.store.read(move |view| bases.iter().map(|base| view.seen(&run, base)).collect::<Result<Vec<_>, _>>());
+        let calls = reply.calls.iter().zip(&claimed.asked).zip(seen.await?);
         let calls = calls.map(|((call, asked), seen)| {
             self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn.deny_tools)
         });
-        Ok(Reads {
-            calls: calls.collect(),
-        })
+        Ok(Reads { calls: calls.collect() })
     }
-
-    /// Loads the transcript once; afterwards it grows in memory with every commit.
-    pub(crate) async fn load_thread(&self, claimed: &mut Claimed) -> Result<(), EngineError> {
-        if claimed.thread.is_some() {
-            return Ok(());
-        }
-        let (run, thread_id) = (claimed.run_key(), claimed.row.thread_id.clone());
-        let newest = u32::try_from(WINDOW_ENTRIES_MAX).unwrap_or(u32::MAX);
-        let (rows, bodies, opening) = self
-            .store
-            .read(move |view| {
-                let rows = view.entries(&thread_id, newest)?;
-                let bodies = rows
-                    .iter()
-                    .map(|row| view.blob(&row.content))
-                    .collect::<Result<Vec<_>, _>>()?;
-                let opening = match view.message(&run)? {
-                    Some(message) => view.blob(&message.body)?,
-                    None => None,
-                };
-                Ok((rows, bodies, opening))
-            })
-            .await?;
-        let entries = rows
-            .iter()
-            .zip(bodies)
-            .map(|(row, body)| decode_entry(run, row, body.as_deref()));
-        let entries = entries.collect::<Result<Vec<Entry>, EngineError>>()?;
-        let opening = match claimed.opening.take() {
-            Some(opening) => opening,
-            None => Entry {
-                role: wakeful_core::conversation::Role::User,
-                blocks: blocks(run, opening.as_deref())?,
-            },
-        };
-        claimed.thread = Some(Thread { opening, entries });
-        Ok(())
-    }
-
-    async fn extend_thread(
-        &self,
-        claimed: &mut Claimed,
-        entries: &[wakeful_core::run::EntryWrite],
-        contents: &[(wakeful_core::blob::BlobHash, Vec<u8>)],
-    ) -> Result<(), EngineError> {
-        let run = claimed.run_key();
-        let Some(thread) = &mut claimed.thread else {
-            return Ok(());
-        };
-        for entry in entries {
-            let known = contents.iter().find(|(hash, _)| *hash == entry.content);
-            let bytes = match known {
-                Some((_, bytes)) => Some(bytes.clone()),
-                None => {
-                    let hash = entry.content;
-                    self.store.read(move |view| view.blob(&hash)).await?
-                }
-            };
-            thread.entries.push(Entry {
-                role: entry.role,
-                blocks: blocks(run, bytes.as_deref())?,
-            });
-        }
-        let surplus = thread.entries.len().saturating_sub(WINDOW_ENTRIES_MAX);
-        thread.entries.drain(..surplus);
-        Ok(())
-    }
-
-    async fn release(&self, agent: &AgentId, fence: Fence) -> Result<(), EngineError> {
-        let agent = agent.clone();
-        Ok(self.store.write(move |tx| tx.release_head(&agent, fence)).await?)
-    }
-}
-
-/// The contents that this transition names, so that the transcript in memory can grow without reading.
-fn contents_of(
-    mut contents: Vec<wakeful_core::blob::Blob>,
-    moved: &Moved,
-) -> Vec<(wakeful_core::blob::BlobHash, Vec<u8>)> {
-    contents.extend(moved.blobs.iter().cloned());
-    contents
-        .into_iter()
-        .map(|blob| (blob.hash(), blob.bytes().to_vec()))
-        .collect()
 }
 
 /// Reads the state of a run, if this program has its machine.
 pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
     if row.machine != MACHINE || row.machine_version != MACHINE_VERSION {
         let (run, machine, version) = (row.run_key, row.machine.clone(), row.machine_version);
-        return Err(EngineError::MachineVersion {
-            run,
-            machine,
-            version,
-        });
+        return Err(EngineError::MachineVersion { run, machine, version });
     }
     serde_json::from_str(&row.state).map_err(|e| broken(row.run_key, &e))
 }
 
-fn decode_entry(run: RunKey, row: &EntryRow, body: Option<&[u8]>) -> Result<Entry, EngineError> {
-    Ok(Entry {
-        role: row.role,
-        blocks: blocks(run, body)?,
-    })
-}
-
-pub(crate) fn blocks(run: RunKey, body: Option<&[u8]>) -> Result<Vec<Block>, EngineError> {
-    let body = body.ok_or_else(|| EngineError::Broken {
-        run,
-        why: "a transcript entry is missing".into(),
-    })?;
-    serde_json::from_slice(body).map_err(|e| broken(run, &e))
-}
-
 /// A run that cannot go on because of what is stored.
 pub(crate) fn broken(run: RunKey, why: &dyn std::error::Error) -> EngineError {
-    EngineError::Broken {
-        run,
-        why: clip(&why.to_string(), 300),
-    }
+    EngineError::Broken { run, why: clip(&why.to_string(), BROKEN_CHARS_MAX) }
 }
+
+/// Longest reason for a broken run: one line on a wide screen, and never a stored text.
+const BROKEN_CHARS_MAX: usize = 300;

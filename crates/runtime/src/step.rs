@@ -10,7 +10,7 @@ use wakeful_core::failure::ModelFailure;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::policy::Question;
 use wakeful_core::prompt::{Ingredients, assemble};
-use wakeful_core::run::{Effect, Input, Phase, reply, runtime_failure};
+use wakeful_core::run::{Effect, Input, Phase, reply};
 use wakeful_core::step::{
     AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
 };
@@ -25,7 +25,11 @@ use crate::{Engine, EngineError};
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 
-/// How often a running effect looks for a request to end the run.
+/// How long a running action may go on after a stop was asked for. With the tool's own patience it stays under
+/// the time that service managers give.
+const HALT_GRACE_MS: u64 = 3_000;
+
+/// How often a running effect looks for a reason to end early.
 const CANCEL_LOOK_MS: u64 = 500;
 
 /// Whether this process has just committed the intent of an effect, or found it without a result.
@@ -68,26 +72,35 @@ impl Stop for StopFlag {
     }
 }
 
+/// Why a running effect should end early.
+enum Early {
+    /// A person asked for the end of the run.
+    Cancelled,
+    /// This process may no longer act for the agent.
+    LeaseLost,
+    /// The process is to come to a stop.
+    Halted,
+}
+
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// Performs what the run waits for and returns what came of it.
-    pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Performed, EngineError> {
+    /// Performs what the run waits for and returns what came of it; nothing when a stop was asked for first.
+    pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Option<Performed>, EngineError> {
         let run = claimed.run_key();
         let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
         let unknown = claimed.freshness == Freshness::Recovered && acting;
-        // A cut-off action is settled before anything else, so that cancelling never hides an unknown outcome.
+        // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
+        // unknown outcome.
+        if !unknown && self.halt.is_set() {
+            return Ok(None);
+        }
         if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
-            return Ok(Performed::just(Input::Cancelled));
+            return Ok(Some(Performed::just(Input::Cancelled)));
         }
         self.load_thread(claimed).await?;
         match claimed.effects.first().cloned() {
-            Some(Effect::CallModel {
-                request, delay_ms, ..
-            }) => self.call_model(claimed, request, delay_ms).await,
-            Some(Effect::Act { .. }) => self.act(claimed).await,
-            None => Err(EngineError::Broken {
-                run,
-                why: "it waits for nothing".into(),
-            }),
+            Some(Effect::CallModel { request, delay_ms, .. }) => self.call_model(claimed, request, delay_ms).await,
+            Some(Effect::Act { .. }) => self.act(claimed).await.map(Some),
+            None => Err(EngineError::Broken { run, why: "it waits for nothing".into() }),
         }
     }
 
@@ -96,13 +109,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         claimed: &mut Claimed,
         request: u32,
         delay_ms: u64,
-    ) -> Result<Performed, EngineError> {
+    ) -> Result<Option<Performed>, EngineError> {
         let run = claimed.run_key();
         let Some(thread) = &claimed.thread else {
-            return Err(EngineError::Broken {
-                run,
-                why: "its transcript is not loaded".into(),
-            });
+            return Err(EngineError::Broken { run, why: "its transcript is not loaded".into() });
         };
         let scope = scope_of(&claimed.turn.workspace);
         let request = assemble(Ingredients {
@@ -126,32 +136,25 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let answer = tokio::select! {
             biased;
             answer = asking => answer,
-            () = self.clock.sleep(MODEL_MS_MAX + delay_ms) => Err(timed_out()),
-            stopped = self.cancelled(run) => {
-                stopped?;
-                return Ok(Performed::just(Input::Cancelled));
-            }
+            () = self.clock.sleep(MODEL_MS_MAX.saturating_add(delay_ms)) => Err(ModelFailure::timed_out()),
+            early = self.early(run) => return match early {
+                Early::Cancelled => Ok(Some(Performed::just(Input::Cancelled))),
+                Early::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
+                // The attempt is given up: a model round may be asked again.
+                Early::Halted => Ok(None),
+            },
         };
         fail::point("model.after_answer");
-        let duration_ms = self
-            .clock
-            .ticks_ms()
-            .saturating_sub(began)
-            .saturating_sub(delay_ms);
-        let read =
-            answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
-        Ok(match read {
-            Err(failure) => Performed::just(Input::AttemptFailed { failure, duration_ms }),
+        let duration_ms = self.clock.ticks_ms().saturating_sub(began).saturating_sub(delay_ms);
+        let read = answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
+        Ok(Some(match read {
+            Err(failure) => Performed::just(Input::AttemptFailed { failure: failure.bounded(), duration_ms }),
             Ok(((mut reply, blob), blocks)) => {
                 reply.duration_ms = duration_ms;
                 claimed.asked = asked(&blocks);
-                Performed {
-                    input: Input::Replied(reply),
-                    contents: vec![blob.clone()],
-                    blobs: vec![blob],
-                }
+                Performed { input: Input::Replied(reply), contents: vec![blob.clone()], blobs: vec![blob] }
             }
-        })
+        }))
     }
 
     /// Carries out the intended actions one after another.
@@ -160,86 +163,60 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let effects = claimed.effects.clone();
         let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
-            let Effect::Act {
-                operation_id,
-                position,
-                call_id,
-                class,
-            } = effect
-            else {
-                continue;
-            };
+            let Effect::Act { operation_id, position, call_id, class } = effect else { continue };
             let call = self.call_at(claimed, position).await?;
             let began = self.clock.ticks_ms();
-            let (status, done) = match (claimed.freshness, class.after_crash()) {
-                (Freshness::Recovered, AfterCrash::Unknown) => {
-                    (Status::OutcomeUnknown, self.unknown(operation_id, &call).await)
-                }
+            let done = match (claimed.freshness, class.after_crash()) {
+                (Freshness::Recovered, AfterCrash::Unknown) => self.unknown(operation_id, &call).await,
                 (Freshness::Recovered, AfterCrash::Again) | (Freshness::Fresh, _) => {
-                    let done = self.do_it(claimed, operation_id, &call).await?;
-                    (
-                        if done.code.is_some() {
-                            Status::Failed
-                        } else {
-                            Status::Ok
-                        },
-                        done,
-                    )
+                    self.do_it(claimed, operation_id, &call).await?
                 }
             };
+            let status = Status::of_code(done.code.as_deref());
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
-            let content =
-                result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
+            let content = result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
             let (sandbox, code) = (done.sandbox, done.code);
-            results.push(StepResult {
-                operation_id,
-                status,
-                content: content.hash(),
-                duration_ms,
-                sandbox,
-                code,
-            });
+            results.push(StepResult { operation_id, status, content: content.hash(), duration_ms, sandbox, code });
             contents.push(content.clone());
             blobs.push(content);
             blobs.extend(done.blobs);
         }
-        Ok(Performed {
-            input: Input::Settled { results },
-            contents,
-            blobs,
-        })
+        Ok(Performed { input: Input::Settled { results }, contents, blobs })
     }
 
-    async fn do_it(
-        &self,
-        claimed: &Claimed,
-        operation_id: OperationId,
-        call: &ToolCall,
-    ) -> Result<Done, EngineError> {
+    async fn do_it(&self, claimed: &Claimed, operation_id: OperationId, call: &ToolCall) -> Result<Done, EngineError> {
+        let lease_lost = || EngineError::LeaseLost(claimed.row.agent_id.clone());
         // The intent is committed; whether this process may still act on it is checked as late as possible.
         if !self.store.holds_lease() {
-            return Err(EngineError::LeaseLost(claimed.row.agent_id.clone()));
+            return Err(lease_lost());
         }
         fail::point("act.before_perform");
         let (stop, flag) = watch::channel(false);
-        let act = Act {
-            operation_id,
-            tool: call.name.clone(),
-            input: call.input.clone(),
-        };
+        let act = Act { operation_id, tool: call.name.clone(), input: call.input.clone() };
         let performing = self.tools.perform(act, StopFlag(flag));
         tokio::pin!(performing);
-        let done = tokio::select! {
+        let early = tokio::select! {
             biased;
-            done = &mut performing => done,
-            stopped = self.cancelled(claimed.run_key()) => {
-                stopped?;
-                let _ = stop.send(true);
-                performing.await
+            done = &mut performing => {
+                fail::point("act.after_perform");
+                return Ok(done);
             }
+            early = self.early(claimed.run_key()) => early,
         };
-        fail::point("act.after_perform");
-        Ok(done)
+        if let Early::Halted = early {
+            // An action that is nearly done shall be known as done.
+            tokio::select! {
+                biased;
+                done = &mut performing => return Ok(done),
+                () = self.clock.sleep(HALT_GRACE_MS) => {}
+            }
+        }
+        let _ = stop.send(true);
+        let done = performing.await;
+        match early {
+            Early::Cancelled | Early::Halted => Ok(done),
+            Early::LeaseLost => Err(lease_lost()),
+        }
     }
 
     /// Makes the world stand still, then says that nobody knows.
@@ -248,21 +225,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         self.tools.clear(operation_id).await;
         fail::point("recover.after_clear");
         let fault = unknown_fault();
-        Done {
-            content: fault.receipt(&call.name),
-            code: Some(fault.kind),
-            sandbox: None,
-            blobs: Vec::new(),
-        }
+        Done { content: fault.receipt(&call.name), code: Some(fault.kind), sandbox: None, blobs: Vec::new() }
     }
 
-    /// Resolves when somebody has asked for the end of the run.
-    async fn cancelled(&self, run: RunKey) -> Result<(), EngineError> {
-        loop {
-            self.clock.sleep(CANCEL_LOOK_MS).await;
-            if self.store.read(move |view| view.cancel_requested(&run)).await? {
-                return Ok(());
+    /// Resolves when a running effect should end early. A look that fails says nothing: a database that is away
+    /// for a moment is no reason to break off what is under way; the lease decides how long.
+    async fn early(&self, run: RunKey) -> Early {
+        let look = async {
+            loop {
+                self.clock.sleep(CANCEL_LOOK_MS).await;
+                if !self.store.holds_lease() {
+                    return Early::LeaseLost;
+                }
+                if let Ok(true) = self.store.read(move |view| view.cancel_requested(&run)).await {
+                    return Early::Cancelled;
+                }
             }
+        };
+        tokio::select! {
+            biased;
+            early = look => early,
+            () = self.halt.asked() => Early::Halted,
         }
     }
 
@@ -321,10 +304,4 @@ fn asked(blocks: &[Block]) -> Vec<ToolCall> {
 /// What an action's identity depends on beside tool and arguments.
 fn scope_of(workspace: &str) -> Value {
     json!({"workspace": workspace})
-}
-
-fn timed_out() -> ModelFailure {
-    let mut failure = runtime_failure("timeout", "the model did not answer in time");
-    failure.kind = wakeful_core::failure::ModelFailureKind::Retryable;
-    failure
 }

@@ -2,7 +2,7 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Block, Entry, Role};
-use wakeful_core::id::{AgentId, SessionId, TurnId};
+use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::report::{Draft, Kind};
@@ -31,7 +31,7 @@ pub struct Ask {
     pub turn: TurnId,
     /// What was said.
     pub prompt: String,
-    /// How the run is limited. Its run key is filled in here.
+    /// How the run is limited.
     pub limits: Limits,
 }
 
@@ -73,66 +73,45 @@ enum Found {
     KeyReused,
     Unknown,
     Refused(Refusal),
-    Held(wakeful_core::id::RunnerId),
+    Held(RunnerId),
 }
 
 /// Everything the transaction writes, prepared before it: the closure may run more than once.
 struct Admit {
     message: Message,
+    body: PackedBlob,
     create: Option<Agent>,
     transition: Transition,
-    blobs: Vec<PackedBlob>,
-    runner: wakeful_core::id::RunnerId,
+    runner: RunnerId,
 }
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// Admits what a person asked for.
+    /// Admits what a person asked for, and begins its run.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
         let now = self.clock.now();
-        let blocks = vec![Block::Text {
-            text: ask.prompt.clone(),
-        }];
-        let opening = Entry {
-            role: Role::User,
-            blocks,
-        };
-        let run = RunKey::of_user(&ask.agent, &ask.session, &ask.turn);
-        let body = wakeful_core::json::canonical(&opening.blocks)
-            .map(Blob::new)
-            .map_err(|e| broken(run, &e))?;
+        let opening = Entry { role: Role::User, blocks: vec![Block::Text { text: ask.prompt.clone() }] };
+        // Text always has a JSON form.
+        let body = Blob::new(serde_json::to_vec(&opening.blocks).unwrap_or_default());
         let message = Message::from_operator(ask.agent.clone(), &ask.session, &ask.turn, body.hash(), now);
-        let limits = ask.limits;
-        let turn = Turn::new(run, limits.model_ref, limits.max_rounds);
-        let turn = turn
-            .in_workspace(limits.workspace.clone())
-            .denying(limits.deny_tools);
+        let run = message.run_key;
+        let Limits { model_ref, max_rounds, workspace, deny_tools } = ask.limits;
+        let create = new_agent(&ask.when_missing, &ask.agent, &workspace, now);
+        let turn = Turn::new(run, model_ref, max_rounds).in_workspace(workspace).denying(deny_tools);
         let input = Input::Admitted { body: body.hash() };
-        let mut moved = turn
-            .apply(&Reads::default(), input.clone())
-            .map_err(|e| broken(run, &e))?;
+        let mut moved = turn.apply(&Reads::default(), input.clone()).map_err(|e| broken(run, &e))?;
         announce(&mut moved, &message, &ask.prompt);
-        let effects = moved.effects.clone();
-        let turn = moved.turn.clone();
+        let (turn, effects) = (moved.turn.clone(), moved.effects.clone());
         let transition = self.first_transition(&message, moved, &input).await?;
         let (row, events) = (transition.run.clone(), transition.events.clone());
-        let create = new_agent(&ask.when_missing, &ask.agent, limits.workspace, now);
-        let blobs = vec![self.store.pack(body).await?];
-        let admit = Admit {
-            message,
-            create,
-            transition,
-            blobs,
-            runner: self.runner.clone(),
-        };
+        let body = self.store.pack(body).await?;
+        let admit = Admit { message, body, create, transition, runner: self.runner.clone() };
         fail::point("admit.before_commit");
         let found = self.store.write(move |tx| admit.commit(tx)).await?;
         fail::point("admit.after_commit");
         match found {
             Found::Claimed(fence) => {
                 self.observer.saw(&run, &events);
-                Ok(Admitted::New(Box::new(Claimed::fresh(
-                    row, turn, fence, effects, opening,
-                ))))
+                Ok(Admitted::New(Box::new(Claimed::fresh(row, turn, fence, effects, opening))))
             }
             Found::Before => Ok(Admitted::Before(run)),
             Found::KeyReused => Err(EngineError::KeyReused { run }),
@@ -149,42 +128,36 @@ impl Admit {
         if let Some(agent) = &self.create {
             tx.create_agent(agent)?;
         }
-        let Some(agent) = tx.agent(agent_id)? else {
-            return Ok(Found::Unknown);
-        };
-        // Inserting the message is what makes it new; everything else follows from that one row.
+        let Some(agent) = tx.agent(agent_id)? else { return Ok(Found::Unknown) };
+        // Looked at before the claim: asking for what is already there must not disturb whoever drives the agent.
+        if let Some(known) = tx.message(&self.message.run_key)? {
+            return Ok(if known.is_same_as(&self.message) { Found::Before } else { Found::KeyReused });
+        }
         let fence = match tx.claim_head(agent_id, &self.runner)? {
             Claim::Held { by } => return Ok(Found::Held(by)),
             Claim::Won(fence) => fence,
         };
-        let open = RunFilter {
-            agent_id: Some(agent_id.clone()),
-            open_only: true,
-            limit: 1,
-        };
+        let open = RunFilter { agent_id: Some(agent_id.clone()), open_only: true, limit: 1 };
         let open_run = tx.runs(&open)?.first().map(|run| run.run_key);
-        match tx.message(&self.message.run_key)? {
-            Some(known) if known.body == self.message.body => return Ok(Found::Before),
-            Some(_) => return Ok(Found::KeyReused),
-            None => {}
-        }
-        let (verdict, gates) = decide(&Candidate {
-            lifecycle: agent.lifecycle,
-            open_run,
-        });
+        let (verdict, gates) = decide(&Candidate { lifecycle: agent.lifecycle, open_run });
         tx.put_wake(&self.wake_row(&verdict, &gates))?;
-        if let Verdict::Refused(refusal) = verdict {
-            return Ok(Found::Refused(refusal));
+        let found = match verdict {
+            Verdict::Refused(refusal) => Found::Refused(refusal),
+            Verdict::Run => match tx.admit_message(&self.message)? {
+                Admission::New => Found::Claimed(fence),
+                // Somebody else admitted it while we waited for the claim.
+                Admission::Same => Found::Before,
+                Admission::Differs => Found::KeyReused,
+            },
+        };
+        if let Found::Claimed(fence) = found {
+            tx.put_blob(&self.body)?;
+            tx.create_run(&self.transition.run)?;
+            self.transition.write_rest(tx, fence)?;
+        } else {
+            tx.release_head(agent_id, fence)?;
         }
-        match tx.admit_message(&self.message)? {
-            Admission::New => {}
-            Admission::Same => return Ok(Found::Before),
-            Admission::Differs => return Ok(Found::KeyReused),
-        }
-        self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
-        tx.create_run(&self.transition.run)?;
-        self.transition.write_rest(tx, fence)?;
-        Ok(Found::Claimed(fence))
+        Ok(found)
     }
 
     fn wake_row(&self, verdict: &Verdict, gates: &[Gate]) -> WakeRow {
@@ -193,26 +166,15 @@ impl Admit {
             Verdict::Refused(refusal) => refusal.code().to_owned(),
         };
         let gates = serde_json::to_string(gates).unwrap_or_default();
-        let Message {
-            run_key,
-            agent_id,
-            admitted_at,
-            ..
-        } = &self.message;
-        WakeRow {
-            run_key: *run_key,
-            agent_id: agent_id.clone(),
-            verdict,
-            gates,
-            at: *admitted_at,
-        }
+        let Message { run_key, agent_id, admitted_at, .. } = &self.message;
+        WakeRow { run_key: *run_key, agent_id: agent_id.clone(), verdict, gates, at: *admitted_at }
     }
 }
 
 fn new_agent(
     when_missing: &WhenMissing,
     agent_id: &AgentId,
-    workspace: String,
+    workspace: &str,
     now: Millis,
 ) -> Option<Agent> {
     let WhenMissing::Create(visibility) = when_missing else {
@@ -222,7 +184,7 @@ fn new_agent(
         agent_id: agent_id.clone(),
         visibility: *visibility,
         lifecycle: Lifecycle::Active,
-        workspace,
+        workspace: workspace.to_owned(),
         created_at: now,
         usage: wakeful_core::conversation::Usage::default(),
         model_rounds: 0,

@@ -65,6 +65,7 @@ impl Life {
             policy: Arc::new(Rules::new(names)),
             clock: Arc::new(VirtualClock(life.clone())),
             entropy: Arc::new(Salts(life.clone())),
+            halt: wakeful_runtime::Halt::never(),
             observer: Arc::new(Screen(life)),
             runner: RunnerId::new(format!("runner-{}", self.number)),
         }

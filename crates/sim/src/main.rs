@@ -1,4 +1,4 @@
-//! Plays many schedules: `wakeful-sim [--count N | --minutes M] [--seed S]`, or one: `wakeful-sim --replay LINE`.
+//! Plays many schedules: `wakeful-sim [--count N | --seconds S | --minutes M] [--seed S]`, or one: `wakeful-sim --replay LINE`.
 //!
 //! Without a seed it takes a fresh one and says which. A failure prints the line to put into `seeds.txt`, and ends
 //! the program with 1.
@@ -15,7 +15,8 @@ use wakeful_sim::{Schedule, Tally, Violation};
 /// Between two lines about how far it has come.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-const USAGE: &str = "usage: wakeful-sim [--count N | --minutes M] [--seed S] [--replay \"0x2a crash+12\"]";
+const USAGE: &str =
+    "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--seed S] [--replay \"0x2a crash+12\"]";
 
 /// How long to search.
 enum Until {
@@ -102,6 +103,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         let number = || value.parse::<u64>().map_err(|_| format!("{value} is no number"));
         match word.as_str() {
             "--count" => args.until = Until::Count(number()?),
+            "--seconds" => args.until = Until::Time(Duration::from_secs(number()?)),
             "--minutes" => args.until = Until::Time(Duration::from_secs(number()?.saturating_mul(60))),
             "--seed" => args.seed = value.parse::<Schedule>().map_err(|error| error.to_string())?.seed,
             "--replay" => args.replay = Some(value.parse().map_err(|error| format!("{error}"))?),

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::records::{RUN_OPEN, RunFilter};
 use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_runtime::run::claim;
 use wakeful_runtime::wake::{Admitted, Ask};
 use wakeful_runtime::{EngineError, wake};
 use wakeful_store::Store;
@@ -33,7 +34,7 @@ impl Tally {
         let mut tally = Self::default();
         let mut met = |name: String| *tally.0.entry(name).or_default() += 1;
         for (what, _, site) in &evidence.ledger.struck {
-            met(format!("{} at {site:?}", what.as_str()));
+            met(format!("{} at {site:?}", what.word()));
         }
         for run in &evidence.runs {
             met(format!("run {}", run.row.status));
@@ -46,14 +47,20 @@ impl Tally {
 
 /// Plays a schedule and judges it after every mishap and at the end.
 pub fn play(schedule: &Schedule) -> Result<Tally, Violation> {
-    let evidence = Stage::new(schedule, Timing::Any)?.play(schedule)?;
+    let evidence = Stage::new(schedule, Timing::Any, Judging::Always)?.play()?;
     Ok(Tally::of(&evidence))
+}
+
+/// What a schedule leaves, for tests that tamper with it.
+#[cfg(test)]
+pub(crate) fn evidence_of(schedule: &Schedule) -> Result<Evidence, Violation> {
+    Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()
 }
 
 /// Plays a schedule twice: the chain of events, which holds every time and every salt, must come out the same.
 pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
     let chain = || {
-        let evidence = Stage::new(schedule, Timing::Any)?.play(schedule)?;
+        let evidence = Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()?;
         Ok::<Option<Digest>, Violation>(evidence.events.last().map(|event| event.hash))
     };
     let (here, there) = (chain()?, chain()?);
@@ -72,8 +79,8 @@ pub fn crashing_equals_not_crashing(schedule: &Schedule) -> Result<(), Violation
         seed: schedule.seed,
         mishaps: Vec::new(),
     };
-    let here = Stage::new(&calm, Timing::Harmless)?.play(&calm)?;
-    let there = Stage::new(&crashing, Timing::Harmless)?.play(&crashing)?;
+    let here = Stage::new(&calm, Timing::Harmless, Judging::AtTheEnd)?.play()?;
+    let there = Stage::new(&crashing, Timing::Harmless, Judging::AtTheEnd)?.play()?;
     match Summary::of(&here).differs(&Summary::of(&there)) {
         None => Ok(()),
         Some(what) => Err(Violation {
@@ -90,6 +97,16 @@ struct Stage {
     /// Whether strangers ask in between. A sleeping one would ask too late to be refused.
     strangers: bool,
     lives_max: usize,
+    judging: Judging,
+}
+
+/// When the invariants are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Judging {
+    /// After every process and at the end.
+    Always,
+    /// At the end only, where the end is to be compared.
+    AtTheEnd,
 }
 
 /// A process and what it is doing.
@@ -107,7 +124,7 @@ enum Way {
 }
 
 impl Stage {
-    fn new(schedule: &Schedule, timing: Timing) -> Result<Self, Violation> {
+    fn new(schedule: &Schedule, timing: Timing, judging: Judging) -> Result<Self, Violation> {
         let broken = |error: &dyn std::error::Error| violation("TheWorldWorks", error.to_string());
         let script = Script::new(schedule.seed).map_err(|error| broken(&error))?;
         let store = Store::in_memory("sim").map_err(|error| broken(&error))?;
@@ -119,11 +136,12 @@ impl Stage {
             strangers: schedule.mishaps.iter().all(|mishap| mishap.what != What::Sleep),
             // A mishap ends one process and, when it was sleep, at most one more.
             lives_max: 2 + 2 * schedule.mishaps.len(),
+            judging,
         })
     }
 
-    fn play(&self, schedule: &Schedule) -> Result<Evidence, Violation> {
-        let played = self.play_all(schedule);
+    fn play(&self) -> Result<Evidence, Violation> {
+        let played = self.play_all();
         played.map_err(|violation| match self.evidence(Moment::Midway) {
             Ok(evidence) => Violation {
                 story: story(&evidence),
@@ -133,16 +151,21 @@ impl Stage {
         })
     }
 
-    fn play_all(&self, schedule: &Schedule) -> Result<Evidence, Violation> {
+    fn play_all(&self) -> Result<Evidence, Violation> {
         let asks = self.script.ask_count();
         for index in 0..asks {
             self.answer(index)?;
         }
         self.world.expect(&[]);
-        self.ask_again(asks)?;
+        let before = self.evidence(Moment::Midway)?;
+        (0..asks).try_for_each(|index| self.ask_again(index))?;
         let evidence = self.evidence(Moment::End)?;
         judge(&evidence)?;
-        debug_assert!(evidence.ledger.struck.len() <= schedule.mishaps.len());
+        let happened = |evidence: &Evidence| (evidence.ledger.begun.len(), evidence.events.len());
+        if happened(&before) != happened(&evidence) {
+            let what = "the same key started something".to_owned();
+            return Err(violation("NoAcknowledgedInputLost", what));
+        }
         Ok(evidence)
     }
 
@@ -182,11 +205,12 @@ impl Stage {
                     next = sleepers.pop_front();
                 }
             }
-            judge(&self.evidence(Moment::Midway)?)?;
+            if next.is_none() && sleepers.is_empty() && self.has_ended(index)? {
+                return Ok(());
+            }
+            self.judge()?;
             if let Some(actor) = &next {
                 self.world.rouse(actor.life.number);
-            } else if sleepers.is_empty() && self.has_ended(index)? {
-                return Ok(());
             }
         }
     }
@@ -246,33 +270,28 @@ impl Stage {
         Err(violation("NobodyStopsWithoutAReason", what))
     }
 
-    /// Asks for everything once more: the same key is the same run, and nothing happens.
-    fn ask_again(&self, asks: u32) -> Result<(), Violation> {
-        let before = self.evidence(Moment::Midway)?;
-        for index in 0..asks {
-            let Actor { life, .. } = self.bear(index)?;
-            let ask = self.script.ask(index).map_err(bad_id)?;
-            let doings = Box::pin(repeat(life.engine(&self.script), ask));
-            let End::Done(Ok(_)) = life.live(doings) else {
+    /// Asks once more for what was answered: the same key is the same run.
+    fn ask_again(&self, index: u32) -> Result<(), Violation> {
+        let Actor { life, .. } = self.bear(index)?;
+        let ask = self.script.ask(index).map_err(bad_id)?;
+        match life.live(Box::pin(repeat(life.engine(&self.script), ask))) {
+            End::Done(Ok(run)) => {
+                self.world.acknowledge(run);
+                Ok(())
+            }
+            End::Done(Err(_)) | End::Died | End::Slept(_) | End::Stuck(_) => {
                 let what = format!("ask {index} was taken for a new one");
-                return Err(violation("NoAcknowledgedInputLost", what));
-            };
+                Err(violation("NoAcknowledgedInputLost", what))
+            }
         }
-        let after = self.evidence(Moment::Midway)?;
-        let begun = |evidence: &Evidence| {
-            (
-                evidence.ledger.begun.len(),
-                evidence.events.len(),
-                evidence.runs.len(),
-            )
-        };
-        if begun(&before) == begun(&after) {
-            return Ok(());
+    }
+
+    /// Judges what a mishap has left, where somebody wants to know.
+    fn judge(&self) -> Result<(), Violation> {
+        match self.judging {
+            Judging::Always => judge(&self.evidence(Moment::Midway)?),
+            Judging::AtTheEnd => Ok(()),
         }
-        Err(violation(
-            "NoAcknowledgedInputLost",
-            "the same key started something".to_owned(),
-        ))
     }
 
     fn has_ended(&self, index: u32) -> Result<bool, Violation> {
@@ -319,7 +338,7 @@ async fn serve(
             Admitted::New(claimed) => {
                 let run = claimed.run_key();
                 life.world.acknowledge(run);
-                engine.drive(claimed).await?
+                engine.drive(claimed).await?.run_key()
             }
             Admitted::Before(run) => {
                 life.world.acknowledge(run);
@@ -333,8 +352,8 @@ async fn serve(
 }
 
 async fn resume(engine: &SimEngine, run: RunKey) -> Result<RunKey, EngineError> {
-    match engine.claim(run).await? {
-        Some(claimed) => engine.drive(claimed).await,
+    match claim(&engine.store, &engine.runner, run).await? {
+        Some(claimed) => Ok(engine.drive(claimed).await?.run_key()),
         None => Ok(run),
     }
 }
@@ -343,7 +362,7 @@ async fn resume(engine: &SimEngine, run: RunKey) -> Result<RunKey, EngineError> 
 async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<RunKey, EngineError> {
     let run = run_of(&ask);
     let is_same = matches!(engine.admit(ask.clone()).await?, Admitted::Before(before) if before == run);
-    let is_over = engine.claim(run).await?.is_none();
+    let is_over = claim(&engine.store, &engine.runner, run).await?.is_none();
     ask.prompt.push_str(", but differently");
     let is_refused =
         matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
@@ -368,7 +387,7 @@ fn open_only() -> RunFilter {
 
 fn story(evidence: &Evidence) -> Vec<String> {
     let struck = evidence.ledger.struck.iter();
-    let told = struck.map(|(what, life, site)| format!("process {life}: {} at {site:?}", what.as_str()));
+    let told = struck.map(|(what, life, site)| format!("process {life}: {} at {site:?}", what.word()));
     told.collect()
 }
 

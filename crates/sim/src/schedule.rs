@@ -46,7 +46,8 @@ impl What {
     const ALL: [Self; 4] = [Self::Crash, Self::Sleep, Self::StoreFails, Self::Cancel];
 
     /// The word in a line.
-    pub(crate) const fn as_str(self) -> &'static str {
+    #[must_use]
+    pub const fn word(self) -> &'static str {
         match self {
             Self::Crash => "crash",
             Self::Sleep => "sleep",
@@ -110,7 +111,7 @@ impl fmt::Display for Schedule {
         write!(f, "{:#x}", self.seed)?;
         self.mishaps
             .iter()
-            .try_for_each(|mishap| write!(f, " {}+{}", mishap.what.as_str(), mishap.after))
+            .try_for_each(|mishap| write!(f, " {}+{}", mishap.what.word(), mishap.after))
     }
 }
 
@@ -136,7 +137,7 @@ fn parse_seed(word: &str) -> Option<u64> {
 
 fn parse_mishap(word: &str) -> Option<Mishap> {
     let (name, after) = word.split_once('+')?;
-    let what = What::ALL.into_iter().find(|what| what.as_str() == name)?;
+    let what = What::ALL.into_iter().find(|what| what.word() == name)?;
     Some(Mishap {
         what,
         after: after.parse().ok()?,

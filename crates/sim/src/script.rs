@@ -137,6 +137,9 @@ impl Script {
             10 if chance.one_in(2) => Said::Silence,
             11..13 => Said::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
             13 => Said::Answer(delay_ms, answer(request, too_many(), vec![])),
+            14..60 if self.at("wordy").one_in(40) => {
+                Said::Answer(delay_ms, answer(request, too_many(), vec![]))
+            }
             _ if request >= wanted => Said::Answer(delay_ms, answer(request, vec![], vec![])),
             _ => {
                 let count = 1 + chance.below(4);

@@ -185,6 +185,8 @@ pub enum StepWrite {
         duration_ms: u64,
         /// The enforced isolation, where it applies.
         sandbox: Option<String>,
+        /// Why it ended like this, where there is more to say than that it was permitted.
+        reason: Option<String>,
         /// Tokens, for a model round.
         usage: Usage,
     },
@@ -422,6 +424,7 @@ impl Moved {
             status,
             duration_ms,
             sandbox: None,
+            reason: None,
             usage,
         });
     }

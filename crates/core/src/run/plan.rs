@@ -140,13 +140,18 @@ impl Moved {
 
     /// Writes down how an action of the plan ended.
     fn settle(&mut self, action: &mut Action, result: StepResult) {
+        self.show_result(Kind::ToolExecuted, &action.tool, &result);
+        self.write_end(action, result);
+    }
+
+    fn write_end(&mut self, action: &mut Action, result: StepResult) {
         action.fate = Fate::Settled(result.content);
-        self.show_result(&action.tool, &result);
         self.steps.push(StepWrite::Settle {
             operation_id: result.operation_id,
             status: result.status,
             duration_ms: result.duration_ms,
             sandbox: result.sandbox,
+            reason: result.code,
             usage: Usage::default(),
         });
     }
@@ -156,17 +161,9 @@ impl Moved {
         let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
         let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
         self.blobs.push(blob);
-        self.settle(
-            action,
-            StepResult {
-                operation_id,
-                status,
-                content,
-                duration_ms: 0,
-                sandbox: None,
-                code,
-            },
-        );
+        let result = StepResult { operation_id, status, content, duration_ms: 0, sandbox: None, code };
+        self.show_result(Kind::ActionCalledOff, &action.tool, &result);
+        self.write_end(action, result);
         Ok(())
     }
 
@@ -242,7 +239,7 @@ impl Moved {
         });
     }
 
-    fn show_result(&mut self, tool: &str, result: &StepResult) {
+    fn show_result(&mut self, kind: Kind, tool: &str, result: &StepResult) {
         let mut payload = json!({
             "operation_id": result.operation_id, "tool": tool, "status": result.status,
             "duration_ms": result.duration_ms,
@@ -255,7 +252,7 @@ impl Moved {
                     .filter_map(|(k, v)| Some((k.to_owned(), json!(v.as_ref()?)))),
             );
         }
-        self.events.push(Draft::new(Kind::ToolExecuted, payload));
+        self.events.push(Draft::new(kind, payload));
     }
 }
 
@@ -277,7 +274,7 @@ fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
     (position >= CALLS_PER_ROUND_MAX).then(|| {
         let message = format!("a reply may ask for at most {CALLS_PER_ROUND_MAX} tools");
         (
-            Status::Denied,
+            Status::Failed,
             Fault::new("too_many_calls", &message, "ask for the rest in the next round"),
         )
     })

@@ -6,7 +6,7 @@ use wakeful_core::id::ThreadId;
 use wakeful_core::json::{NotCanonical, canonical, digest};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::report::Sealed;
+use wakeful_core::report::{Head, Sealed};
 use wakeful_core::run::{Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
@@ -37,21 +37,26 @@ enum StepChange {
 }
 
 impl Transition {
+    /// Whether a stored journal row is this transition: it may have been committed by a call whose answer was lost.
+    pub(crate) fn is(&self, row: &JournalRow) -> bool {
+        *row == self.journal
+    }
+
     /// Commits the next state of a run with all that belongs to it.
     pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<(), StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let head = tx.lock_head(&self.run.agent_id, fence)?;
         tx.put_state(&self.run, self.run.version - 1)?;
-        self.write_with(tx, head)
+        self.write_with(tx, head, fence)
     }
 
     /// Commits what belongs to a run that was made in the same transaction.
     pub(crate) fn write_rest(&self, tx: &mut dyn Tx, fence: Fence) -> Result<(), StoreError> {
         let head = tx.lock_head(&self.run.agent_id, fence)?;
-        self.write_with(tx, head)
+        self.write_with(tx, head, fence)
     }
 
-    fn write_with(&self, tx: &mut dyn Tx, mut head: wakeful_core::report::Head) -> Result<(), StoreError> {
+    fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<(), StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_input(&self.journal)?;
         for step in &self.steps {
@@ -69,6 +74,10 @@ impl Transition {
             tx.append_event(&self.run.agent_id, &event)?;
         }
         tx.put_head(&self.run.agent_id, &head)?;
+        if self.run.status != RUN_OPEN {
+            // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
+            tx.release_head(&self.run.agent_id, fence)?;
+        }
         if self.rounds > 0 {
             tx.add_usage(&self.run.agent_id, self.usage, self.rounds)?;
         }
@@ -228,12 +237,14 @@ fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
             status,
             duration_ms,
             sandbox,
+            reason,
             usage,
         } => StepChange::Settle(StepEnd {
             operation_id,
             status,
             duration_ms,
             sandbox,
+            reason,
             usage,
         }),
     }

@@ -1,1 +1,275 @@
+//! Every invariant on a world that was tampered with: one that nothing can break would prove nothing.
 
+use wakeful_core::conversation::Role;
+use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_ports::records::{RUN_OPEN, StepRow};
+
+use super::{ALL, Verdict, judge};
+use crate::evidence::Evidence;
+use crate::ledger::{Begun, Deed};
+use crate::play::evidence_of;
+use crate::schedule::{Schedule, What};
+
+/// A world that had a crash, a cancel, and steps of every class and every end.
+fn eventful() -> Evidence {
+    // The first of them is known to be one; should that change, there are endless others.
+    let seeds = std::iter::once(EVENTFUL).chain(0..);
+    let mut worlds = seeds.filter_map(|seed| evidence_of(&Schedule::drawn(seed)).ok());
+    worlds.find(is_eventful).expect("there are endless seeds")
+}
+
+const EVENTFUL: u64 = 0x82;
+
+fn is_eventful(evidence: &Evidence) -> bool {
+    let has = |wanted: fn(&StepRow) -> bool| evidence.runs.iter().any(|run| run.calls().any(wanted));
+    let struck = |wanted| evidence.ledger.struck.iter().any(|(what, ..)| *what == wanted);
+    struck(What::Crash)
+        && struck(What::Cancel)
+        && !struck(What::Sleep)
+        && has(|step| step.status == Status::OutcomeUnknown)
+        && has(|step| step.status == Status::Denied)
+        && has(|step| step.status == Status::Ok && step.class == Some(EffectClass::Plain))
+        && has(|step| step.status == Status::Ok && step.class == Some(EffectClass::Idempotent))
+}
+
+/// What an invariant says to the eventful world after it was changed.
+fn tampered(name: &str, tamper: impl FnOnce(&mut Evidence)) -> Verdict {
+    let mut evidence = eventful();
+    judge(&evidence).expect("nothing is wrong before");
+    tamper(&mut evidence);
+    let invariant = ALL.iter().find(|invariant| invariant.name == name);
+    (invariant.expect("an invariant of that name").holds)(&evidence)
+}
+
+fn step_with(evidence: &mut Evidence, status: Status) -> &mut StepRow {
+    let steps = evidence.runs.iter_mut().flat_map(|run| &mut run.steps);
+    let mut calls = steps.filter(|step| step.class.is_some());
+    calls
+        .find(|step| step.status == status)
+        .expect("a step of that kind")
+}
+
+fn plain_deed(evidence: &Evidence) -> Deed {
+    let mut deeds = evidence.ledger.deeds.iter();
+    *deeds
+        .find(|deed| deed.class == EffectClass::Plain)
+        .expect("a plain deed")
+}
+
+fn begun(operation_id: OperationId) -> Begun {
+    Begun {
+        operation_id,
+        at_ms: 0,
+        fresh: true,
+        leased: true,
+    }
+}
+
+#[test]
+fn a_plain_effect_that_happened_twice_is_found() {
+    let twice = |evidence: &mut Evidence| evidence.ledger.deeds.push(plain_deed(evidence));
+    assert!(tampered("NoPlainEffectTwice", twice).is_err());
+}
+
+#[test]
+fn a_report_of_something_that_never_happened_is_found() {
+    let undone = |evidence: &mut Evidence| evidence.ledger.deeds.clear();
+    assert!(tampered("ReportedOkMeansDone", undone).is_err());
+}
+
+#[test]
+fn a_deed_that_nobody_wrote_down_is_found() {
+    let forgotten = |evidence: &mut Evidence| {
+        let done = plain_deed(evidence).operation_id;
+        evidence
+            .runs
+            .iter_mut()
+            .for_each(|run| run.steps.retain(|step| step.operation_id != done));
+    };
+    assert!(tampered("DoneIsReported", forgotten).is_err());
+    let early = |evidence: &mut Evidence| {
+        let done = plain_deed(evidence).operation_id;
+        let mut steps = evidence.runs.iter_mut().flat_map(|run| &mut run.steps);
+        steps
+            .find(|step| step.operation_id == done)
+            .expect("its step")
+            .status = Status::Planned;
+    };
+    assert!(tampered("DoneIsReported", early).is_err());
+}
+
+#[test]
+fn a_refused_action_that_began_is_found() {
+    let refused = |evidence: &mut Evidence| {
+        let denied = step_with(evidence, Status::Denied).operation_id;
+        evidence.ledger.begun.push(begun(denied));
+    };
+    assert!(tampered("NothingRefusedActs", refused).is_err());
+    let complained = |evidence: &mut Evidence| evidence.ledger.complaints.push("it acts".into());
+    assert!(tampered("NothingRefusedActs", complained).is_err());
+}
+
+#[test]
+fn an_unknown_outcome_without_a_mishap_is_found() {
+    let calm = |evidence: &mut Evidence| evidence.ledger.struck.clear();
+    assert!(tampered("NoUnknownWithoutAMishap", calm).is_err());
+}
+
+#[test]
+fn a_repetition_of_something_unknown_is_found() {
+    let repeated = |evidence: &mut Evidence| {
+        let unknown = step_with(evidence, Status::OutcomeUnknown).clone();
+        let again = OperationId(Digest::of(b"again"));
+        let run = evidence
+            .runs
+            .iter_mut()
+            .find(|run| run.row.run_key == unknown.run_key);
+        let (operation_id, status) = (again, Status::Ok);
+        let step = StepRow {
+            operation_id,
+            status,
+            ..unknown
+        };
+        run.expect("its run").steps.push(step);
+        evidence.ledger.deeds.push(Deed {
+            operation_id,
+            class: EffectClass::Plain,
+        });
+    };
+    assert!(tampered("NoSilentRepeat", repeated).is_err());
+}
+
+#[test]
+fn an_unknown_action_that_may_still_go_on_is_found() {
+    let untidy = |evidence: &mut Evidence| evidence.ledger.cleared.clear();
+    assert!(tampered("TheWorldStandsStill", untidy).is_err());
+}
+
+#[test]
+fn an_action_without_a_lease_is_found() {
+    let unleased = |evidence: &mut Evidence| {
+        evidence
+            .ledger
+            .begun
+            .iter_mut()
+            .for_each(|begun| begun.leased = false);
+    };
+    assert!(tampered("NobodyActsWithoutItsLease", unleased).is_err());
+}
+
+#[test]
+fn a_request_to_end_that_nobody_heard_is_found() {
+    let late = |evidence: &mut Evidence| {
+        evidence
+            .ledger
+            .ended
+            .values_mut()
+            .for_each(|ended_ms| *ended_ms += 1_000_000);
+    };
+    assert!(tampered("CancelIsHeard", late).is_err());
+    let unasked = |evidence: &mut Evidence| evidence.ledger.cancels.clear();
+    assert!(tampered("CancelIsHeard", unasked).is_err());
+    let on_and_on = |evidence: &mut Evidence| {
+        let (run, asked_ms) = evidence.ledger.cancels.iter().next().expect("a cancelled run");
+        let (run, at_ms) = (*run, asked_ms + 1);
+        let steps = evidence.runs.iter().find(|row| row.row.run_key == run);
+        let operation_id = steps
+            .and_then(|run| run.steps.first())
+            .expect("a step")
+            .operation_id;
+        evidence.ledger.begun.push(Begun {
+            at_ms,
+            ..begun(operation_id)
+        });
+    };
+    assert!(tampered("CancelIsHeard", on_and_on).is_err());
+}
+
+#[test]
+fn a_name_with_two_meanings_is_found() {
+    let other = Digest::of(b"another meaning");
+    let operation = |evidence: &mut Evidence| {
+        evidence
+            .ledger
+            .meanings
+            .values_mut()
+            .for_each(|seen| seen.extend([other]));
+    };
+    assert!(tampered("NamesKeepTheirMeaning", operation).is_err());
+    let request = |evidence: &mut Evidence| {
+        evidence
+            .ledger
+            .requests
+            .values_mut()
+            .for_each(|seen| seen.extend([other]));
+    };
+    assert!(tampered("NamesKeepTheirMeaning", request).is_err());
+}
+
+#[test]
+fn an_input_that_was_lost_or_never_ended_is_found() {
+    let lost = |evidence: &mut Evidence| {
+        evidence.ledger.acknowledged.insert(RunKey(Digest::of(b"lost")));
+    };
+    assert!(tampered("NoAcknowledgedInputLost", lost).is_err());
+    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RUN_OPEN.to_owned();
+    assert!(tampered("NoAcknowledgedInputLost", open).is_err());
+    let unwoken = |evidence: &mut Evidence| evidence.runs[0].wake = None;
+    assert!(tampered("NoAcknowledgedInputLost", unwoken).is_err());
+}
+
+#[test]
+fn a_step_that_outlives_its_run_is_found() {
+    let left = |evidence: &mut Evidence| step_with(evidence, Status::Ok).status = Status::Intended;
+    assert!(tampered("NothingIsLeftOpen", left).is_err());
+    let open = |evidence: &mut Evidence| evidence.runs[0].row.status = RUN_OPEN.to_owned();
+    assert!(tampered("NothingIsLeftOpen", open).is_err());
+}
+
+#[test]
+fn an_event_that_is_missing_or_altered_is_found() {
+    let missing = |evidence: &mut Evidence| drop(evidence.events.remove(2));
+    assert!(tampered("ChainIsWhole", missing).is_err());
+    let truncated = |evidence: &mut Evidence| drop(evidence.events.pop());
+    assert!(tampered("ChainIsWhole", truncated).is_err());
+    let altered = |evidence: &mut Evidence| {
+        let (payload, _) = evidence.events[1].payload.as_mut().expect("a payload");
+        payload.push(b' ');
+    };
+    assert!(tampered("ChainIsWhole", altered).is_err());
+}
+
+#[test]
+fn a_call_without_its_result_is_found() {
+    let gone = |evidence: &mut Evidence| {
+        let result = evidence
+            .entries
+            .iter()
+            .position(|(row, _)| row.role == Role::Tool);
+        evidence.entries.remove(result.expect("a result"));
+    };
+    assert!(tampered("TranscriptIsWhole", gone).is_err());
+}
+
+#[test]
+fn an_event_that_was_shown_and_not_kept_is_found() {
+    let ghost = |evidence: &mut Evidence| evidence.ledger.shown.push(Digest::of(b"ghost"));
+    assert!(tampered("ShownIsCommitted", ghost).is_err());
+}
+
+#[test]
+fn a_round_that_was_counted_twice_is_found() {
+    let twice = |evidence: &mut Evidence| evidence.agent.as_mut().expect("an agent").model_rounds += 1;
+    assert!(tampered("CountersAddUp", twice).is_err());
+}
+
+#[test]
+fn a_state_that_does_not_follow_from_its_journal_is_found() {
+    let elsewhere = |evidence: &mut Evidence| evidence.runs[0].row.state.push(' ');
+    assert!(tampered("ReplayGivesTheSameStates", elsewhere).is_err());
+    let unwritten = |evidence: &mut Evidence| drop(evidence.runs[0].journal.pop());
+    assert!(tampered("ReplayGivesTheSameStates", unwritten).is_err());
+    let renamed = |evidence: &mut Evidence| evidence.runs[0].steps[0].status = Status::Denied;
+    assert!(tampered("ReplayGivesTheSameStates", renamed).is_err());
+}

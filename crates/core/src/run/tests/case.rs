@@ -288,7 +288,7 @@ fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
         .last()
         .events
         .iter()
-        .filter(|event| event.kind == Kind::ToolExecuted);
+        .filter(|event| event.kind == Kind::ActionCalledOff);
     assert!(ended.clone().all(|event| event.payload["code"] == "cancelled"));
     assert_eq!(ended.count(), 2, "what never began is shown too");
 }

@@ -1,0 +1,111 @@
+//! The transcript in memory: loaded once when a run is taken over, grown with every commit, kept within bounds.
+
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::key::RunKey;
+use wakeful_core::prompt::{WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
+use wakeful_core::run::{EntryWrite, Moved};
+use wakeful_ports::model::Model;
+use wakeful_ports::records::EntryRow;
+use wakeful_ports::store::{Store, StoreError, View};
+use wakeful_ports::tool::ToolHost;
+
+use super::{Claimed, broken};
+use crate::{Engine, EngineError};
+
+/// The part of a transcript that requests are made of.
+#[derive(Debug, Clone)]
+pub(crate) struct Thread {
+    pub(crate) opening: Entry,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// An entry as it is stored: who spoke, and what, if it is still there.
+type Stored = (Role, Option<Vec<u8>>);
+
+impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// Loads the transcript once.
+    pub(crate) async fn load_thread(&self, claimed: &mut Claimed) -> Result<(), EngineError> {
+        if claimed.thread.is_some() {
+            return Ok(());
+        }
+        let (run, thread_id) = (claimed.run_key(), claimed.row.thread_id.clone());
+        let loaded = self.store.read(move |view| {
+            let newest = u32::try_from(WINDOW_ENTRIES_MAX).unwrap_or(u32::MAX);
+            let rows = view.entries(&thread_id, newest)?;
+            let opening = match view.message(&run)? {
+                Some(message) => view.blob(&message.body)?,
+                None => None,
+            };
+            Ok((newest_bodies(view, &rows)?, opening))
+        });
+        let (stored, body) = loaded.await?;
+        let entries = stored.iter().map(|(role, body)| entry(run, *role, body.as_deref()));
+        let entries = entries.collect::<Result<Vec<Entry>, EngineError>>()?;
+        let opening = match claimed.opening.take() {
+            Some(opening) => opening,
+            None => entry(run, Role::User, body.as_deref())?,
+        };
+        claimed.thread = Some(Thread { opening, entries });
+        Ok(())
+    }
+
+    /// Adds what was just committed, mostly from memory.
+    pub(crate) async fn extend_thread(
+        &self,
+        claimed: &mut Claimed,
+        entries: &[EntryWrite],
+        contents: &[(BlobHash, Vec<u8>)],
+    ) -> Result<(), EngineError> {
+        let run = claimed.run_key();
+        let Some(thread) = &mut claimed.thread else { return Ok(()) };
+        for new in entries {
+            let known = contents.iter().find(|(hash, _)| *hash == new.content);
+            let bytes = match known {
+                Some((_, bytes)) => Some(bytes.clone()),
+                None => {
+                    let hash = new.content;
+                    self.store.read(move |view| view.blob(&hash)).await?
+                }
+            };
+            thread.entries.push(entry(run, new.role, bytes.as_deref())?);
+        }
+        let surplus = window_start(&thread.entries);
+        thread.entries.drain(..surplus);
+        Ok(())
+    }
+}
+
+/// Reads bodies from the newest entry back until the window is full, so that a long thread costs no more than
+/// what a request can use. Returned oldest first.
+fn newest_bodies(view: &mut dyn View, rows: &[EntryRow]) -> Result<Vec<Stored>, StoreError> {
+    let mut stored: Vec<Stored> = Vec::new();
+    let mut bytes = 0;
+    for row in rows.iter().rev() {
+        let body = view.blob(&row.content)?;
+        bytes += body.as_ref().map_or(0, Vec::len);
+        stored.push((row.role, body));
+        // Never between a call and its result: a cut falls only before something that was said.
+        if bytes > WINDOW_BYTES_MAX && row.role != Role::Tool {
+            break;
+        }
+    }
+    stored.reverse();
+    Ok(stored)
+}
+
+/// The contents that a transition names, so that the transcript can grow without reading them back.
+pub(super) fn contents_of(mut contents: Vec<Blob>, moved: &Moved) -> Vec<(BlobHash, Vec<u8>)> {
+    contents.extend(moved.blobs.iter().cloned());
+    contents.into_iter().map(|blob| (blob.hash(), blob.bytes().to_vec())).collect()
+}
+
+fn entry(run: RunKey, role: Role, body: Option<&[u8]>) -> Result<Entry, EngineError> {
+    Ok(Entry { role, blocks: blocks(run, body)? })
+}
+
+/// Reads the blocks of an entry.
+pub(crate) fn blocks(run: RunKey, body: Option<&[u8]>) -> Result<Vec<Block>, EngineError> {
+    let body = body.ok_or_else(|| EngineError::Broken { run, why: "a transcript entry is missing".into() })?;
+    serde_json::from_slice(body).map_err(|e| broken(run, &e))
+}

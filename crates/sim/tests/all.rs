@@ -1,0 +1,126 @@
+//! Whatever goes wrong, and whenever: the promises of the engine hold.
+
+use proptest::prelude::*;
+use wakeful_sim::search::{examine, nth};
+use wakeful_sim::{Mishap, Schedule, Tally, What, crashing_equals_not_crashing, play, same_again};
+
+/// Schedules that once failed, one a line, with the reason behind a `#`.
+const SEEDS: &str = include_str!("../seeds.txt");
+
+/// A few mishaps, close together or far apart.
+fn mishaps() -> impl Strategy<Value = Vec<Mishap>> {
+    let what = prop_oneof![
+        5 => Just(What::Crash),
+        1 => Just(What::Sleep),
+        1 => Just(What::StoreFails),
+        1 => Just(What::Cancel),
+    ];
+    let after = prop_oneof![0_u32..10, 0_u32..90];
+    let mishap = (what, after).prop_map(|(what, after)| Mishap { what, after });
+    proptest::collection::vec(mishap, 0..6)
+}
+
+fn schedule() -> impl Strategy<Value = Schedule> {
+    (any::<u64>(), mishaps()).prop_map(|(seed, mishaps)| Schedule { seed, mishaps })
+}
+
+proptest! {
+    /// The whole of it: no seed and no mishap may break an invariant, neither on the way nor in the end.
+    #[test]
+    fn whatever_goes_wrong_every_invariant_holds(schedule in schedule()) {
+        if let Err(violation) = play(&schedule) {
+            prop_assert!(false, "{schedule}\n{violation}");
+        }
+    }
+
+    /// Otherwise a failure could not be looked at again.
+    #[test]
+    fn the_same_schedule_is_the_same_world(schedule in schedule()) {
+        if let Err(violation) = same_again(&schedule) {
+            prop_assert!(false, "{schedule}\n{violation}");
+        }
+    }
+
+    /// As long as no plain action is under way, nobody can tell afterwards that a process died.
+    #[test]
+    fn crashing_between_plain_actions_changes_nothing_but_times(schedule in schedule()) {
+        if let Err(violation) = crashing_equals_not_crashing(&schedule) {
+            prop_assert!(false, "{schedule}\n{violation}");
+        }
+    }
+}
+
+/// One mishap at every passage of a run in turn, until it comes too late to strike.
+fn one_at_every_passage(seed: u64, what: What) -> Result<Tally, String> {
+    let mut tally = Tally::default();
+    for after in 0.. {
+        let mishaps = vec![Mishap { what, after }];
+        let schedule = Schedule { seed, mishaps };
+        let met = play(&schedule).map_err(|violation| format!("{schedule}\n{violation}"))?;
+        tally.add(&met);
+        if !met.0.keys().any(|name| name.starts_with(what.word())) {
+            break;
+        }
+    }
+    Ok(tally)
+}
+
+#[test]
+fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
+    // A world with plain and repeatable actions, a failed attempt and a refusal.
+    let seed = 0x306;
+    for what in [What::Crash, What::Sleep, What::StoreFails, What::Cancel] {
+        let tally = one_at_every_passage(seed, what).unwrap_or_else(|failed| panic!("{failed}"));
+        let struck = tally.0.iter().filter(|(name, _)| name.starts_with(what.word()));
+        assert!(struck.map(|(_, count)| count).sum::<u64>() > 50, "{tally:?}");
+    }
+}
+
+#[test]
+fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
+    let mut tally = Tally::default();
+    for number in 0..150 {
+        let schedule = nth(1, number);
+        let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
+        tally.add(&met);
+    }
+    let wanted = [
+        "call denied",
+        "call failed",
+        "call ok",
+        "call outcome_unknown",
+        "run cancelled",
+        "run completed",
+        "run failed",
+        "run out_of_rounds",
+        "crash at AfterAct",
+        "crash at AfterAnswer",
+        "crash at AfterCommit",
+        "crash at BeforeAct",
+        "crash at BeforeAsk",
+        "crash at BeforeCommit",
+        "crash at Pack",
+        "crash at Read",
+        "crash at Sleep",
+    ];
+    let missing: Vec<_> = wanted
+        .iter()
+        .filter(|name| !tally.0.contains_key(**name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} never came up: {tally:?}");
+}
+
+#[test]
+fn every_schedule_that_once_failed_passes() {
+    for line in SEEDS.lines() {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        if line.is_empty() {
+            continue;
+        }
+        let schedule: Schedule = line.parse().unwrap_or_else(|error| panic!("{error}"));
+        let failed = |violation| panic!("{schedule}\n{violation}");
+        examine(&schedule).map_or_else(failed, drop);
+        same_again(&schedule).unwrap_or_else(failed);
+        crashing_equals_not_crashing(&schedule).unwrap_or_else(failed);
+    }
+}
