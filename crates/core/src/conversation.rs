@@ -107,7 +107,10 @@ impl Usage {
     #[must_use]
     pub fn countable(self) -> Self {
         const EXACT_MAX: u64 = (1 << 53) - 1;
-        Self { input_tokens: self.input_tokens.min(EXACT_MAX), output_tokens: self.output_tokens.min(EXACT_MAX) }
+        Self {
+            input_tokens: self.input_tokens.min(EXACT_MAX),
+            output_tokens: self.output_tokens.min(EXACT_MAX),
+        }
     }
 
     /// Adds another count, without ever wrapping round.

@@ -135,14 +135,22 @@ impl ModelFailure {
     /// The model did not answer within the time it had. Another attempt may be luckier.
     #[must_use]
     pub fn timed_out() -> Self {
-        let artifact = FailureArtifact::new(Category::Transport, "timeout", "the model did not answer in time");
-        Self { kind: ModelFailureKind::Retryable, artifact, retry_after_ms: None }
+        let artifact =
+            FailureArtifact::new(Category::Transport, "timeout", "the model did not answer in time");
+        Self {
+            kind: ModelFailureKind::Retryable,
+            artifact,
+            retry_after_ms: None,
+        }
     }
 
     /// Cuts everything that came from outside down to its bounds.
     #[must_use]
     pub fn bounded(self) -> Self {
-        Self { artifact: self.artifact.bounded(), ..self }
+        Self {
+            artifact: self.artifact.bounded(),
+            ..self
+        }
     }
 
     /// Classifies an HTTP status: 429 and 5xx may pass, everything else would fail again.

@@ -94,7 +94,10 @@ impl Message {
     /// name two things.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        Self { admitted_at: other.admitted_at, ..self.clone() } == *other
+        Self {
+            admitted_at: other.admitted_at,
+            ..self.clone()
+        } == *other
     }
 }
 
@@ -106,7 +109,13 @@ mod tests {
     fn message(text: &str, at: i64) -> Message {
         let agent = AgentId::parse("main").expect("id");
         let turn = TurnId::parse("t").expect("id");
-        Message::from_operator(agent, &SessionId::new("cli"), &turn, BlobHash(Digest::of(text.as_bytes())), Millis(at))
+        Message::from_operator(
+            agent,
+            &SessionId::new("cli"),
+            &turn,
+            BlobHash(Digest::of(text.as_bytes())),
+            Millis(at),
+        )
     }
 
     #[test]

@@ -106,11 +106,17 @@ pub fn assemble(from: Ingredients<'_>) -> Request {
     }
 }
 
-/// The newest entries that fit the window, and before them what the run was asked.
+/// The newest entries that fit the window, and before them what the run was asked. A person speaks first, which
+/// some providers insist on: what is left of an earlier run's end is not worth a refused request.
 fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
-    let kept: Vec<Entry> = entries.iter().skip(window_start(entries)).cloned().collect();
-    let missing = if kept.contains(opening) { None } else { Some(opening.clone()) };
-    missing.into_iter().chain(kept).collect()
+    let kept = entries.iter().skip(window_start(entries));
+    if kept.clone().any(|entry| entry == opening) {
+        return kept
+            .skip_while(|entry| entry.role != Role::User)
+            .cloned()
+            .collect();
+    }
+    std::iter::once(opening).chain(kept).cloned().collect()
 }
 
 /// Where the window begins.
@@ -175,6 +181,14 @@ mod tests {
             "{} entries",
             kept.len()
         );
+    }
+
+    #[test]
+    fn a_window_that_opens_in_an_earlier_run_begins_where_a_person_speaks() {
+        let earlier = (0..150).flat_map(|n| turn_of(&n.to_string()).split_off(1));
+        let entries: Vec<Entry> = earlier.chain(turn_of("the question")).collect();
+        let kept = window(&entry(Role::User, "the question"), &entries);
+        assert_eq!(kept, turn_of("the question"));
     }
 
     #[test]

@@ -76,7 +76,16 @@ impl Claimed {
     /// A run that has just been admitted by this process.
     pub(crate) fn fresh(row: RunRow, turn: Turn, fence: Fence, effects: Vec<Effect>, opening: Entry) -> Self {
         let (freshness, opening) = (Freshness::Fresh, Some(opening));
-        Self { row, turn, fence, effects, freshness, thread: None, asked: Vec::new(), opening }
+        Self {
+            row,
+            turn,
+            fence,
+            effects,
+            freshness,
+            thread: None,
+            asked: Vec::new(),
+            opening,
+        }
     }
 
     /// The run's name.
@@ -100,20 +109,35 @@ impl Claimed {
 
 /// Takes over an open run, wherever a crash or a stop has left it. None when it has ended. Needs neither model nor
 /// tools: which ones it takes stands in the run's own state.
-pub async fn claim<S: Store>(store: &S, runner: &RunnerId, run: RunKey) -> Result<Option<Box<Claimed>>, EngineError> {
+pub async fn claim<S: Store>(
+    store: &S,
+    runner: &RunnerId,
+    run: RunKey,
+) -> Result<Option<Box<Claimed>>, EngineError> {
     let runner = runner.clone();
     let claimed = store.write(move |tx| {
         let Some(row) = tx.run(&run)? else { return Ok(None) };
         // An ended run needs no claim, and must not take the agent from whoever drives another.
-        let claim = if row.status == RUN_OPEN { Some(tx.claim_head(&row.agent_id, &runner)?) } else { None };
+        let claim = if row.status == RUN_OPEN {
+            Some(tx.claim_head(&row.agent_id, &runner)?)
+        } else {
+            None
+        };
         Ok(Some((claim, row)))
     });
-    let Some((claim, row)) = claimed.await? else { return Err(EngineError::UnknownRun(run)) };
+    let Some((claim, row)) = claimed.await? else {
+        return Err(EngineError::UnknownRun(run));
+    };
     fail::point("claim.after_commit");
     let fence = match claim {
         None => return Ok(None),
         Some(Claim::Won(fence)) => fence,
-        Some(Claim::Held { by }) => return Err(EngineError::AgentBusy { agent: row.agent_id, by }),
+        Some(Claim::Held { by }) => {
+            return Err(EngineError::AgentBusy {
+                agent: row.agent_id,
+                by,
+            });
+        }
     };
     let turn = match decode(&row) {
         Ok(turn) => turn,
@@ -124,7 +148,16 @@ pub async fn claim<S: Store>(store: &S, runner: &RunnerId, run: RunKey) -> Resul
     };
     let (effects, freshness) = (turn.pending(), Freshness::Recovered);
     let (thread, asked, opening) = (None, Vec::new(), None);
-    Ok(Some(Box::new(Claimed { row, turn, fence, effects, freshness, thread, asked, opening })))
+    Ok(Some(Box::new(Claimed {
+        row,
+        turn,
+        fence,
+        effects,
+        freshness,
+        thread,
+        asked,
+        opening,
+    })))
 }
 
 /// Gives a claimed run back without driving it.
@@ -153,7 +186,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     conflicts += 1;
                     let run = claimed.run_key();
                     let again = claim(&self.store, &self.runner, run).await?;
-                    let Some(again) = again else { return Ok(Driven::Ended(run)) };
+                    let Some(again) = again else {
+                        return Ok(Driven::Ended(run));
+                    };
                     claimed = again;
                 }
                 Err(error) => return Err(error),
@@ -165,12 +200,23 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Applies one input and commits everything it leads to.
     async fn transit(&self, claimed: &mut Claimed, performed: Performed) -> Result<(), EngineError> {
         let run = claimed.run_key();
-        let Performed { input, contents, blobs } = performed;
+        let Performed {
+            input,
+            contents,
+            blobs,
+        } = performed;
         let reads = self.reads(claimed, &input).await?;
-        let moved = claimed.turn.clone().apply(&reads, input.clone()).map_err(|e| broken(run, &e))?;
+        let moved = claimed
+            .turn
+            .clone()
+            .apply(&reads, input.clone())
+            .map_err(|e| broken(run, &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
         let contents = thread::contents_of(contents, &moved);
-        let transition = Arc::new(self.next_transition(claimed, moved, (&input, &reads), blobs).await?);
+        let transition = Arc::new(
+            self.next_transition(claimed, moved, (&input, &reads), blobs)
+                .await?,
+        );
         fail::point("transition.before_commit");
         self.commit(&transition, claimed.fence).await?;
         fail::point("transition.after_commit");
@@ -214,18 +260,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// Loads what the machine must know to take this input: for a reply, what is known of each call.
     async fn reads(&self, claimed: &Claimed, input: &Input) -> Result<Reads, EngineError> {
-        let Input::Replied(reply) = input else { return Ok(Reads::default()) };
+        let Input::Replied(reply) = input else {
+            return Ok(Reads::default());
+        };
         if reply.calls.is_empty() {
             return Ok(Reads::default());
         }
         let run = claimed.run_key();
         let bases: Vec<_> = reply.calls.iter().map(|call| call.parts.base()).collect();
-        let seen = self.store.read(move |view| bases.iter().map(|base| view.seen(&run, base)).collect::<Result<Vec<_>, _>>());
+        let seen = self.store.read(move |view| {
+            bases
+                .iter()
+                .map(|base| view.seen(&run, base))
+                .collect::<Result<Vec<_>, _>>()
+        });
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen.await?);
         let calls = calls.map(|((call, asked), seen)| {
             self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn.deny_tools)
         });
-        Ok(Reads { calls: calls.collect() })
+        Ok(Reads {
+            calls: calls.collect(),
+        })
     }
 }
 
@@ -233,14 +288,21 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
     if row.machine != MACHINE || row.machine_version != MACHINE_VERSION {
         let (run, machine, version) = (row.run_key, row.machine.clone(), row.machine_version);
-        return Err(EngineError::MachineVersion { run, machine, version });
+        return Err(EngineError::MachineVersion {
+            run,
+            machine,
+            version,
+        });
     }
     serde_json::from_str(&row.state).map_err(|e| broken(row.run_key, &e))
 }
 
 /// A run that cannot go on because of what is stored.
 pub(crate) fn broken(run: RunKey, why: &dyn std::error::Error) -> EngineError {
-    EngineError::Broken { run, why: clip(&why.to_string(), BROKEN_CHARS_MAX) }
+    EngineError::Broken {
+        run,
+        why: clip(&why.to_string(), BROKEN_CHARS_MAX),
+    }
 }
 
 /// Longest reason for a broken run: one line on a wide screen, and never a stored text.

@@ -90,7 +90,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let unknown = claimed.freshness == Freshness::Recovered && acting;
         // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
         // unknown outcome.
-        if !unknown && self.halt.is_set() {
+        if !unknown && self.halt.is_set() && !begins_plain(&claimed.effects) {
             return Ok(None);
         }
         if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
@@ -98,9 +98,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         self.load_thread(claimed).await?;
         match claimed.effects.first().cloned() {
-            Some(Effect::CallModel { request, delay_ms, .. }) => self.call_model(claimed, request, delay_ms).await,
+            Some(Effect::CallModel {
+                request, delay_ms, ..
+            }) => self.call_model(claimed, request, delay_ms).await,
             Some(Effect::Act { .. }) => self.act(claimed).await.map(Some),
-            None => Err(EngineError::Broken { run, why: "it waits for nothing".into() }),
+            None => Err(EngineError::Broken {
+                run,
+                why: "it waits for nothing".into(),
+            }),
         }
     }
 
@@ -112,7 +117,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     ) -> Result<Option<Performed>, EngineError> {
         let run = claimed.run_key();
         let Some(thread) = &claimed.thread else {
-            return Err(EngineError::Broken { run, why: "its transcript is not loaded".into() });
+            return Err(EngineError::Broken {
+                run,
+                why: "its transcript is not loaded".into(),
+            });
         };
         let scope = scope_of(&claimed.turn.workspace);
         let request = assemble(Ingredients {
@@ -145,14 +153,26 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             },
         };
         fail::point("model.after_answer");
-        let duration_ms = self.clock.ticks_ms().saturating_sub(began).saturating_sub(delay_ms);
-        let read = answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
+        let duration_ms = self
+            .clock
+            .ticks_ms()
+            .saturating_sub(began)
+            .saturating_sub(delay_ms);
+        let read =
+            answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
         Ok(Some(match read {
-            Err(failure) => Performed::just(Input::AttemptFailed { failure: failure.bounded(), duration_ms }),
+            Err(failure) => Performed::just(Input::AttemptFailed {
+                failure: failure.bounded(),
+                duration_ms,
+            }),
             Ok(((mut reply, blob), blocks)) => {
                 reply.duration_ms = duration_ms;
                 claimed.asked = asked(&blocks);
-                Performed { input: Input::Replied(reply), contents: vec![blob.clone()], blobs: vec![blob] }
+                Performed {
+                    input: Input::Replied(reply),
+                    contents: vec![blob.clone()],
+                    blobs: vec![blob],
+                }
             }
         }))
     }
@@ -163,28 +183,62 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let effects = claimed.effects.clone();
         let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
-            let Effect::Act { operation_id, position, call_id, class } = effect else { continue };
+            let Effect::Act {
+                operation_id,
+                position,
+                call_id,
+                class,
+            } = effect
+            else {
+                continue;
+            };
+            // The first was looked at with the run. What was found begun is settled even when the end was asked for;
+            // what was not is left to the machine, which calls it off or asks for it again.
+            let may_wait = claimed.freshness == Freshness::Fresh && !results.is_empty();
+            if may_wait
+                && (self.halt.is_set() || self.store.read(move |view| view.cancel_requested(&run)).await?)
+            {
+                break;
+            }
             let call = self.call_at(claimed, position).await?;
             let began = self.clock.ticks_ms();
             let done = match (claimed.freshness, class.after_crash()) {
                 (Freshness::Recovered, AfterCrash::Unknown) => self.unknown(operation_id, &call).await,
+                (Freshness::Fresh, AfterCrash::Unknown) if self.halt.is_set() => not_begun(&call),
                 (Freshness::Recovered, AfterCrash::Again) | (Freshness::Fresh, _) => {
                     self.do_it(claimed, operation_id, &call).await?
                 }
             };
             let status = Status::of_code(done.code.as_deref());
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
-            let content = result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
+            let content =
+                result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
             let (sandbox, code) = (done.sandbox, done.code);
-            results.push(StepResult { operation_id, status, content: content.hash(), duration_ms, sandbox, code });
+            results.push(StepResult {
+                operation_id,
+                status,
+                content: content.hash(),
+                duration_ms,
+                sandbox,
+                code,
+            });
             contents.push(content.clone());
             blobs.push(content);
             blobs.extend(done.blobs);
         }
-        Ok(Performed { input: Input::Settled { results }, contents, blobs })
+        Ok(Performed {
+            input: Input::Settled { results },
+            contents,
+            blobs,
+        })
     }
 
-    async fn do_it(&self, claimed: &Claimed, operation_id: OperationId, call: &ToolCall) -> Result<Done, EngineError> {
+    async fn do_it(
+        &self,
+        claimed: &Claimed,
+        operation_id: OperationId,
+        call: &ToolCall,
+    ) -> Result<Done, EngineError> {
         let lease_lost = || EngineError::LeaseLost(claimed.row.agent_id.clone());
         // The intent is committed; whether this process may still act on it is checked as late as possible.
         if !self.store.holds_lease() {
@@ -192,7 +246,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         fail::point("act.before_perform");
         let (stop, flag) = watch::channel(false);
-        let act = Act { operation_id, tool: call.name.clone(), input: call.input.clone() };
+        let act = Act {
+            operation_id,
+            tool: call.name.clone(),
+            input: call.input.clone(),
+        };
         let performing = self.tools.perform(act, StopFlag(flag));
         tokio::pin!(performing);
         let early = tokio::select! {
@@ -225,7 +283,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         self.tools.clear(operation_id).await;
         fail::point("recover.after_clear");
         let fault = unknown_fault();
-        Done { content: fault.receipt(&call.name), code: Some(fault.kind), sandbox: None, blobs: Vec::new() }
+        Done {
+            content: fault.receipt(&call.name),
+            code: Some(fault.kind),
+            sandbox: None,
+            blobs: Vec::new(),
+        }
     }
 
     /// Resolves when a running effect should end early. A look that fails says nothing: a database that is away
@@ -294,6 +357,31 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             why: "an action is not in its reply".into(),
         };
         claimed.asked.get(position).cloned().ok_or_else(missing)
+    }
+}
+
+/// Whether an action is next that may be done only once. Its intent is committed: a run that were left like this
+/// would be told of an unknown outcome, although nobody began anything.
+fn begins_plain(effects: &[Effect]) -> bool {
+    let is_plain = |effect: &Effect| match effect {
+        Effect::Act { class, .. } => class.after_crash() == AfterCrash::Unknown,
+        Effect::CallModel { .. } => false,
+    };
+    effects.iter().any(is_plain)
+}
+
+/// What a run is told of an action that a stop came before.
+fn not_begun(call: &ToolCall) -> Done {
+    let message = "the program came to a stop before this action began";
+    let fault = Fault {
+        retryable: true,
+        ..Fault::new("halted", message, "ask for it again")
+    };
+    Done {
+        content: fault.receipt(&call.name),
+        code: Some(fault.kind),
+        sandbox: None,
+        blobs: Vec::new(),
     }
 }
 

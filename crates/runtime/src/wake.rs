@@ -89,29 +89,51 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Admits what a person asked for, and begins its run.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
         let now = self.clock.now();
-        let opening = Entry { role: Role::User, blocks: vec![Block::Text { text: ask.prompt.clone() }] };
+        let opening = Entry {
+            role: Role::User,
+            blocks: vec![Block::Text {
+                text: ask.prompt.clone(),
+            }],
+        };
         // Text always has a JSON form.
         let body = Blob::new(serde_json::to_vec(&opening.blocks).unwrap_or_default());
         let message = Message::from_operator(ask.agent.clone(), &ask.session, &ask.turn, body.hash(), now);
         let run = message.run_key;
-        let Limits { model_ref, max_rounds, workspace, deny_tools } = ask.limits;
+        let Limits {
+            model_ref,
+            max_rounds,
+            workspace,
+            deny_tools,
+        } = ask.limits;
         let create = new_agent(&ask.when_missing, &ask.agent, &workspace, now);
-        let turn = Turn::new(run, model_ref, max_rounds).in_workspace(workspace).denying(deny_tools);
+        let turn = Turn::new(run, model_ref, max_rounds)
+            .in_workspace(workspace)
+            .denying(deny_tools);
         let input = Input::Admitted { body: body.hash() };
-        let mut moved = turn.apply(&Reads::default(), input.clone()).map_err(|e| broken(run, &e))?;
+        let mut moved = turn
+            .apply(&Reads::default(), input.clone())
+            .map_err(|e| broken(run, &e))?;
         announce(&mut moved, &message, &ask.prompt);
         let (turn, effects) = (moved.turn.clone(), moved.effects.clone());
         let transition = self.first_transition(&message, moved, &input).await?;
         let (row, events) = (transition.run.clone(), transition.events.clone());
         let body = self.store.pack(body).await?;
-        let admit = Admit { message, body, create, transition, runner: self.runner.clone() };
+        let admit = Admit {
+            message,
+            body,
+            create,
+            transition,
+            runner: self.runner.clone(),
+        };
         fail::point("admit.before_commit");
         let found = self.store.write(move |tx| admit.commit(tx)).await?;
         fail::point("admit.after_commit");
         match found {
             Found::Claimed(fence) => {
                 self.observer.saw(&run, &events);
-                Ok(Admitted::New(Box::new(Claimed::fresh(row, turn, fence, effects, opening))))
+                Ok(Admitted::New(Box::new(Claimed::fresh(
+                    row, turn, fence, effects, opening,
+                ))))
             }
             Found::Before => Ok(Admitted::Before(run)),
             Found::KeyReused => Err(EngineError::KeyReused { run }),
@@ -128,18 +150,31 @@ impl Admit {
         if let Some(agent) = &self.create {
             tx.create_agent(agent)?;
         }
-        let Some(agent) = tx.agent(agent_id)? else { return Ok(Found::Unknown) };
+        let Some(agent) = tx.agent(agent_id)? else {
+            return Ok(Found::Unknown);
+        };
         // Looked at before the claim: asking for what is already there must not disturb whoever drives the agent.
         if let Some(known) = tx.message(&self.message.run_key)? {
-            return Ok(if known.is_same_as(&self.message) { Found::Before } else { Found::KeyReused });
+            return Ok(if known.is_same_as(&self.message) {
+                Found::Before
+            } else {
+                Found::KeyReused
+            });
         }
         let fence = match tx.claim_head(agent_id, &self.runner)? {
             Claim::Held { by } => return Ok(Found::Held(by)),
             Claim::Won(fence) => fence,
         };
-        let open = RunFilter { agent_id: Some(agent_id.clone()), open_only: true, limit: 1 };
+        let open = RunFilter {
+            agent_id: Some(agent_id.clone()),
+            open_only: true,
+            limit: 1,
+        };
         let open_run = tx.runs(&open)?.first().map(|run| run.run_key);
-        let (verdict, gates) = decide(&Candidate { lifecycle: agent.lifecycle, open_run });
+        let (verdict, gates) = decide(&Candidate {
+            lifecycle: agent.lifecycle,
+            open_run,
+        });
         tx.put_wake(&self.wake_row(&verdict, &gates))?;
         let found = match verdict {
             Verdict::Refused(refusal) => Found::Refused(refusal),
@@ -166,17 +201,23 @@ impl Admit {
             Verdict::Refused(refusal) => refusal.code().to_owned(),
         };
         let gates = serde_json::to_string(gates).unwrap_or_default();
-        let Message { run_key, agent_id, admitted_at, .. } = &self.message;
-        WakeRow { run_key: *run_key, agent_id: agent_id.clone(), verdict, gates, at: *admitted_at }
+        let Message {
+            run_key,
+            agent_id,
+            admitted_at,
+            ..
+        } = &self.message;
+        WakeRow {
+            run_key: *run_key,
+            agent_id: agent_id.clone(),
+            verdict,
+            gates,
+            at: *admitted_at,
+        }
     }
 }
 
-fn new_agent(
-    when_missing: &WhenMissing,
-    agent_id: &AgentId,
-    workspace: &str,
-    now: Millis,
-) -> Option<Agent> {
+fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, now: Millis) -> Option<Agent> {
     let WhenMissing::Create(visibility) = when_missing else {
         return None;
     };

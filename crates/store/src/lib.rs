@@ -18,7 +18,7 @@
 //! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`.
 //!
 //! What is deliberately absent: randomness (ids arrive from outside), a query builder, and any clock but the
-//! database's own and the one that measures the lease.
+//! database's own, the one that measures the lease, and the one that stamped a file whose age is asked for.
 #![forbid(unsafe_code)]
 
 mod agent;
@@ -45,8 +45,8 @@ mod store;
 mod wake;
 
 pub use crate::job::QUEUE_MAX;
-pub use crate::pack::{BLOB_BYTES_MAX, INLINE_BYTES_MAX};
+pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
-pub use crate::runner::{BEAT_MS, LEASE_MS};
+pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
 pub use crate::store::Store;

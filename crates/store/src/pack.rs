@@ -1,12 +1,14 @@
 //! Packing blobs: compression, and the files of large ones. All of it happens before the transaction.
 //!
 //! A file is complete and durable before any row names it: it is written under another name, synced, moved
-//! to its place, and the folders are synced as well. A crash in between leaves a file that nobody names.
+//! to its place, and the folders are synced as well. A crash in between leaves a file that nobody names, or a draft
+//! that is swept away later.
 
-use std::fs::{self, File};
+use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_ports::fail;
@@ -17,8 +19,16 @@ use wakeful_ports::store::StoreError;
 /// which the write-ahead log would carry as well.
 pub const INLINE_BYTES_MAX: usize = 64 * 1024;
 
-/// Largest blob at all. Far above any reply or tool result, and small enough to be held in memory twice.
-pub const BLOB_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Largest blob at all: twice what the full output of a command becomes when every byte of it has to be escaped
+/// twice over, and small enough to be held in memory together with its packed form.
+pub const BLOB_BYTES_MAX: usize = 32 * 1024 * 1024;
+
+/// A draft this old was left by a crash. A younger one may be just being written by another process, which takes
+/// seconds on the slowest disk.
+pub const DRAFT_AGE: Duration = Duration::from_hours(1);
+
+/// Drafts that one opening sweeps at most: far more than crashes leave, and done in milliseconds.
+const SWEPT_MAX: usize = 1_000;
 
 /// Where large blobs go.
 #[derive(Debug, Clone, Copy)]
@@ -109,7 +119,9 @@ fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<(
     let (inner, file) = place(folder, hash);
     fs::create_dir_all(&inner)?;
     if !file.try_exists()? {
-        let draft = inner.join(draft_name(hash));
+        let drafts = drafts(folder);
+        fs::create_dir_all(&drafts)?;
+        let draft = drafts.join(draft_name(hash));
         let written = write_synced(&draft, compressed).and_then(|()| {
             fail::point("blob.before_rename");
             fs::rename(&draft, &file)
@@ -132,7 +144,36 @@ fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<(
 fn draft_name(hash: &BlobHash) -> String {
     static DRAFTS: AtomicU64 = AtomicU64::new(0);
     let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
-    format!("{hash}.{}.{number}.draft", std::process::id())
+    format!("{hash}.{}.{number}{DRAFT_ENDING}", std::process::id())
+}
+
+const DRAFT_ENDING: &str = ".draft";
+
+/// Drafts have a folder of their own, so that those that a crash left are found without listing all blobs.
+fn drafts(folder: &Path) -> PathBuf {
+    folder.join("drafts")
+}
+
+/// Removes drafts that a crash left. One that cannot be removed is only litter, so nobody is told.
+pub(crate) fn sweep_drafts(folder: &Path) {
+    let Ok(entries) = fs::read_dir(drafts(folder)) else {
+        return;
+    };
+    let left = entries.filter_map(Result::ok).filter(is_left_behind);
+    for draft in left.take(SWEPT_MAX) {
+        let _ = fs::remove_file(draft.path());
+    }
+}
+
+/// Whether a draft is too old to be still written. The clock that stamped it tells; one from the future is young.
+fn is_left_behind(entry: &DirEntry) -> bool {
+    let is_draft = entry
+        .file_name()
+        .as_encoded_bytes()
+        .ends_with(DRAFT_ENDING.as_bytes());
+    let written = entry.metadata().and_then(|metadata| metadata.modified());
+    let age = written.ok().and_then(|written| written.elapsed().ok());
+    is_draft && age.is_some_and(|age| age >= DRAFT_AGE)
 }
 
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -11,13 +11,21 @@ use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::head;
 use crate::lock::locked;
-use crate::sql::{Row, Sql, limit, records};
+use crate::sql::{Dialect, Row, Sql, limit, records};
 
 /// Between two beats.
 pub const BEAT_MS: u64 = 5_000;
 
 /// After this long without a beat a runner is dead: two beats may be lost and the third still come in time.
 pub const LEASE_MS: u64 = 15_000;
+
+/// After this long without a beat a runner is forgotten. Its lease ran out long before; until then it can still be
+/// listed by somebody who wants to know what became of it.
+pub const SILENCE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+const _: () = assert!(LEASE_MS < SILENCE_MS_MAX, "only the dead are forgotten");
+
+/// Runners that one registration forgets at most. It brings one row, so any number above that lets the table shrink.
+const FORGOTTEN_MAX: u32 = 16;
 
 /// With SQLite nobody beats, and no clock is read: a simulation must be the same every time.
 const REGISTER_SQLITE: &str = "
@@ -32,7 +40,7 @@ const REGISTER_POSTGRES: &str = "
     ON CONFLICT (runner_id) DO UPDATE SET place = excluded.place, pid = excluded.pid,
         pid_started = excluded.pid_started, beat_at_ms = excluded.beat_at_ms";
 
-/// Registers this process. On PostgreSQL that is also its first beat.
+/// Registers this process, and forgets those that have long been silent. On PostgreSQL that is also its first beat.
 pub(crate) fn register(sql: &mut dyn Sql, runner: &Runner) -> Result<(), StoreError> {
     let query = sql.dialect().pick(REGISTER_SQLITE, REGISTER_POSTGRES);
     let params = [
@@ -41,7 +49,26 @@ pub(crate) fn register(sql: &mut dyn Sql, runner: &Runner) -> Result<(), StoreEr
         runner.pid.into(),
         runner.pid_started.into(),
     ];
-    sql.execute(query, &params).map(drop)
+    sql.execute(query, &params)?;
+    forget_silent(sql)
+}
+
+/// Rows that are locked are left to whoever is at them: another registration, or a beat that has come after all.
+const SILENT: &str = "
+    SELECT runner_id FROM runner
+    WHERE beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?1
+    ORDER BY beat_at_ms LIMIT ?2 FOR UPDATE SKIP LOCKED";
+
+/// Buries runners that were silent for so long that nobody waits for them, so that the table stays small. With
+/// SQLite nobody beats, and the home's lock says who lives.
+fn forget_silent(sql: &mut dyn Sql) -> Result<(), StoreError> {
+    if sql.dialect() == Dialect::Sqlite {
+        return Ok(());
+    }
+    for mut row in sql.query(SILENT, &[SILENCE_MS_MAX.into(), FORGOTTEN_MAX.into()])? {
+        bury(sql, &RunnerId::new(row.text("runner.runner_id")?))?;
+    }
+    Ok(())
 }
 
 const BEAT: &str = "
@@ -53,13 +80,17 @@ pub(crate) fn beat(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreEr
     Ok(sql.execute(BEAT, &[runner.into()])? == 1)
 }
 
-const ALIVE: &str = "
-    SELECT pid FROM runner WHERE runner_id = ?1
-        AND beat_at_ms >= CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
+const EXPIRE: &str = "
+    DELETE FROM runner WHERE runner_id = ?1
+        AND beat_at_ms < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - ?2";
 
-/// Whether a runner has beaten within its lease.
+const REGISTERED: &str = "SELECT pid FROM runner WHERE runner_id = ?1";
+
+/// Whether a runner has beaten within its lease. One that has not is struck off: should it only have slept, its next
+/// beat finds no row, and it cannot take its lease for a living one after somebody else has taken its agents.
 pub(crate) fn is_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
-    Ok(!sql.query(ALIVE, &[runner.into(), LEASE_MS.into()])?.is_empty())
+    sql.execute(EXPIRE, &[runner.into(), LEASE_MS.into()])?;
+    Ok(!sql.query(REGISTERED, &[runner.into()])?.is_empty())
 }
 
 const BURY: &str = "DELETE FROM runner WHERE runner_id = ?1";

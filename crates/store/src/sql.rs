@@ -38,6 +38,15 @@ impl Dialect {
     }
 }
 
+/// Whether a connection may write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It may, and makes what is missing.
+    Write,
+    /// It only reads what is there.
+    Read,
+}
+
 /// A parameter. Borrowed, so that a body is not copied once more on the writing thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Param<'a> {

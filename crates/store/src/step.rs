@@ -57,11 +57,13 @@ pub(crate) fn intend(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), S
 }
 
 const SETTLE: &str = "
-    UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6
+    UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6,
+        reason = COALESCE(?7, reason)
     WHERE operation_id = ?1 AND status IN ('planned', 'intended')";
 
 /// Writes down how a step ended. A step ends once; a second end is a conflict.
 pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError> {
+    let reason = end.reason.as_deref().map(storable);
     let params = [
         (&end.operation_id).into(),
         end.status.as_str().into(),
@@ -69,6 +71,7 @@ pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError>
         end.sandbox.as_deref().into(),
         end.usage.input_tokens.into(),
         end.usage.output_tokens.into(),
+        reason.as_deref().into(),
     ];
     exactly_one(sql.execute(SETTLE, &params)?)
 }

@@ -56,6 +56,15 @@ impl Store {
         })
     }
 
+    /// Connects to a PostgreSQL server for reading, with no right beyond it: nothing is made, brought up to date or
+    /// registered. [`StoreError::Absent`] when there are no tables, [`StoreError::OlderSchema`] when they would have
+    /// to be brought up to date first.
+    pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
+        Ok(Self {
+            inner: Inner::Postgres(Arc::new(Server::open_read_only(options).await?)),
+        })
+    }
+
     /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
     /// any clone answer [`StoreError::Closed`]. An error says what could not be taken back; it is closed anyway.
     pub async fn close(&self) -> Result<(), StoreError> {
@@ -107,6 +116,7 @@ impl wakeful_ports::store::Store for Store {
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
         match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
+            Inner::Postgres(server) if !server.can_write() => Err(StoreError::ReadOnly),
             // A small one stays in its row in any case, and is compressed in microseconds.
             Inner::Sqlite(_) | Inner::Postgres(_) if blob.bytes().len() <= INLINE_BYTES_MAX => {
                 pack::pack(&blob, Large::Row)

@@ -19,7 +19,7 @@ use wakeful_ports::fail;
 use wakeful_ports::tool::Done;
 
 use crate::leftover::Folder;
-use crate::outcome::{Ending, Ran, refused, sandbox_unavailable, spawn_failed};
+use crate::outcome::{Ending, Ran, cancelled, refused, sandbox_unavailable, spawn_failed};
 use crate::output::Kept;
 use crate::process::{Identity, kill_tree, wait_gone};
 use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
@@ -29,7 +29,7 @@ use crate::sandbox::{SHOWN_NAME, SUPERVISE};
 const GRACE: Duration = Duration::from_secs(2);
 
 /// For the supervisor to kill everything. With the grace it stays within the 5 s that a stop may take.
-const KILLING_MAX: Duration = Duration::from_millis(2_700);
+const KILLING_MAX: Duration = Duration::from_millis(2_300);
 
 /// For the supervisor to take its specification. It does nothing else then, unless it is not our program.
 const HANDOVER_MAX: Duration = Duration::from_secs(5);
@@ -69,23 +69,25 @@ pub(crate) struct Job {
     pub(crate) output_tokens: u32,
 }
 
+/// Nothing has run, because a user namespace was made that could not be used.
+#[derive(Debug)]
+pub(crate) struct NoNamespaces;
+
 impl Job {
     /// Runs the command and leaves neither process nor folder behind.
-    pub(crate) fn run(&self, brake: &Brake) -> Done {
+    pub(crate) fn run(&self, brake: &Brake) -> Result<Done, NoNamespaces> {
         let begun = Instant::now();
-        let done = match self.start() {
-            Err(fault) => refused(&fault),
+        let result = match self.start() {
+            Err(fault) => Ok(refused(&fault)),
             Ok((mut supervisor, mut running)) => {
                 running.watch(brake, begun + self.timeout);
                 reap(&mut supervisor);
                 running.read_rest();
-                running
-                    .finish(begun.elapsed())
-                    .map_or_else(|fault| refused(&fault), |ran| ran.done(self.output_tokens))
+                running.finish(begun.elapsed(), self.output_tokens)
             }
         };
         self.folder.remove();
-        done
+        result
     }
 
     fn start(&self) -> Result<(Child, Running), Fault> {
@@ -146,7 +148,7 @@ fn reap(supervisor: &mut Child) {
     let deadline = Instant::now() + Duration::from_millis(200);
     let gone = pidfd_open(pid, PidfdFlags::empty()).is_ok_and(|fd| wait_gone(&fd, deadline));
     if !gone {
-        kill_tree(pid, Instant::now() + Duration::from_millis(500));
+        kill_tree(pid, Instant::now() + Duration::from_millis(400));
     }
     // Not `wait`: a process that the kernel cannot end must not hold this thread for ever.
     let _status = supervisor.try_wait();
@@ -174,7 +176,13 @@ struct Running {
     level: Option<String>,
     end: Option<(Ending, End)>,
     ending: Ending,
-    fault: Option<Fault>,
+    /// Why the shell was not started.
+    unstarted: Option<Unstarted>,
+}
+
+enum Unstarted {
+    Fault(Fault),
+    NoNamespaces,
 }
 
 impl Running {
@@ -193,7 +201,7 @@ impl Running {
             level: None,
             end: None,
             ending: Ending::Completed,
-            fault: None,
+            unstarted: None,
         }
     }
 
@@ -267,10 +275,14 @@ impl Running {
             match serde_json::from_slice(&line) {
                 Ok(Report::Started { level, .. }) => self.level = Some(level),
                 Ok(Report::Ended(end)) => self.end = Some((self.ending, end)),
-                Ok(Report::Refused { lacking }) => self.fault = Some(sandbox_unavailable(&lacking)),
+                Ok(Report::NoNamespaces) => self.unstarted = Some(Unstarted::NoNamespaces),
+                Ok(Report::Refused { lacking }) => {
+                    self.unstarted = Some(Unstarted::Fault(sandbox_unavailable(&lacking)));
+                }
                 Ok(Report::Failed { doing, cause }) => {
-                    let hint = "look whether the working folder and /bin/sh are there";
-                    self.fault = Some(spawn_failed(&format!("{doing}: {cause}"), hint));
+                    let hint = "look whether the workspace and /bin/sh are as they should be";
+                    let fault = spawn_failed(&format!("{doing}: {cause}"), hint);
+                    self.unstarted = Some(Unstarted::Fault(fault));
                 }
                 Err(_) => return Next::End,
             }
@@ -294,34 +306,36 @@ impl Running {
         }
     }
 
-    fn finish(self, duration: Duration) -> Result<Ran, Fault> {
+    fn finish(self, duration: Duration, output_tokens: u32) -> Result<Done, NoNamespaces> {
         let [stdout, stderr] = self.streams.map(|stream| stream.kept);
-        match (self.fault, self.level) {
-            (Some(fault), _) => Err(fault),
+        let (ending, end) = self.end.unwrap_or((self.ending.or_killed(), KILLED));
+        match (self.unstarted, self.level) {
+            (Some(Unstarted::NoNamespaces), _) => Err(NoNamespaces),
+            (Some(Unstarted::Fault(fault)), _) => Ok(refused(&fault)),
             (None, Some(level)) => {
-                let (ending, end) = self.end.unwrap_or((self.ending, KILLED));
-                Ok(Ran {
+                let ran = Ran {
                     ending,
                     end,
                     level,
                     stdout,
                     stderr,
                     duration,
-                })
+                };
+                Ok(ran.done(output_tokens))
             }
-            (None, None) => match self.ending {
-                Ending::Completed => Err(spawn_failed(
-                    "the sandbox ended without a word",
-                    "the program may have been stopped from outside, or does not know its sandbox verb",
-                )),
-                Ending::TimedOut => Err(Fault::new(
-                    "timed_out",
-                    "the time was over before the command began",
-                    "",
-                )),
-                Ending::Stopped => Err(crate::outcome::cancelled()),
-            },
+            (None, None) => Ok(refused(&never_begun(self.ending))),
         }
+    }
+}
+
+fn never_begun(ending: Ending) -> Fault {
+    match ending {
+        Ending::Completed | Ending::Killed => spawn_failed(
+            "the sandbox ended without a word",
+            "the program may have been stopped from outside, or does not know its sandbox verb",
+        ),
+        Ending::TimedOut => Fault::new("timed_out", "the time was over before the command began", ""),
+        Ending::Stopped => cancelled(),
     }
 }
 

@@ -11,6 +11,7 @@
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
+//! | `mounts` | what is mounted where, and every name of the home |
 //! | `process` | what `/proc` says: start times, descendants |
 //! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
 //!
@@ -25,6 +26,7 @@ mod arguments;
 mod command;
 mod environment;
 mod leftover;
+mod mounts;
 pub mod options;
 mod outcome;
 mod output;

@@ -43,8 +43,12 @@ pub enum Unsandboxed {
 pub struct Pretend {
     /// User and PID namespaces are refused.
     pub no_namespaces: bool,
+    /// A user namespace can be made and then not be used, as under Ubuntu's restriction.
+    pub no_user_mapping: bool,
     /// Landlock is not there.
     pub no_landlock: bool,
+    /// Landlock is that of Linux 5.19: it knows neither truncation, nor networks, nor signals.
+    pub old_landlock: bool,
     /// Seccomp is not there.
     pub no_seccomp: bool,
 }

@@ -32,6 +32,8 @@ pub(crate) enum Ending {
     TimedOut,
     /// Somebody said stop.
     Stopped,
+    /// Somebody outside killed the processes that watched over it, and it with them.
+    Killed,
 }
 
 #[derive(Serialize)]
@@ -133,6 +135,7 @@ impl Ending {
             Self::Completed => "completed",
             Self::TimedOut => "timed_out",
             Self::Stopped => "stopped",
+            Self::Killed => "killed",
         }
     }
 
@@ -142,6 +145,16 @@ impl Ending {
             Self::Completed => None,
             Self::TimedOut => Some("timed_out".to_owned()),
             Self::Stopped => Some("cancelled".to_owned()),
+            Self::Killed => Some("killed".to_owned()),
+        }
+    }
+
+    /// What it was if nobody saw how the shell ended.
+    pub(crate) const fn or_killed(self) -> Self {
+        match self {
+            Self::Completed | Self::Killed => Self::Killed,
+            Self::TimedOut => Self::TimedOut,
+            Self::Stopped => Self::Stopped,
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -14,10 +15,10 @@ use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::arguments::{self, Arguments, TOOL};
-use crate::command::{Brake, Job};
+use crate::command::{Brake, Job, NoNamespaces};
 use crate::environment;
 use crate::leftover::Folder;
-use crate::options::ToolsOptions;
+use crate::options::{Pretend, ToolsOptions};
 use crate::outcome::{cancelled, refused, spawn_failed};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
@@ -37,6 +38,8 @@ struct Inner {
     workspace: Workspace,
     scratch: PathBuf,
     turns: Arc<Semaphore>,
+    /// Set once a namespace was made that could not be used, so that it is not tried for every command.
+    no_namespaces: AtomicBool,
 }
 
 impl Tools {
@@ -63,6 +66,7 @@ impl Tools {
                 workspace,
                 scratch,
                 turns,
+                no_namespaces: AtomicBool::new(false),
             }),
         })
     }
@@ -93,7 +97,9 @@ impl Inner {
         let temporary = folder.temporary();
         let options = &self.options;
         let (timeout_ms, output_tokens) = (arguments.timeout_ms(), arguments.output_tokens());
+        let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
         let spec = Spec {
+            host: i32::try_from(std::process::id()).unwrap_or(0),
             args_prefix: options.program_args_prefix.clone(),
             cmd: arguments.cmd,
             workdir,
@@ -101,7 +107,10 @@ impl Inner {
             home: self.workspace.home().to_owned(),
             writable: vec![self.workspace.path().to_owned(), temporary],
             unsandboxed: options.unsandboxed,
-            pretend: options.pretend,
+            pretend: Pretend {
+                no_namespaces,
+                ..options.pretend
+            },
         };
         let timeout = Duration::from_millis(timeout_ms);
         Ok(Job {
@@ -110,6 +119,20 @@ impl Inner {
             folder,
             timeout,
             output_tokens,
+        })
+    }
+
+    fn run(&self, mut job: Job, brake: &Brake) -> Done {
+        let done = job.run(brake).or_else(|NoNamespaces| {
+            self.no_namespaces.store(true, Ordering::Relaxed);
+            job.spec.pretend.no_namespaces = true;
+            job.run(brake)
+        });
+        done.unwrap_or_else(|NoNamespaces| {
+            refused(&spawn_failed(
+                "the sandbox used a namespace that it was to do without",
+                "",
+            ))
         })
     }
 
@@ -151,7 +174,7 @@ impl Inner {
         let (answer, mut answered) = oneshot::channel();
         let work = move || {
             let job = self.job(act.operation_id, arguments);
-            let done = job.map_or_else(|fault| refused(&fault), |job| job.run(&brake));
+            let done = job.map_or_else(|fault| refused(&fault), |job| self.run(job, &brake));
             drop(turn);
             // Nobody may be listening any more.
             let _unheard = answer.send(done);

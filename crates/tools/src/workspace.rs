@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::mounts::{Mount, names_of};
+
 /// A workspace and a home that have nothing to do with each other. Both are absolute and free of symlinks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
@@ -86,10 +88,18 @@ pub(crate) enum Workdir {
 impl Workspace {
     /// Resolves both folders and refuses them when one contains the other.
     ///
-    /// Folders are compared by device and inode and not by name, so that a bind mount of the home is found too.
+    /// Folders are compared by device and inode and not by name, and the home by all its names, so that a bind
+    /// mount of it is found too.
     pub fn new(home: &Path, workspace: &Path) -> Result<Self, WorkspaceError> {
         let (home, workspace) = (resolve(home)?, resolve(workspace)?);
-        if contains(&home, &workspace)? || contains(&workspace, &home)? {
+        let mounts = Mount::all().map_err(|source| WorkspaceError::Unusable {
+            path: home.clone(),
+            source,
+        })?;
+        let mounted_inside = names_of(&home, &mounts)
+            .iter()
+            .any(|name| name.starts_with(&workspace));
+        if mounted_inside || contains(&home, &workspace)? || contains(&workspace, &home)? {
             return Err(WorkspaceError::Overlap { workspace, home });
         }
         Ok(Self {

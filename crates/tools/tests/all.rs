@@ -10,4 +10,5 @@
 mod call;
 mod ending;
 mod kit;
+mod place;
 mod walls;

@@ -161,7 +161,14 @@ impl Moved {
         let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
         let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
         self.blobs.push(blob);
-        let result = StepResult { operation_id, status, content, duration_ms: 0, sandbox: None, code };
+        let result = StepResult {
+            operation_id,
+            status,
+            content,
+            duration_ms: 0,
+            sandbox: None,
+            code,
+        };
         self.show_result(Kind::ActionCalledOff, &action.tool, &result);
         self.write_end(action, result);
         Ok(())

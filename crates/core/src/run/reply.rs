@@ -126,10 +126,20 @@ mod tests {
     #[test]
     fn large_integers_in_arguments_and_counts_survive_being_stored() {
         let input = json!({"n": 9_007_199_254_740_993_u64});
-        let blocks = [Block::ToolUse(ToolCall { call_id: "a".into(), name: "T".into(), input })];
-        let usage = Usage { input_tokens: u64::MAX, output_tokens: 1 };
+        let blocks = [Block::ToolUse(ToolCall {
+            call_id: "a".into(),
+            name: "T".into(),
+            input,
+        })];
+        let usage = Usage {
+            input_tokens: u64::MAX,
+            output_tokens: 1,
+        };
         let (reply, blob) = read(&blocks, usage, &json!({})).expect("good");
-        assert_eq!(serde_json::from_slice::<Vec<Block>>(blob.bytes()).expect("blocks"), blocks);
+        assert_eq!(
+            serde_json::from_slice::<Vec<Block>>(blob.bytes()).expect("blocks"),
+            blocks
+        );
         let journal = crate::json::canonical(&reply).expect("canonical");
         assert_eq!(serde_json::from_slice::<Reply>(&journal).expect("a reply"), reply);
     }

@@ -40,7 +40,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Ok((newest_bodies(view, &rows)?, opening))
         });
         let (stored, body) = loaded.await?;
-        let entries = stored.iter().map(|(role, body)| entry(run, *role, body.as_deref()));
+        let entries = stored
+            .iter()
+            .map(|(role, body)| entry(run, *role, body.as_deref()));
         let entries = entries.collect::<Result<Vec<Entry>, EngineError>>()?;
         let opening = match claimed.opening.take() {
             Some(opening) => opening,
@@ -58,7 +60,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         contents: &[(BlobHash, Vec<u8>)],
     ) -> Result<(), EngineError> {
         let run = claimed.run_key();
-        let Some(thread) = &mut claimed.thread else { return Ok(()) };
+        let Some(thread) = &mut claimed.thread else {
+            return Ok(());
+        };
         for new in entries {
             let known = contents.iter().find(|(hash, _)| *hash == new.content);
             let bytes = match known {
@@ -97,15 +101,24 @@ fn newest_bodies(view: &mut dyn View, rows: &[EntryRow]) -> Result<Vec<Stored>, 
 /// The contents that a transition names, so that the transcript can grow without reading them back.
 pub(super) fn contents_of(mut contents: Vec<Blob>, moved: &Moved) -> Vec<(BlobHash, Vec<u8>)> {
     contents.extend(moved.blobs.iter().cloned());
-    contents.into_iter().map(|blob| (blob.hash(), blob.bytes().to_vec())).collect()
+    contents
+        .into_iter()
+        .map(|blob| (blob.hash(), blob.bytes().to_vec()))
+        .collect()
 }
 
 fn entry(run: RunKey, role: Role, body: Option<&[u8]>) -> Result<Entry, EngineError> {
-    Ok(Entry { role, blocks: blocks(run, body)? })
+    Ok(Entry {
+        role,
+        blocks: blocks(run, body)?,
+    })
 }
 
 /// Reads the blocks of an entry.
 pub(crate) fn blocks(run: RunKey, body: Option<&[u8]>) -> Result<Vec<Block>, EngineError> {
-    let body = body.ok_or_else(|| EngineError::Broken { run, why: "a transcript entry is missing".into() })?;
+    let body = body.ok_or_else(|| EngineError::Broken {
+        run,
+        why: "a transcript entry is missing".into(),
+    })?;
     serde_json::from_slice(body).map_err(|e| broken(run, &e))
 }

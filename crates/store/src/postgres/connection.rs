@@ -10,7 +10,7 @@ use postgres::{Client, Config, NoTls, Statement};
 use wakeful_ports::store::StoreError;
 
 use crate::commit::Commit;
-use crate::sql::{Dialect, Param, Row, Sql, Value};
+use crate::sql::{Access, Dialect, Param, Row, Sql, Value};
 
 /// What every connection is told first. A statement has half a minute, which only a stuck lock takes. A process
 /// that is stopped in the middle of a transaction loses its connection when it would lose its lease, so that
@@ -20,9 +20,13 @@ const GREETING: &str = "
     SET statement_timeout TO 30000;
     SET idle_in_transaction_session_timeout TO 15000;";
 
+/// What the connection of a reader is told as well.
+const GREETING_OF_READER: &str = "SET default_transaction_read_only TO on";
+
 /// A connection.
 pub(crate) struct Connection {
     client: Client,
+    access: Access,
     statements: HashMap<&'static str, Statement>,
     trouble: Trouble,
 }
@@ -40,12 +44,16 @@ pub(crate) enum Trouble {
 
 impl Connection {
     /// Connects. Every failure to do so means that the database cannot be reached.
-    pub(crate) fn open(config: &Config) -> Result<Self, StoreError> {
+    pub(crate) fn open(config: &Config, access: Access) -> Result<Self, StoreError> {
         let unreachable = |error: postgres::Error| StoreError::Unreachable(error.into());
         let mut client = config.connect(NoTls).map_err(unreachable)?;
         client.batch_execute(GREETING).map_err(unreachable)?;
+        if access == Access::Read {
+            client.batch_execute(GREETING_OF_READER).map_err(unreachable)?;
+        }
         Ok(Self {
             client,
+            access,
             statements: HashMap::new(),
             trouble: Trouble::None,
         })
@@ -129,12 +137,17 @@ impl Connection {
             return StoreError::Unreachable(error.into());
         } else if *code == SqlState::DISK_FULL {
             return StoreError::Full;
-        } else if REFUSALS.contains(code) {
+        } else if REFUSALS.contains(code) && !self.may_not_even_read(code) {
             return StoreError::ReadOnly;
         } else if DAMAGES.contains(code) {
             return StoreError::Corrupt(error.into());
         }
         StoreError::Backend(error.into())
+    }
+
+    /// A reader who lacks a right lacks that of reading.
+    fn may_not_even_read(&self, code: &SqlState) -> bool {
+        self.access == Access::Read && *code == SqlState::INSUFFICIENT_PRIVILEGE
     }
 }
 

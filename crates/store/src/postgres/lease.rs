@@ -5,15 +5,17 @@
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use postgres::Config;
 use wakeful_core::id::RunnerId;
 use wakeful_ports::store::StoreError;
 
 use crate::lock::locked;
+use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::Connection;
 use crate::runner::{self, BEAT_MS, LEASE_MS};
+use crate::sql::Access;
 
 /// How long after a beat this process trusts its own lease: a third less than others give it, for an act that
 /// was begun at the last moment.
@@ -29,12 +31,12 @@ const RETRY_MS: u64 = 1_000;
 /// What this process knows of its own lease.
 #[derive(Debug, Default)]
 pub(crate) struct Lease {
-    sent: Mutex<Option<Instant>>,
+    sent: Mutex<Option<BootTime>>,
 }
 
 impl Lease {
-    /// A beat that was sent at this instant has arrived.
-    pub(crate) fn renew(&self, sent: Instant) {
+    /// A beat that was sent at this time has arrived.
+    pub(crate) fn renew(&self, sent: BootTime) {
         *locked(&self.sent) = Some(sent);
     }
 
@@ -43,10 +45,10 @@ impl Lease {
         *locked(&self.sent) = None;
     }
 
-    /// Whether nobody can have taken over by this instant. No beat yet is no lease.
-    pub(crate) fn holds_at(&self, now: Instant) -> bool {
+    /// Whether nobody can have taken over by this time. No beat yet is no lease.
+    pub(crate) fn holds_at(&self, now: BootTime) -> bool {
         let sent = *locked(&self.sent);
-        sent.is_some_and(|sent| now.saturating_duration_since(sent) <= Duration::from_millis(TRUST_MS))
+        sent.is_some_and(|sent| now.since(sent) <= Duration::from_millis(TRUST_MS))
     }
 }
 
@@ -111,10 +113,10 @@ impl Pulse {
 
     /// Beats once.
     pub(crate) fn beat(&mut self) -> Result<(), StoreError> {
-        let sent = Instant::now();
+        let sent = BootTime::now();
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Connection::open(&self.config)?,
+            None => Connection::open(&self.config, Access::Write)?,
         };
         // A connection that failed is not used again.
         let alive = runner::beat(&mut connection, &self.runner)?;
@@ -135,13 +137,13 @@ mod tests {
     #[test]
     fn a_lease_is_trusted_for_ten_seconds_after_its_beat_was_sent() {
         let lease = Lease::default();
-        let sent = Instant::now();
+        let sent = BootTime::now();
         assert!(!lease.holds_at(sent), "no beat, no lease");
         lease.renew(sent);
-        assert!(lease.holds_at(sent + Duration::from_millis(10_000)));
-        assert!(!lease.holds_at(sent + Duration::from_millis(10_001)));
-        lease.renew(sent + Duration::from_millis(5_000));
-        assert!(lease.holds_at(sent + Duration::from_millis(10_001)));
+        assert!(lease.holds_at(sent.plus_ms(10_000)));
+        assert!(!lease.holds_at(sent.plus_ms(10_001)));
+        lease.renew(sent.plus_ms(5_000));
+        assert!(lease.holds_at(sent.plus_ms(10_001)));
         lease.lose();
         assert!(!lease.holds_at(sent));
     }

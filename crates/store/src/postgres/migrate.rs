@@ -1,4 +1,4 @@
-//! Bringing a PostgreSQL database up to date, also when several processes start at once.
+//! Whether a PostgreSQL database is up to date, and bringing it there, also when several processes start at once.
 //!
 //! The lock is on a table of our own and ends with its transaction. Advisory locks would do the same on one
 //! server, but not on every engine that speaks its protocol.
@@ -25,6 +25,20 @@ pub(crate) fn bring_up_to_date(connection: &mut Connection, host_id: &str) -> Re
             Err(error)
         }
     }
+}
+
+/// Whether the tables are there and as this program knows them. Changes nothing.
+pub(crate) fn look(connection: &mut Connection) -> Result<(), StoreError> {
+    // Counted before it is asked whether ours is among them: in between another process may make it.
+    let tables = count(connection, TABLES)?;
+    if has_versions(connection)? {
+        return schema::readable(current(connection)?, SCHEMA);
+    }
+    Err(if tables > 0 {
+        StoreError::Foreign
+    } else {
+        StoreError::Absent
+    })
 }
 
 const HAS_VERSIONS: &str = "

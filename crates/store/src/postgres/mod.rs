@@ -1,5 +1,6 @@
 //! PostgreSQL: some threads with a connection each, a lease that is renewed while the process lives.
 
+mod boot_time;
 mod connection;
 mod lease;
 mod migrate;
@@ -19,12 +20,14 @@ use wakeful_ports::store::{StoreError, Tx, View};
 
 pub use self::lease::TRUST_MS;
 
+use self::boot_time::BootTime;
 use self::connection::Connection;
 use self::lease::{Heartbeat, Lease};
 use self::worker::{Queue, Work, Worker};
 use crate::job::{Pair, QUEUE_MAX, reading, writing};
 use crate::lock::locked;
 use crate::runner::Registered;
+use crate::sql::Access;
 
 /// Most connections for transactions. More would queue inside the server instead of here.
 pub const CONNECTIONS_MAX: usize = 64;
@@ -51,6 +54,7 @@ pub struct PostgresOptions {
 /// What the threads share.
 pub(crate) struct Shared {
     config: Config,
+    access: Access,
     lease: Arc<Lease>,
     own: Registered,
     // The last one beats; those before it were told to end, and are waited for when the store closes.
@@ -59,7 +63,7 @@ pub(crate) struct Shared {
 
 impl Shared {
     /// This process is registered since `begun`: from now on it must show that it lives.
-    fn registered(&self, runner: RunnerId, begun: Instant) -> Result<(), StoreError> {
+    fn registered(&self, runner: RunnerId, begun: BootTime) -> Result<(), StoreError> {
         self.own.note(Some(runner.clone()));
         self.lease.renew(begun);
         let mut heartbeats = locked(&self.heartbeats);
@@ -98,16 +102,34 @@ pub(crate) struct Server {
 impl Server {
     /// Connects, brings the tables up to date and starts the threads.
     pub(crate) async fn open(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
+        let host_id = host_id.to_owned();
+        Self::start(options, Access::Write, move |connection| {
+            migrate::bring_up_to_date(connection, &host_id)
+        })
+        .await
+    }
+
+    /// Connects for reading only, and starts the threads.
+    pub(crate) async fn open_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
+        Self::start(options, Access::Read, migrate::look).await
+    }
+
+    async fn start(
+        options: &PostgresOptions,
+        access: Access,
+        look: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<Self, StoreError> {
         let config = config(&options.url)?;
         let shared = Arc::new(Shared {
             config,
+            access,
             lease: Arc::default(),
             own: Registered::default(),
             heartbeats: Mutex::default(),
         });
         let (queue, waiting) = mpsc::channel(QUEUE_MAX);
         let waiting: Queue = Arc::new(Mutex::new(waiting));
-        let first = first_worker(Arc::clone(&shared), Arc::clone(&waiting), host_id.to_owned()).await?;
+        let first = first_worker(Arc::clone(&shared), Arc::clone(&waiting), look).await?;
         let mut threads = vec![first];
         for _ in 1..options.connections.clamp(1, CONNECTIONS_MAX) {
             let (shared, waiting) = (Arc::clone(&shared), Arc::clone(&waiting));
@@ -120,6 +142,11 @@ impl Server {
             queue: Mutex::new(Some(queue)),
             threads: Mutex::new(threads),
         })
+    }
+
+    /// Whether it may write.
+    pub(crate) fn can_write(&self) -> bool {
+        self.shared.access == Access::Write
     }
 
     /// Reads from a consistent view.
@@ -139,6 +166,9 @@ impl Server {
         T: Send + 'static,
         F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
+        if !self.can_write() {
+            return Err(StoreError::ReadOnly);
+        }
         let (job, answer): Pair<T> = writing(f);
         self.submit(Work::Write(job)).await?;
         answer.await.map_err(|_| StoreError::Closed)?
@@ -155,7 +185,7 @@ impl Server {
 
     /// Whether nobody can have taken over what this process claimed.
     pub(crate) fn holds_lease(&self) -> bool {
-        self.shared.lease.holds_at(Instant::now())
+        self.shared.lease.holds_at(BootTime::now())
     }
 
     /// The runner that this process registered, which is then no longer noted.
@@ -199,12 +229,12 @@ fn config(url: &str) -> Result<Config, StoreError> {
 async fn first_worker(
     shared: Arc<Shared>,
     waiting: Queue,
-    host_id: String,
+    look: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
 ) -> Result<JoinHandle<()>, StoreError> {
     let (ready, readiness) = oneshot::channel();
     let thread = start("store-worker", move || {
-        let opened = Connection::open(&shared.config).and_then(|mut connection| {
-            migrate::bring_up_to_date(&mut connection, &host_id)?;
+        let opened = Connection::open(&shared.config, shared.access).and_then(|mut connection| {
+            look(&mut connection)?;
             Ok(connection)
         });
         match opened {

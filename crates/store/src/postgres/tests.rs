@@ -1,16 +1,17 @@
 //! Beats against a real server. How long a lease is trusted is tested without one.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use postgres::{Config, NoTls};
 use wakeful_core::id::RunnerId;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::StoreError;
 
+use super::boot_time::BootTime;
 use super::lease::{Lease, Pulse};
 use super::{Connection, config, migrate};
 use crate::runner;
+use crate::sql::Access;
 
 /// A database of its own, dropped when the test ends.
 struct Fresh {
@@ -39,7 +40,7 @@ impl Fresh {
     }
 
     fn connect(&self) -> Connection {
-        let mut connection = Connection::open(&self.config).unwrap();
+        let mut connection = Connection::open(&self.config, Access::Write).unwrap();
         migrate::bring_up_to_date(&mut connection, "host").unwrap();
         connection
     }
@@ -82,7 +83,7 @@ fn a_beat_renews_the_lease_here_and_in_the_database() {
         .beat()
         .unwrap();
     assert!(runner::is_alive(&mut connection, &one).unwrap());
-    assert!(lease.holds_at(Instant::now()));
+    assert!(lease.holds_at(BootTime::now()));
 }
 
 #[test]
@@ -95,7 +96,7 @@ fn a_runner_that_was_buried_loses_its_lease_with_the_next_beat() {
     pulse.beat().unwrap();
     runner::bury(&mut connection, &one).unwrap();
     pulse.beat().unwrap();
-    assert!(!lease.holds_at(Instant::now()));
+    assert!(!lease.holds_at(BootTime::now()));
 }
 
 #[test]
@@ -110,6 +111,15 @@ fn a_beat_that_fails_leaves_the_lease_as_it_was_and_the_next_one_connects_again(
         WHERE datname = current_database() AND pid <> pg_backend_pid()";
     connection.batch(kill).unwrap();
     assert!(matches!(pulse.beat(), Err(StoreError::Unreachable(_))));
-    assert!(lease.holds_at(Instant::now()), "ten seconds have not passed");
+    assert!(lease.holds_at(BootTime::now()), "ten seconds have not passed");
     pulse.beat().unwrap();
+}
+
+#[test]
+fn the_sessions_of_a_reader_refuse_to_write() {
+    let fresh = Fresh::new("reader");
+    drop(fresh.connect());
+    let mut connection = Connection::open(&fresh.config, Access::Read).unwrap();
+    let written = connection.batch("UPDATE host SET incarnation = 2");
+    assert!(matches!(written, Err(StoreError::ReadOnly)), "{written:?}");
 }

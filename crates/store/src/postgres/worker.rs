@@ -4,7 +4,7 @@
 
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 use wakeful_core::id::RunnerId;
@@ -14,6 +14,7 @@ use crate::commit::commit;
 use crate::job::Job;
 use crate::lock::locked;
 use crate::postgres::Shared;
+use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::{Connection, Trouble};
 use crate::session::Session;
 
@@ -80,7 +81,7 @@ impl Worker {
         let mut pause = PAUSE;
         let mut attempt = 1;
         loop {
-            let begun = Instant::now();
+            let begun = BootTime::now();
             let mut connection = self.begin(Connection::begin_writing)?;
             let done = transact(&mut connection, job);
             let trouble = connection.trouble();
@@ -113,7 +114,7 @@ impl Worker {
         {
             return Ok(connection);
         }
-        let mut connection = Connection::open(&self.shared.config)?;
+        let mut connection = Connection::open(&self.shared.config, self.shared.access)?;
         begin(&mut connection)?;
         Ok(connection)
     }

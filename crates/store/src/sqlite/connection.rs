@@ -3,24 +3,17 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql};
 use wakeful_ports::store::StoreError;
 
 use crate::commit::Commit;
-use crate::sql::{Dialect, Param, Row, Sql, Value};
+use crate::sql::{Access, Dialect, Param, Row, Sql, Value};
+use crate::sqlite::still::Still;
 
 /// Room for every statement of the crate, so that each is compiled once per connection.
 const STATEMENTS_MAX: usize = 128;
-
-/// Whether a connection may write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Access {
-    /// It may, and makes the file if there is none.
-    Write,
-    /// It only reads what is there.
-    Read,
-}
 
 /// A connection.
 pub(crate) struct Connection {
@@ -28,7 +21,7 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Opens a file. Nothing of it is read yet.
+    /// Opens a file, and makes it if there is none and it is to be written. Nothing of it is read yet.
     pub(crate) fn open(path: &Path, access: Access, busy: Duration) -> Result<Self, StoreError> {
         // Without the flag for URIs: a folder may be called anything.
         let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
@@ -42,6 +35,14 @@ impl Connection {
         )
     }
 
+    /// Opens a file that lies still, without locks and without its log.
+    pub(crate) fn open_still(still: &Still) -> Result<Self, StoreError> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let inner = rusqlite::Connection::open_with_flags(still.address(), flags).map_err(said)?;
+        Self::with(inner, Duration::ZERO)
+    }
+
     /// A database in memory.
     pub(crate) fn memory() -> Result<Self, StoreError> {
         Self::with(
@@ -53,6 +54,10 @@ impl Connection {
     fn with(inner: rusqlite::Connection, busy: Duration) -> Result<Self, StoreError> {
         inner.busy_timeout(busy).map_err(said)?;
         inner.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
+        // Otherwise a statement with `LIMIT ?` is compiled again for every new value, which is every time.
+        inner
+            .set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)
+            .map_err(said)?;
         Ok(Self { inner })
     }
 
@@ -170,6 +175,15 @@ pub(crate) fn said(error: rusqlite::Error) -> StoreError {
 /// Whether an error only says that somebody else was at it.
 pub(crate) fn is_busy(error: &StoreError) -> bool {
     matches!(error, StoreError::Backend(source) if source.is::<Busy>())
+}
+
+/// Whether an error only says that a file could not be opened: the database, or one that belongs beside it.
+pub(crate) fn is_unopenable(error: &StoreError) -> bool {
+    let StoreError::Backend(source) = error else {
+        return false;
+    };
+    let error: Option<&rusqlite::Error> = source.downcast_ref();
+    error.and_then(rusqlite::Error::sqlite_error_code) == Some(ErrorCode::CannotOpen)
 }
 
 /// Another process kept the database to itself for longer than we wait.

@@ -4,6 +4,7 @@ mod connection;
 mod group;
 mod open;
 mod readers;
+mod still;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -23,6 +24,7 @@ use self::readers::Readers;
 use self::writer::Writer;
 use crate::job::{Pair, reading, writing};
 use crate::lock::locked;
+use crate::pack;
 use crate::runner::Registered;
 
 /// How long we wait for another process to finish writing, unless told otherwise. Others write one row.
@@ -65,6 +67,7 @@ impl Database {
     pub(crate) fn open(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
         let busy = Duration::from_millis(options.busy_timeout_ms);
         let connection = open::open_to_write(&options.path, busy, host_id)?;
+        pack::sweep_drafts(&options.blobs_dir);
         let registered = Arc::default();
         let group = Group::new(
             connection,
@@ -82,10 +85,7 @@ impl Database {
     /// Opens a file for reading only.
     pub(crate) fn open_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
         let database = Self::around(options);
-        database.readers.keep(open::open_to_read(
-            &options.path,
-            Duration::from_millis(options.busy_timeout_ms),
-        )?);
+        database.readers.try_out()?;
         Ok(database)
     }
 

@@ -13,8 +13,9 @@ use wakeful_ports::store::StoreError;
 use crate::host;
 use crate::pack::refused;
 use crate::schema::{self, SCHEMA};
-use crate::sql::{Sql, at_most_one};
-use crate::sqlite::connection::{Access, Connection, is_busy};
+use crate::sql::{Access, Sql, at_most_one};
+use crate::sqlite::connection::{Connection, is_busy, is_unopenable};
+use crate::sqlite::still::Still;
 
 /// Marks the file as ours: `WAKE` in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x5741_4b45;
@@ -37,24 +38,36 @@ pub(crate) fn open_to_write(path: &Path, busy: Duration, host_id: &str) -> Resul
     Ok(connection)
 }
 
+/// A way to read a file.
+pub(crate) enum Reader {
+    /// With locks, so that others may write meanwhile.
+    Shared(Connection),
+    /// Without, which is right for as long as the file lies still.
+    Still(Connection, Still),
+}
+
 /// Opens a file for reading, while others may write to it.
-pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Reader, StoreError> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
     let mut connection = Connection::open(path, Access::Read, busy)?;
-    readable(identify(&mut connection)?, SCHEMA)?;
-    Ok(connection)
+    match identify(&mut connection) {
+        Err(error) if is_unopenable(&error) => match Still::of(path)? {
+            Some(still) => open_still(still),
+            None => Err(error),
+        },
+        found => {
+            schema::readable(found?, SCHEMA)?;
+            Ok(Reader::Shared(connection))
+        }
+    }
 }
 
-/// Whether a database can be read as it is: a reader may not bring it up to date.
-const fn readable(found: u32, known: u32) -> Result<(), StoreError> {
-    match found {
-        // Somebody is about to make it, or was stopped while doing so.
-        0 => Err(StoreError::Absent),
-        found if found == known => Ok(()),
-        found => Err(StoreError::OlderSchema { found, known }),
-    }
+fn open_still(still: Still) -> Result<Reader, StoreError> {
+    let mut connection = Connection::open_still(&still)?;
+    schema::readable(identify(&mut connection)?, SCHEMA)?;
+    Ok(Reader::Still(connection, still))
 }
 
 /// A database in memory with all its tables.
@@ -146,16 +159,6 @@ mod tests {
     use super::*;
 
     const BUSY: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn a_reader_is_told_of_an_older_schema_and_of_none() {
-        assert!(matches!(readable(0, 2), Err(StoreError::Absent)));
-        assert!(matches!(
-            readable(1, 2),
-            Err(StoreError::OlderSchema { found: 1, known: 2 })
-        ));
-        assert!(readable(2, 2).is_ok());
-    }
 
     #[test]
     fn a_file_that_opened_for_reading_only_is_refused_to_a_writer() {

@@ -11,7 +11,7 @@ use crate::job::guarded;
 use crate::lock::locked;
 use crate::session::Session;
 use crate::sqlite::connection::Connection;
-use crate::sqlite::open::open_to_read;
+use crate::sqlite::open::{Reader, open_to_read};
 
 /// Connections that read at once. More would only share the same two or four cores.
 pub const READERS_MAX: u32 = 4;
@@ -38,8 +38,15 @@ impl Readers {
         }
     }
 
-    /// Keeps a connection that was opened to look at the file.
-    pub(crate) fn keep(&self, connection: Connection) {
+    /// Opens the file and looks at it, so that whoever opens a store hears what is wrong with it.
+    pub(crate) fn try_out(&self) -> Result<(), StoreError> {
+        if let Reader::Shared(connection) = open_to_read(&self.path, self.busy)? {
+            self.keep(connection);
+        }
+        Ok(())
+    }
+
+    fn keep(&self, connection: Connection) {
         locked(&self.idle).push(connection);
     }
 
@@ -66,16 +73,32 @@ impl Readers {
         F: FnOnce(&mut dyn View) -> Result<T, StoreError>,
     {
         let idle = locked(&self.idle).pop();
-        let mut connection = match idle {
-            Some(connection) => connection,
+        let reader = match idle {
+            Some(connection) => Reader::Shared(connection),
             None => open_to_read(&self.path, self.busy)?,
         };
+        match reader {
+            Reader::Shared(mut connection) => {
+                let answer = self.read_with(&mut connection, f)?;
+                self.keep(connection);
+                answer
+            }
+            Reader::Still(mut connection, still) => {
+                let answer = self.read_with(&mut connection, f)?;
+                still.check().and(answer)
+            }
+        }
+    }
+
+    /// What the closure answers; an outer error is the connection's, which is then not used again.
+    fn read_with<T, F>(&self, connection: &mut Connection, f: F) -> Result<Result<T, StoreError>, StoreError>
+    where
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError>,
+    {
         connection.begin_reading()?;
-        let answer = guarded(|| f(&mut Session::new(&mut connection, Some(&self.blobs))));
-        // A connection that cannot end its transaction is not used again.
+        let answer = guarded(|| f(&mut Session::new(connection, Some(&self.blobs))));
         connection.rollback()?;
-        self.keep(connection);
-        answer
+        Ok(answer)
     }
 
     /// Waits for those who read and closes all connections.

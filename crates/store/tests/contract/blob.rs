@@ -26,22 +26,26 @@ pub(crate) async fn keep(store: &Store, bytes: Vec<u8>) -> PackedBlob {
 
 #[test]
 fn a_blob_of_any_size_is_read_back_as_it_was() {
+    let edge = INLINE_BYTES_MAX;
+    let sizes = [0, 1, 2, 100, 4_000, edge - 1, edge, edge + 1, 1024 * 1024];
+    let bodies: Vec<Vec<u8>> = sizes
+        .into_iter()
+        .flat_map(|size| [vec![b'a'; size], noise(size)])
+        .collect();
     everywhere(async |store| {
-        let edge = INLINE_BYTES_MAX;
-        for size in [0, 1, 2, 100, 4_000, edge - 1, edge, edge + 1, 1024 * 1024] {
-            for bytes in [vec![b'a'; size], noise(size)] {
-                let packed = keep(&store, bytes.clone()).await;
-                assert_eq!(packed.size, size as u64);
-                let read = store
-                    .read(move |view| view.blob(&packed.hash))
-                    .await
-                    .expect("read");
-                assert!(
-                    read.as_ref() == Some(&bytes),
-                    "{size} bytes came back as {:?}",
-                    read.map(|r| r.len())
-                );
-            }
+        for bytes in &bodies {
+            let packed = keep(&store, bytes.clone()).await;
+            assert_eq!(packed.size, bytes.len() as u64);
+            let read = store
+                .read(move |view| view.blob(&packed.hash))
+                .await
+                .expect("read");
+            let length = read.as_ref().map(Vec::len);
+            assert!(
+                read.as_ref() == Some(bytes),
+                "{} bytes came back as {length:?}",
+                bytes.len()
+            );
         }
         let none = Blob::new(b"nobody kept this".to_vec()).hash();
         assert_eq!(

@@ -3,7 +3,7 @@
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::ActionBase;
 use wakeful_core::step::{EffectClass, Seen, Status};
-use wakeful_ports::records::StepRow;
+use wakeful_ports::records::{StepEnd, StepRow};
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::Store;
 
@@ -148,6 +148,29 @@ fn a_step_ends_once() {
                 ..sample::step("run", name)
             };
             assert_eq!(steps(&store, "run").await[index], expected);
+        }
+    });
+}
+
+#[test]
+fn a_step_that_ends_for_a_reason_of_its_own_tells_that_one() {
+    everywhere(async |store| {
+        for (name, given, kept) in [
+            ("without", None, "default"),
+            (
+                "with",
+                Some("the person said «stop» – §3"),
+                "the person said «stop» – §3",
+            ),
+            ("strange", Some("\0"), "\u{fffd}"),
+        ] {
+            put(&store, vec![sample::step(name, name)]).await;
+            let end = StepEnd {
+                reason: given.map(str::to_owned),
+                ..sample::end(name, Status::Failed)
+            };
+            store.write(move |tx| tx.settle_step(&end)).await.expect("ended");
+            assert_eq!(steps(&store, name).await[0].reason, kept, "{name}");
         }
     });
 }

@@ -10,6 +10,8 @@ use wakeful_store::{PostgresOptions, Store};
 use crate::contract::head::{claim, held};
 use crate::world::{HOST, Server, block_on, fresh_number, sample};
 
+mod read_only;
+
 /// Runs a check in which each side of it has a store of its own, as two processes would.
 fn with_two(check: impl AsyncFnOnce(&Server, Store, Store)) {
     let server = Server::fresh();
@@ -74,18 +76,28 @@ fn an_agent_that_a_living_runner_holds_cannot_be_claimed() {
 fn an_agent_can_be_claimed_when_the_lease_of_its_holder_has_run_out() {
     with_two(async |server, one, two| {
         let fence = held(&one).await;
-        behind(
-            server,
-            "UPDATE runner SET beat_at_ms = beat_at_ms - 14000 WHERE runner_id = 'one'",
-        )
-        .await;
+        // A holder that nobody beats for, seen some seconds ago and then longer ago than its lease.
+        let seen_10_s_ago = "
+            INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+            VALUES ('ghost', 'machine', 1, 1, CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - 10000);
+            UPDATE agent_head SET runner_id = 'ghost'";
+        behind(server, seen_10_s_ago).await;
         assert_eq!(claim(&two, "two").await, None, "it may still be alive");
         behind(
             server,
-            "UPDATE runner SET beat_at_ms = beat_at_ms - 2000 WHERE runner_id = 'one'",
+            "UPDATE runner SET beat_at_ms = beat_at_ms - 5001 WHERE runner_id = 'ghost'",
         )
         .await;
         assert!(claim(&two, "two").await.is_some(), "it is dead by now");
+        let listed = two.read(|view| view.runners()).await.expect("runners");
+        let ghosts = listed
+            .iter()
+            .filter(|runner| runner.runner_id.as_str() == "ghost")
+            .count();
+        assert_eq!(
+            ghosts, 0,
+            "a sleeper whose agent was taken must find that its lease is gone"
+        );
         let late = one
             .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
             .await;
@@ -99,6 +111,60 @@ fn an_agent_can_be_claimed_when_its_holder_is_not_registered() {
         held(&one).await;
         behind(server, "DELETE FROM runner WHERE runner_id = 'one'").await;
         assert!(claim(&two, "two").await.is_some());
+    });
+}
+
+#[test]
+fn a_runner_that_was_silent_for_a_day_is_forgotten_when_another_registers() {
+    with_two(async |server, one, two| {
+        let fence = held(&one).await;
+        let silent = "
+            INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+            SELECT name, 'machine/1', 4194304, 123456789,
+                CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) - silent_ms
+            FROM (VALUES ('long', 86400001), ('short', 86300000)) AS ghost (name, silent_ms);
+            UPDATE agent_head SET runner_id = 'long'";
+        behind(server, silent).await;
+        two.write(|tx| tx.register_runner(&sample::runner("two")))
+            .await
+            .expect("registered");
+        let runners = two.read(|view| view.runners()).await.expect("read");
+        assert_eq!(runners, ["one", "short", "two"].map(sample::runner));
+        let late = one
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await;
+        assert!(matches!(late, Err(StoreError::FenceLost(_))), "{late:?}");
+    });
+}
+
+#[test]
+fn a_runner_that_registers_again_after_a_day_is_not_forgotten_itself() {
+    with_two(async |server, one, two| {
+        let silent = "INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+            VALUES ('two', 'elsewhere', 1, 1, 0)";
+        behind(server, silent).await;
+        two.write(|tx| tx.register_runner(&sample::runner("two")))
+            .await
+            .expect("registered");
+        let runners = one.read(|view| view.runners()).await.expect("read");
+        assert_eq!(runners, [sample::runner("two")]);
+    });
+}
+
+#[test]
+fn however_many_runners_fell_silent_the_table_shrinks_with_each_registration() {
+    with_two(async |server, one, _| {
+        let silent = "INSERT INTO runner (runner_id, place, pid, pid_started, beat_at_ms)
+            SELECT 'ghost' || n, 'machine', 1, 1, 0 FROM generate_series(1, 100) AS n";
+        behind(server, silent).await;
+        let mut left = vec![100];
+        while left[left.len() - 1] > 1 {
+            one.write(|tx| tx.register_runner(&sample::runner("one")))
+                .await
+                .expect("registered");
+            left.push(one.read(|view| view.runners()).await.expect("read").len());
+            assert!(left.is_sorted_by(|before, after| before > after), "{left:?}");
+        }
     });
 }
 

@@ -14,6 +14,8 @@ use crate::contract::blob::{keep, noise};
 use crate::world::{HOST, block_on, files, open_file, sample};
 
 mod budget;
+mod draft;
+mod still;
 
 fn failed(home: &Path) -> StoreError {
     match Store::open_sqlite(&files(home), HOST) {

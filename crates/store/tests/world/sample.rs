@@ -119,6 +119,7 @@ pub(crate) fn end(operation: &str, status: Status) -> StepEnd {
         status,
         duration_ms: 12,
         sandbox: Some("landlock".into()),
+        reason: None,
         usage: Usage {
             input_tokens: 3,
             output_tokens: 4,

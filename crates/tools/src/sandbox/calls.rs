@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use libc::c_long;
+use rustix::process::Pid;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
     TargetArch, apply_filter,
@@ -84,9 +85,10 @@ const REFUSED_HERE: &[c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_mo
 const REFUSED_HERE: &[c_long] = &[];
 
 /// The same kernel answers a second set of numbers for programs with 32-bit pointers: ours with this bit set,
-/// and a few numbers of its own (`ptrace`, `kexec_load`, `process_vm_readv`, `process_vm_writev`).
+/// and a few numbers of its own (`ptrace`, `rt_sigqueueinfo`, `kexec_load`, `rt_tgsigqueueinfo`,
+/// `process_vm_readv`, `process_vm_writev`).
 #[cfg(target_arch = "x86_64")]
-const SECOND_SET: Option<(c_long, &[c_long])> = Some((0x4000_0000, &[521, 528, 539, 540]));
+const SECOND_SET: Option<(c_long, &[c_long])> = Some((0x4000_0000, &[521, 524, 528, 536, 539, 540]));
 #[cfg(not(target_arch = "x86_64"))]
 const SECOND_SET: Option<(c_long, &[c_long])> = None;
 
@@ -101,8 +103,29 @@ const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Installs the filters, for this process and all its children, for good.
-pub(super) fn refuse() -> Result<(), Trouble> {
+/// Calls other than kill(2) whose first argument names a process that they signal, or limit to death.
+const BY_PROCESS: [c_long; 6] = [
+    libc::SYS_tkill,
+    libc::SYS_tgkill,
+    libc::SYS_rt_sigqueueinfo,
+    libc::SYS_rt_tgsigqueueinfo,
+    libc::SYS_pidfd_open,
+    libc::SYS_prlimit64,
+];
+
+/// From this version on Landlock asks whether a file may be cut by its path.
+const ABI_WITH_TRUNCATE: u32 = 3;
+
+/// Processes that a command must not signal, where nothing else keeps it from doing so.
+#[derive(Debug, Default)]
+pub(super) struct Protected {
+    pub(super) processes: Vec<Pid>,
+    pub(super) groups: Vec<Pid>,
+}
+
+/// Installs the filters, for this process and all its children, for good. `abi` is the version of Landlock that
+/// holds: what an old one leaves open is closed here.
+pub(super) fn refuse(abi: u32, protected: &Protected) -> Result<(), Trouble> {
     let failed = Trouble::failed("refusing system calls");
     let install = || -> Result<(), seccompiler::Error> {
         // The flags of clone3(2) are in memory, where a filter cannot look. "Not implemented" makes C libraries
@@ -111,7 +134,7 @@ pub(super) fn refuse() -> Result<(), Trouble> {
             [libc::SYS_clone3].into_iter().map(always),
             libc::ENOSYS,
         )?)?;
-        apply_filter(&compile(rules()?.into_iter(), libc::EPERM)?)
+        apply_filter(&compile(rules(abi, protected)?.into_iter(), libc::EPERM)?)
     };
     install().map_err(failed)
 }
@@ -122,8 +145,9 @@ const fn always(call: c_long) -> Rule {
     (call, Vec::new())
 }
 
-fn rules() -> Result<Vec<Rule>, seccompiler::BackendError> {
+fn rules(abi: u32, protected: &Protected) -> Result<Vec<Rule>, seccompiler::BackendError> {
     let mut rules: Vec<Rule> = REFUSED.iter().chain(REFUSED_HERE).copied().map(always).collect();
+    rules.extend((abi < ABI_WITH_TRUNCATE).then(|| always(libc::SYS_truncate)));
     let local = u64::try_from(libc::AF_UNIX).unwrap_or(0);
     let not_local = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
     rules.push((libc::SYS_socketpair, vec![SeccompRule::new(vec![not_local])?]));
@@ -134,6 +158,34 @@ fn rules() -> Result<Vec<Rule>, seccompiler::BackendError> {
         with_namespace.push(SeccompRule::new(vec![set])?);
     }
     rules.push((libc::SYS_clone, with_namespace));
+    rules.extend(protect(protected)?);
+    Ok(rules)
+}
+
+/// Refuses the calls that name one of the processes or groups, and those that mean everybody.
+fn protect(protected: &Protected) -> Result<Vec<Rule>, seccompiler::BackendError> {
+    if protected.processes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let named = |argument: u8, numbers: &[i32]| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+        let rule = |number: &i32| {
+            let value = u64::from(number.cast_unsigned());
+            let equal = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)?;
+            SeccompRule::new(vec![equal])
+        };
+        numbers.iter().map(rule).collect()
+    };
+    let raw = |pids: &[Pid]| -> Vec<i32> { pids.iter().map(|pid| pid.as_raw_nonzero().get()).collect() };
+    let (processes, groups) = (raw(&protected.processes), raw(&protected.groups));
+    let negative = groups.iter().map(|group| -group);
+    let killed: Vec<i32> = processes.iter().copied().chain(negative).chain([-1]).collect();
+    let mut rules = vec![
+        (libc::SYS_kill, named(0, &killed)?),
+        (libc::SYS_setpgid, named(1, &groups)?),
+    ];
+    for call in BY_PROCESS {
+        rules.push((call, named(0, &processes)?));
+    }
     Ok(rules)
 }
 
@@ -156,11 +208,19 @@ fn compile(rules: impl Iterator<Item = Rule>, errno: i32) -> Result<BpfProgram, 
 mod tests {
     use super::*;
 
+    fn everything() -> Protected {
+        let own = rustix::process::getpid();
+        Protected {
+            processes: vec![own],
+            groups: vec![own],
+        }
+    }
+
     #[test]
     fn both_filters_fit_the_kernel_s_bound() {
         let most = 4096;
         assert!(
-            compile(rules().expect("rules").into_iter(), libc::EPERM)
+            compile(rules(1, &everything()).expect("rules").into_iter(), libc::EPERM)
                 .expect("filter")
                 .len()
                 < most
@@ -175,7 +235,7 @@ mod tests {
 
     #[test]
     fn no_call_is_listed_twice() {
-        let mut calls: Vec<c_long> = rules()
+        let mut calls: Vec<c_long> = rules(1, &everything())
             .expect("rules")
             .into_iter()
             .map(|(call, _)| call)

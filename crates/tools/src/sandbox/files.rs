@@ -1,24 +1,29 @@
 //! Landlock: which files a command can reach.
 //!
 //! Landlock only allows. To leave out the home, everything beside the path to it is allowed, folder by folder
-//! from the root down. The folders on that path get no rule of their own, because a rule holds for all that is
-//! beneath; so a command can open what is in them but cannot list them.
+//! from the root down, and so for every other path under which the home can be found. The folders on such a
+//! path get no rule of their own, because a rule holds for all that is beneath; so a command can open what is
+//! in them but cannot list them.
 
-use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
     ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, LandlockStatus, PathBeneath,
-    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetStatus, Scope,
+    Ruleset, RulesetAttr, RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::wire::Trouble;
+use crate::mounts::{Mount, names_of};
+use crate::options::Pretend;
 
 /// The newest version whose rights were looked at. Older kernels enforce what they know of it.
 const ABI_MAX: ABI = ABI::V9;
+
+/// The version to pretend to have, if an old one is asked for.
+const ABI_OLD: ABI = ABI::V2;
 
 /// Most entries of one folder that get a rule. A folder beside the home with more than this is a spool, and
 /// what is beyond stays out of reach.
@@ -46,28 +51,31 @@ pub(super) fn is_available() -> bool {
 }
 
 /// Restricts this process and all its children for good, and says with which version of Landlock.
-pub(super) fn restrict(home: &Path, writable: &[impl AsRef<Path>]) -> Result<u32, Trouble> {
-    let mut rules = Ruleset::default()
-        .handle_access(AccessFs::from_all(ABI_MAX))
-        .and_then(|rules| rules.handle_access(AccessNet::from_all(ABI_MAX)))
-        .and_then(|rules| rules.scope(Scope::from_all(ABI_MAX)))
-        .and_then(Ruleset::create)
-        .map_err(Trouble::failed("restricting files"))?;
-    allow_beside(home, &mut rules)?;
-    let write =
-        AccessFs::from_all(ABI_MAX) & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+pub(super) fn restrict(home: &Path, writable: &[PathBuf], pretend: Pretend) -> Result<u32, Trouble> {
+    let abi = if pretend.old_landlock { ABI_OLD } else { ABI_MAX };
+    let mut rules = handled(abi).map_err(Trouble::failed("restricting files"))?;
+    let mounts = Mount::all().map_err(Trouble::failed("reading the mounts"))?;
+    let hidden = names_of(home, &mounts);
     for path in writable {
-        let folder = open(path.as_ref()).map_err(Trouble::failed("opening a writable folder"))?;
+        // Only a mount made after the start can do this. What may be written cannot be hidden.
+        if hidden.iter().any(|name| name.starts_with(path)) {
+            return Err(Trouble::failed("hiding the home")(
+                "it is mounted inside the workspace",
+            ));
+        }
+    }
+    allow_beside(Path::new("/"), &hidden, &mut rules)?;
+    let all = AccessFs::from_all(abi);
+    let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
+    for path in writable {
+        let folder = open(path).map_err(Trouble::failed("opening a writable folder"))?;
         allow(&mut rules, folder, write)?;
     }
     for device in DEVICES {
         // A container may lack one or the other.
         if let Ok(device) = open(Path::new(device)) {
-            allow(
-                &mut rules,
-                device,
-                AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev,
-            )?;
+            let use_it = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::IoctlDev;
+            allow(&mut rules, device, all & use_it)?;
         }
     }
     let status = rules
@@ -77,37 +85,52 @@ pub(super) fn restrict(home: &Path, writable: &[impl AsRef<Path>]) -> Result<u32
         (
             RulesetStatus::FullyEnforced | RulesetStatus::PartiallyEnforced,
             LandlockStatus::Available { effective_abi, .. },
-        ) if status.no_new_privs => Ok(effective_abi as u32),
+        ) if status.no_new_privs => Ok((effective_abi as u32).min(abi as u32)),
         _ => Err(Trouble::failed("restricting files")(
             "Landlock took the rules and did not enforce them",
         )),
     }
 }
 
-/// Lets everything be read and executed except what lies in the home.
-fn allow_beside(home: &Path, rules: &mut RulesetCreated) -> Result<(), Trouble> {
-    let read = AccessFs::from_read(ABI_MAX);
-    let mut folder = Path::new("/").to_owned();
-    for on_the_path in home.components().skip(1) {
-        let on_the_path: &OsStr = on_the_path.as_os_str();
-        // A folder that cannot be listed has nothing to allow, for the command could not list it either.
-        let entries = fs::read_dir(&folder)
-            .into_iter()
-            .flatten()
-            .flatten()
-            .take(ENTRIES_MAX);
-        for entry in entries.filter(|entry| entry.file_name() != on_the_path) {
-            let path = entry.path();
-            // What a link leads to is allowed where it is, or it is not.
-            let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
-            if is_link || path.starts_with(DEVICE_FOLDER) {
-                continue;
-            }
-            if let Ok(entry) = open(&path) {
-                allow(rules, entry, read)?;
-            }
+/// A set of rules that governs everything the version knows of.
+fn handled(abi: ABI) -> Result<RulesetCreated, RulesetError> {
+    let rules = Ruleset::default().handle_access(AccessFs::from_all(abi))?;
+    let (net, scope) = (AccessNet::from_all(abi), Scope::from_all(abi));
+    // The library takes it for a mistake to ask for nothing.
+    let rules = if net.is_empty() {
+        rules
+    } else {
+        rules.handle_access(net)?
+    };
+    let rules = if scope.is_empty() {
+        rules
+    } else {
+        rules.scope(scope)?
+    };
+    rules.create()
+}
+
+/// Lets everything in a folder be read and executed except what is hidden. Goes only into folders that have
+/// something hidden in them, so not deeper than the deepest of those.
+fn allow_beside(folder: &Path, hidden: &[PathBuf], rules: &mut RulesetCreated) -> Result<(), Trouble> {
+    // A folder that cannot be listed has nothing to allow, for the command could not list it either.
+    for entry in fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(ENTRIES_MAX)
+    {
+        let path = entry.path();
+        // What a link leads to is allowed where it is, or it is not.
+        let is_link = entry.file_type().map_or(true, |kind| kind.is_symlink());
+        if is_link || path.starts_with(DEVICE_FOLDER) || hidden.contains(&path) {
+            continue;
         }
-        folder.push(on_the_path);
+        if hidden.iter().any(|name| name.starts_with(&path)) {
+            allow_beside(&path, hidden, rules)?;
+        } else if let Ok(entry) = open(&path) {
+            allow(rules, entry, AccessFs::from_read(ABI_MAX))?;
+        }
     }
     Ok(())
 }

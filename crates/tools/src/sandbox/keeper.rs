@@ -3,21 +3,19 @@
 //! In a namespace this is process 1: orphans come to it, and when it ends the kernel ends the rest. Elsewhere
 //! it is a subreaper below the supervisor, so that orphans stay in its tree.
 
-use std::ffi::CStr;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
-use rustix::mount::{MountFlags, mount};
 use rustix::process::{
-    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpid, getrlimit, set_child_subreaper,
-    set_parent_process_death_signal, setrlimit, wait,
+    Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, getrlimit,
+    set_child_subreaper, set_parent_process_death_signal, setrlimit, wait,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computing_mode, set_capabilities};
 
+use super::calls::{self, Protected};
 use super::wire::{Containment, End, Link, Report, Spec, Trouble};
-use super::{calls, files};
+use super::{files, place};
 use crate::options::Unsandboxed;
 
 /// The shell that reads commands.
@@ -29,10 +27,6 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// Open files of a process: the customary number, and how far a command may raise it.
 const OPEN_FILES: u64 = 1024;
 const OPEN_FILES_MAX: u64 = 4096;
-
-/// Where programs share memory by name, and how much of it a command may take.
-const SHARED_MEMORY: &str = "/dev/shm";
-const SHARED_MEMORY_OPTIONS: &CStr = c"mode=1777,size=256m";
 
 /// Powers over files: to whom they belong and who may use them.
 const FILE_POWERS: CapabilitySet = CapabilitySet::CHOWN
@@ -59,12 +53,24 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
         set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
     }
     limit(containment)?;
+    let lacking = lacking(&spec);
+    if !lacking.is_empty() && spec.unsandboxed == Unsandboxed::Refuse {
+        above.report(&Report::Refused {
+            lacking: lacking.join(" and "),
+        });
+        return Ok(());
+    }
     if containment == Containment::Namespace {
-        furnish(&mut spec.writable);
+        place::furnish(&mut spec.writable);
+        if lacking.is_empty() {
+            place::seal(&spec.writable);
+        }
     }
     give_up_capabilities()?;
-    let Some(level) = restrict(&spec, containment, above)? else {
-        return Ok(());
+    let level = if lacking.is_empty() {
+        restrict(&spec, containment)?
+    } else {
+        "not_enforced".to_owned()
     };
     let shell = start_shell(&spec, containment)?;
     let group = match containment {
@@ -73,20 +79,6 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     };
     above.report(&Report::Started { level, group });
     reap(shell, above)
-}
-
-/// Makes the namespace a place in which programs find what they expect. Where the kernel refuses a mount, as in
-/// most containers, the command sees what is outside, with the rights it would have had anyway.
-///
-/// It cannot change the mounts of anyone else: our powers reach only as far as our own user namespace.
-fn furnish(writable: &mut Vec<PathBuf>) {
-    let plain = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    // Numbers of processes differ inside, and `pkill` goes by what it reads here.
-    let _outside = mount("proc", "/proc", "proc", plain, None);
-    // Semaphores of C libraries are files in this folder. A private one is as good as `TMPDIR`.
-    if mount("tmpfs", SHARED_MEMORY, "tmpfs", plain, SHARED_MEMORY_OPTIONS).is_ok() {
-        writable.push(PathBuf::from(SHARED_MEMORY));
-    }
 }
 
 fn limit(containment: Containment) -> Result<(), Trouble> {
@@ -114,26 +106,30 @@ fn limit(containment: Containment) -> Result<(), Trouble> {
     set.map_err(Trouble::failed("limiting resources"))
 }
 
-/// Gives up rights and names the level. Nothing when the command must not run; that has been reported then.
-fn restrict(spec: &Spec, containment: Containment, above: &mut Link) -> Result<Option<String>, Trouble> {
-    let lacking = lacking(spec);
-    if lacking.is_empty() {
-        let abi = files::restrict(&spec.home, &spec.writable)?;
-        calls::refuse()?;
-        return Ok(Some(format!(
-            "enforced: landlock-abi{abi}+seccomp+{}",
-            containment.as_str()
-        )));
-    }
-    match spec.unsandboxed {
-        Unsandboxed::Allow => Ok(Some("not_enforced".to_owned())),
-        Unsandboxed::Refuse => {
-            above.report(&Report::Refused {
-                lacking: lacking.join(" and "),
-            });
-            Ok(None)
-        }
-    }
+/// Restricts files and system calls, and names the level.
+fn restrict(spec: &Spec, containment: Containment) -> Result<String, Trouble> {
+    let abi = files::restrict(&spec.home, &spec.writable, spec.pretend)?;
+    let protected = match containment {
+        // Nobody outside has a number in here.
+        Containment::Namespace => Protected::default(),
+        // Landlock keeps signals in only from version 6 on, and limits not at all.
+        Containment::Subreaper => protected(spec),
+    };
+    calls::refuse(abi, &protected)?;
+    Ok(format!(
+        "enforced: landlock-abi{abi}+seccomp+{}",
+        containment.as_str()
+    ))
+}
+
+/// Those without whom a command would go on for ever: its supervisor, and Wakeful.
+fn protected(spec: &Spec) -> Protected {
+    let processes: Vec<Pid> = getppid().into_iter().chain(Pid::from_raw(spec.host)).collect();
+    let groups = processes
+        .iter()
+        .filter_map(|pid| getpgid(Some(*pid)).ok())
+        .collect();
+    Protected { processes, groups }
 }
 
 /// What the kernel cannot do. Asked before anything is given up, so that there is no half of a sandbox.

@@ -3,11 +3,20 @@
 //! Rights are given up by the process that starts the shell, because doing it between `fork` and `exec` would
 //! need unsafe code, and because a process can restrict only itself.
 //!
+//! # What each level leaves open
+//!
+//! - Everything outside the home can be read. Folders on the path to the home can be entered but not listed.
+//! - Without a mount namespace (in most containers, and with `subreaper`) the mode, owner, times and attributes
+//!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask.
+//! - With `subreaper` and a Landlock before version 6, a command that knows how can signal other processes of
+//!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
+//!
 //! | module | about |
 //! |---|---|
 //! | `wire` | what the processes say to one another |
 //! | `supervisor` | stage 1: session, namespaces, orders, the end of all |
 //! | `keeper` | stage 2: limits, restrictions, the shell, reaping |
+//! | `place` | mounts: what a command's namespace looks like |
 //! | `files` | Landlock: which files can be reached |
 //! | `calls` | seccomp: which system calls are refused |
 
@@ -17,6 +26,7 @@ use std::process::ExitCode;
 mod calls;
 mod files;
 mod keeper;
+mod place;
 mod supervisor;
 pub(crate) mod wire;
 
@@ -52,6 +62,7 @@ pub fn enter(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match result {
         Ok(()) | Err(Trouble::Orphaned) => {}
+        Err(Trouble::NoNamespaces) => above.report(&Report::NoNamespaces),
         Err(Trouble::Failed { doing, cause }) => {
             above.report(&Report::Failed {
                 doing: doing.to_owned(),

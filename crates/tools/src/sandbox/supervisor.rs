@@ -1,7 +1,7 @@
 //! Stage 1: makes the namespace, starts the keeper in it, hears orders, and ends everything.
 //!
-//! The supervisor itself is not restricted. A command cannot signal it, neither from inside a PID namespace
-//! nor through Landlock's scope, so it is there when the command must end.
+//! The supervisor itself is not restricted. A command cannot signal it, be it for the PID namespace, for
+//! Landlock's scope or for a filter of system calls, so it is there when the command must end.
 
 use std::fs;
 use std::os::fd::OwnedFd;
@@ -26,8 +26,9 @@ use super::{KEEP, SHOWN_NAME};
 use crate::options::Pretend;
 use crate::process;
 
-/// How long orphans are hunted where there is no namespace. Half of what a stop may take in all.
-const HUNT_MAX: Duration = Duration::from_millis(2_500);
+/// How long orphans are hunted where there is no namespace. With the grace before it, this stays within the 5 s
+/// that a stop may take.
+const HUNT_MAX: Duration = Duration::from_millis(2_000);
 
 /// Runs one command below this process and leaves no process of it behind.
 pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
@@ -44,8 +45,9 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
     let mut watch = Watch {
         above,
         below,
+        keeper: Pid::from_child(&keeper),
+        group: None,
         term: Term::NotAsked,
-        group: group_of(&keeper, containment),
     };
     let result = watch.run();
     end_all(&mut keeper, containment);
@@ -54,7 +56,7 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
 
 /// Makes the walls around the processes to come: they are born inside, this process stays outside.
 fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
-    if !pretend.no_namespaces && enter_namespaces()? {
+    if !pretend.no_namespaces && enter_namespaces(pretend)? {
         // The kernel kills us with the thread that started us, the keeper with us, and the rest with the keeper.
         // Without a namespace that would end the hunter and not the hunted; there the socket must do.
         let asked = set_parent_process_death_signal(Some(Signal::KILL));
@@ -66,19 +68,21 @@ fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
 }
 
 /// Gives the children of this process a PID namespace. False where the kernel or its administrator says no.
-fn enter_namespaces() -> Result<bool, Trouble> {
+fn enter_namespaces(pretend: Pretend) -> Result<bool, Trouble> {
     let (uid, gid) = (geteuid(), getegid());
     let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID;
-    // Own mounts are wanted for `/proc` alone, so their refusal is no reason to do without the rest.
+    // Own mounts are one wall more, so their refusal is no reason to do without the rest.
     let unshared = unshare(needed | UnshareFlags::NEWNS).or_else(|_| unshare(needed));
     if unshared.is_err() {
         return Ok(false);
     }
     // Everyone stays who they are. The kernel wants setgroups(2) given up before an ordinary user maps a group.
+    let count = i32::from(!pretend.no_user_mapping);
     let map = fs::write("/proc/self/setgroups", "deny")
-        .and_then(|()| fs::write("/proc/self/uid_map", format!("{uid} {uid} 1")))
-        .and_then(|()| fs::write("/proc/self/gid_map", format!("{gid} {gid} 1")));
-    map.map_err(Trouble::failed("mapping the user into its namespace"))?;
+        .and_then(|()| fs::write("/proc/self/uid_map", format!("{uid} {uid} {count}")))
+        .and_then(|()| fs::write("/proc/self/gid_map", format!("{gid} {gid} {count}")));
+    // There is no way back from here, only a new beginning.
+    map.map_err(|_| Trouble::NoNamespaces)?;
     pass_on_mounting();
     Ok(true)
 }
@@ -123,15 +127,6 @@ fn start_keeper(spec: &Spec, containment: Containment, link: UnixStream) -> Resu
     command.spawn().map_err(Trouble::failed("starting the keeper"))
 }
 
-/// The group to signal. In a namespace it is the keeper's own: its first process ignores what it does not
-/// handle. Elsewhere a signal would end the keeper, so the shell has its own group and the keeper tells which.
-fn group_of(keeper: &Child, containment: Containment) -> Option<Pid> {
-    match containment {
-        Containment::Namespace => Some(Pid::from_child(keeper)),
-        Containment::Subreaper => None,
-    }
-}
-
 fn end_all(keeper: &mut Child, containment: Containment) {
     // It fails only when the keeper is gone.
     let _gone = keeper.kill();
@@ -155,8 +150,12 @@ enum Term {
 struct Watch<'a> {
     above: &'a mut Link,
     below: Link,
-    term: Term,
+    keeper: Pid,
+    /// The group to signal, once the shell is in it. In a namespace it is the keeper's own, for the first
+    /// process there ignores what it does not handle. Elsewhere a signal would end the keeper, so the shell
+    /// has its own group and the keeper tells which.
     group: Option<Pid>,
+    term: Term,
 }
 
 impl Watch<'_> {
@@ -190,20 +189,18 @@ impl Watch<'_> {
         for line in lines {
             self.above.forward(&line);
             match serde_json::from_slice(&line) {
-                Ok(Report::Started {
-                    group: Some(group), ..
-                }) => {
-                    self.group = Pid::from_raw(group);
+                Ok(Report::Started { group, .. }) => {
+                    self.group = group.map_or(Some(self.keeper), Pid::from_raw);
                     if self.term == Term::Owed {
                         self.terminate();
                     }
                 }
-                Ok(Report::Started { group: None, .. }) => {}
                 // The shell was asked to end, and did; what it started has the rest of its time to do so too.
                 Ok(Report::Ended(_)) if self.term == Term::Sent => {}
-                Ok(Report::Ended(_) | Report::Refused { .. } | Report::Failed { .. }) | Err(_) => {
-                    return Next::End;
-                }
+                Ok(
+                    Report::Ended(_) | Report::Refused { .. } | Report::NoNamespaces | Report::Failed { .. },
+                )
+                | Err(_) => return Next::End,
             }
         }
         Next::Wait

@@ -29,6 +29,8 @@ pub(crate) const TERMINATE: u8 = b'T';
 /// What to run, and within which walls.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Spec {
+    /// Wakeful's own process.
+    pub(crate) host: i32,
     /// The arguments by which the program finds its way back to the sandbox.
     pub(crate) args_prefix: Vec<String>,
     /// The shell command.
@@ -89,6 +91,8 @@ pub(crate) enum Report {
         /// What is missing.
         lacking: String,
     },
+    /// A user namespace was made and cannot be used. Nothing has run; it must be begun again without one.
+    NoNamespaces,
     /// The shell was never started.
     Failed {
         /// What was being attempted.
@@ -111,6 +115,9 @@ pub(crate) enum End {
 /// Why a stage of the sandbox could not do its work.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
+    /// The namespace that this process is in cannot be used.
+    #[error("the user namespace cannot be used")]
+    NoNamespaces,
     /// The one above is gone, so nobody wants this command any more.
     #[error("nobody is listening")]
     Orphaned,

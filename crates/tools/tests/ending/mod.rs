@@ -11,7 +11,7 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_ports::tool::ToolHost;
 
 use crate::kit::{
-    Bed, LEVELS, Never, Seen, Told, act, block_on, eventually, example, processes_with, unique,
+    Bed, Never, Seen, Told, WAYS, act, bed_program, block_on, eventually, processes_with, unique,
 };
 
 const NOBODY: [i32; 0] = [];
@@ -26,7 +26,7 @@ fn stubborn(word: &str) -> String {
 
 #[test]
 fn exit_statuses_and_signals_are_told() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         for code in [0, 1, 42, 255] {
             let seen = bed.run(&format!("exit {code}"));
@@ -51,7 +51,7 @@ fn exit_statuses_and_signals_are_told() {
 
 #[test]
 fn what_a_command_leaves_running_is_dead_when_it_ends() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let word = unique("stubborn");
         let seen = bed
@@ -65,7 +65,7 @@ fn what_a_command_leaves_running_is_dead_when_it_ends() {
 
 #[test]
 fn a_background_process_that_holds_the_output_does_not_hold_the_answer() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let begun = Instant::now();
         assert_eq!(
@@ -78,7 +78,7 @@ fn a_background_process_that_holds_the_output_does_not_hold_the_answer() {
 
 #[test]
 fn a_command_beyond_its_time_is_stopped_with_all_it_started() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let word = unique("late");
         let begun = Instant::now();
@@ -108,7 +108,7 @@ fn a_command_beyond_its_time_is_stopped_with_all_it_started() {
 
 #[test]
 fn a_command_that_listens_has_time_to_say_goodbye() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let cmd = "trap 'sleep 0.2; echo goodbye; exit 7' TERM; sleep 1000 & wait";
         let seen = bed.call(&json!({"cmd": cmd, "timeout_ms": 500}));
@@ -119,7 +119,7 @@ fn a_command_that_listens_has_time_to_say_goodbye() {
 
 #[test]
 fn what_a_shell_started_has_that_time_too() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let inner = "trap \"sleep 0.2; echo goodbye; exit\" TERM; echo > ready; sleep 1000 & wait";
         let seen = bed.call(&json!({"cmd": format!("sh -c '{inner}'; true"), "timeout_ms": 500}));
@@ -133,7 +133,7 @@ fn what_a_shell_started_has_that_time_too() {
 
 #[test]
 fn a_stopped_command_is_over_within_five_seconds() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let word = unique("stopped");
         let cmd = format!("trap '' TERM; {}; while :; do sleep 1000; done", stubborn(&word));
@@ -167,7 +167,7 @@ fn a_command_that_was_stopped_before_it_began_does_not_begin() {
 
 #[test]
 fn a_command_that_nobody_waits_for_any_more_is_stopped() {
-    for level in LEVELS {
+    for level in WAYS {
         let bed = Bed::at(level);
         let word = unique("dropped");
         let (cmd, ready) = (stubborn(&word), bed.workspace.join("ready"));
@@ -200,7 +200,7 @@ fn a_command_dies_with_a_killed_wakeful() {
         let bed = Bed::new();
         let word = unique("orphan");
         let cmd = format!("{}; sleep 1000 # {word}", stubborn(&word));
-        let mut host = Command::new(example("sandbox"));
+        let mut host = Command::new(bed_program());
         host.arg("host")
             .args([&bed.home, &bed.workspace])
             .args([level, &cmd])

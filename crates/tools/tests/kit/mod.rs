@@ -13,19 +13,31 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
-/// Both ways in which processes are kept together.
-pub(crate) const LEVELS: [Pretend; 2] = [
+/// What the machine has, the same without namespaces, and an old kernel without them.
+pub(crate) const LEVELS: [Pretend; 3] = [
+    FULL,
+    ALONE,
     Pretend {
-        no_namespaces: false,
-        no_landlock: false,
-        no_seccomp: false,
-    },
-    Pretend {
-        no_namespaces: true,
-        no_landlock: false,
-        no_seccomp: false,
+        old_landlock: true,
+        ..ALONE
     },
 ];
+
+/// Both ways in which processes are kept together.
+pub(crate) const WAYS: [Pretend; 2] = [FULL, ALONE];
+
+const ALONE: Pretend = Pretend {
+    no_namespaces: true,
+    ..FULL
+};
+
+const FULL: Pretend = Pretend {
+    no_namespaces: false,
+    no_user_mapping: false,
+    no_landlock: false,
+    old_landlock: false,
+    no_seccomp: false,
+};
 
 /// Far beyond what anything here takes, so that a failure is a hang and not a slow machine.
 pub(crate) const LONG: Duration = Duration::from_secs(20);
@@ -61,7 +73,7 @@ impl Bed {
         fs::create_dir(&workspace).expect("workspace");
         fs::write(home.join("secret"), "the secret").expect("secret");
         let mut options = ToolsOptions {
-            program: example("sandbox"),
+            program: bed_program(),
             program_args_prefix: vec!["sandbox".to_owned()],
             home: home.clone(),
             workspace: workspace.clone(),
@@ -158,21 +170,19 @@ pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
     runtime.block_on(async { tokio::time::timeout(LONG, future).await.expect("it hangs") })
 }
 
-/// A program of `examples/`, which `cargo test` builds beside the tests.
-pub(crate) fn example(name: &str) -> PathBuf {
+/// The program of this crate for tests, which Cargo puts beside the folder of the tests.
+pub(crate) fn bed_program() -> PathBuf {
     let tests = std::env::current_exe().expect("a program");
-    let built = tests
+    tests
         .ancestors()
         .nth(2)
         .expect("a target folder")
-        .join("examples")
-        .join(name);
-    assert!(
-        built.exists(),
-        "{} is not built: run `cargo test -p wakeful-tools`",
-        built.display()
-    );
-    built
+        .join("sandbox_bed")
+}
+
+/// The command that tries something which may be refused.
+pub(crate) fn attempt(what: &str) -> String {
+    format!("{} try {what}", bed_program().display())
 }
 
 pub(crate) struct Never;

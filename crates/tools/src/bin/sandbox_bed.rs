@@ -1,0 +1,116 @@
+//! The program around the tools that the tests of this crate start; nothing ships it. A program and not an
+//! example, because Cargo builds programs anew for every run of integration tests.
+//!
+//! - `sandbox …` is what the `wakeful` binary does for its hidden verb.
+//! - `host HOME WORKSPACE LEVEL CMD` runs one command as Wakeful would, to be killed while it does.
+//! - `try WHAT [TARGET]` tries, from inside the sandbox, what must be refused there, and prints a word on it.
+#![forbid(unsafe_code)]
+#![expect(clippy::print_stdout, reason = "its output is what the tests read")]
+
+use std::io;
+use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::net::{SocketAddr, UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
+use rustix::thread::UnshareFlags;
+use serde_json::json;
+use wakeful_core::key::{Digest, OperationId};
+use wakeful_ports::tool::{Act, Stop, ToolHost};
+use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+
+fn main() -> ExitCode {
+    let mut args = std::env::args_os().skip(1);
+    let verb = args.next();
+    if verb.as_ref().is_some_and(|verb| verb == "sandbox") {
+        return wakeful_tools::sandbox::enter(args);
+    }
+    let words: Vec<String> = args.filter_map(|arg| arg.into_string().ok()).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match (verb.as_ref().and_then(|verb| verb.to_str()), words.as_slice()) {
+        (Some("host"), [home, workspace, level, cmd]) => host([home, workspace], level, cmd),
+        (Some("try"), [what, target @ ..]) => attempt(what, target.first().unwrap_or(&"")),
+        _ => ExitCode::from(2),
+    }
+}
+
+fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
+    let options = ToolsOptions {
+        program: PathBuf::from("/proc/self/exe"),
+        program_args_prefix: vec!["sandbox".to_owned()],
+        home: home.into(),
+        workspace: workspace.into(),
+        scratch: PathBuf::from(home).join("scratch"),
+        environment: std::env::vars().collect(),
+        unsandboxed: Unsandboxed::Refuse,
+        pretend: Pretend {
+            no_namespaces: level == "subreaper",
+            ..Pretend::default()
+        },
+    };
+    let Ok(tools) = Tools::new(options) else {
+        return ExitCode::FAILURE;
+    };
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
+        return ExitCode::FAILURE;
+    };
+    let operation_id = OperationId(Digest::of(cmd.as_bytes()));
+    let act = Act {
+        operation_id,
+        tool: "ExecCommand".to_owned(),
+        input: json!({"cmd": cmd}),
+    };
+    let done = runtime.block_on(tools.perform(act, Never));
+    if done.code.is_none() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
+}
+
+struct Never;
+
+impl Stop for Never {
+    fn stopped(&self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+}
+
+fn attempt(what: &str, target: &str) -> ExitCode {
+    let result = match what {
+        "tcp" => TcpStream::connect(target).map(|_| ()),
+        "listen" => TcpListener::bind("127.0.0.1:0").map(|_| ()),
+        "udp" => UdpSocket::bind("127.0.0.1:0").map(|_| ()),
+        "unix" => UnixStream::connect(target).map(|_| ()),
+        "unix-listen" => UnixListener::bind(target).map(|_| ()),
+        "abstract" => SocketAddr::from_abstract_name(target)
+            .and_then(|name| UnixStream::connect_addr(&name))
+            .map(|_| ()),
+        "pair" => UnixStream::pair().map(|_| ()),
+        "userns" => unshare(UnshareFlags::NEWUSER),
+        "mountns" => unshare(UnshareFlags::NEWNS),
+        "bind" => mount_bind(target, "/mnt").map_err(io::Error::from),
+        "remount" => mount_change("/", MountPropagationFlags::PRIVATE).map_err(io::Error::from),
+        "thread" => std::thread::spawn(|| ())
+            .join()
+            .map_err(|_| io::Error::other("panic")),
+        _ => Err(io::Error::other("unknown attempt")),
+    };
+    match result {
+        Ok(()) => {
+            println!("{what}: ok");
+            ExitCode::SUCCESS
+        }
+        Err(e) => {
+            println!("{what}: {:?}", e.kind());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[expect(deprecated, reason = "only namespaces, and before any thread")]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    rustix::thread::unshare(flags).map_err(io::Error::from)
+}
