@@ -38,7 +38,7 @@ pub(crate) fn claim(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Re
     let holder = row.optional_text("agent_head.runner_id")?.map(RunnerId::new);
     let other = holder.filter(|holder| holder != runner);
     match (sql.dialect(), other) {
-        (Dialect::Postgres, Some(by)) if runner::is_alive(sql, &by)? => Ok(Claim::Held { by }),
+        (Dialect::Postgres, Some(by)) if runner::confirm_alive(sql, &by)? => Ok(Claim::Held { by }),
         (Dialect::Postgres | Dialect::Sqlite, _) => take(sql, agent, runner),
     }
 }

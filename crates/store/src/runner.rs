@@ -88,7 +88,7 @@ const REGISTERED: &str = "SELECT pid FROM runner WHERE runner_id = ?1";
 
 /// Whether a runner has beaten within its lease. One that has not is struck off: should it only have slept, its next
 /// beat finds no row, and it cannot take its lease for a living one after somebody else has taken its agents.
-pub(crate) fn is_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
+pub(crate) fn confirm_alive(sql: &mut dyn Sql, runner: &RunnerId) -> Result<bool, StoreError> {
     sql.execute(EXPIRE, &[runner.into(), LEASE_MS.into()])?;
     Ok(!sql.query(REGISTERED, &[runner.into()])?.is_empty())
 }

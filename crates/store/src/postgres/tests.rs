@@ -77,13 +77,19 @@ fn a_beat_renews_the_lease_here_and_in_the_database() {
     connection
         .batch("UPDATE runner SET beat_at_ms = beat_at_ms - 60000")
         .unwrap();
-    assert!(!runner::is_alive(&mut connection, &one).unwrap());
     let lease = Arc::new(Lease::default());
-    Pulse::new(fresh.config.clone(), one.clone(), Arc::clone(&lease))
-        .beat()
-        .unwrap();
-    assert!(runner::is_alive(&mut connection, &one).unwrap());
+    let mut pulse = Pulse::new(fresh.config.clone(), one.clone(), Arc::clone(&lease));
+    pulse.beat().unwrap();
+    assert!(runner::confirm_alive(&mut connection, &one).unwrap());
     assert!(lease.holds_at(BootTime::now()));
+    connection
+        .batch("UPDATE runner SET beat_at_ms = beat_at_ms - 60000")
+        .unwrap();
+    assert!(!runner::confirm_alive(&mut connection, &one).unwrap());
+    // Whoever found it silent may have taken its agents, so the lease stays lost.
+    pulse.beat().unwrap();
+    assert!(!runner::confirm_alive(&mut connection, &one).unwrap());
+    assert!(!lease.holds_at(BootTime::now()));
 }
 
 #[test]
