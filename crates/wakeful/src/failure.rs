@@ -2,7 +2,9 @@
 
 use serde_json::json;
 use wakeful_core::id::BadId;
+use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
+use wakeful_core::wake::Refusal;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 
@@ -43,8 +45,26 @@ impl Failure {
         Self::new(code, format!("{attempt}: {error}"), hint)
     }
 
+    /// A run that a signal has stopped: it is whole and can go on.
+    pub(crate) fn interrupted(run: RunKey, exit: u8) -> Self {
+        let message = format!("stopped by a signal; run {run} is left open");
+        Self {
+            exit,
+            ..Self::new("interrupted", message, ways_out(run))
+        }
+    }
+
+    /// The same failure as the reason why a call as a whole is wrong.
+    pub(crate) fn into_usage(self) -> Self {
+        Self { exit: USAGE, ..self }
+    }
+
     pub(crate) const fn exit(&self) -> u8 {
         self.exit
+    }
+
+    pub(crate) const fn code(&self) -> &'static str {
+        self.code
     }
 
     /// One object for programs.
@@ -114,14 +134,17 @@ impl From<StoreError> for Failure {
             StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
             StoreError::Unreachable(_) => (
                 "database_unreachable",
-                "check the --database URL and that the server runs",
+                "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
             ),
             StoreError::Malformed(_) => (
                 "database_malformed",
                 "the row was not written by this program; restore a backup",
             ),
             StoreError::Closed => ("store_closed", "try again"),
-            StoreError::Backend(_) => ("storage_failed", "see the cause above; nothing was written"),
+            StoreError::Backend(_) => (
+                "storage_failed",
+                "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
+            ),
         };
         Self::new(code, with_causes(&error), hint)
     }
@@ -142,7 +165,9 @@ impl From<EngineError> for Failure {
                 message,
                 "`wakeful runs list` shows the runs there are",
             ),
-            EngineError::Refused(refusal) => Self::new(refusal.code(), message, ""),
+            EngineError::Refused(refusal) => match refusal {
+                Refusal::RunOpen { run } => Self::new(refusal.code(), message, ways_out(run)),
+            },
             EngineError::KeyReused { run } => Self::new(
                 "idempotency_conflict",
                 message,
@@ -172,8 +197,13 @@ impl From<EngineError> for Failure {
     }
 }
 
+/// What can be done about an open run.
+fn ways_out(run: RunKey) -> String {
+    format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")
+}
+
 /// An error with everything that caused it, outermost first.
-fn with_causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

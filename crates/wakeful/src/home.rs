@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -54,9 +54,8 @@ impl Home {
             .canonicalize()
             .map_err(|error| read_only(&error, "cannot open the home"))?;
         let home = Self { root };
-        if !home.root.join(MARKER).exists() {
-            home.refuse_foreign()?;
-            let marked = fs::write(home.root.join(MARKER), MARKER_TEXT);
+        if !home.is_marked() && home.may_be_marked()? {
+            let marked = home.mark();
             marked.map_err(|error| read_only(&error, "cannot write in the home"))?;
         }
         for folder in [home.blobs(), home.scratch()] {
@@ -80,14 +79,37 @@ impl Home {
         let home = Self {
             root: path.canonicalize().map_err(missing)?,
         };
-        if !home.root.join(MARKER).exists() {
-            home.refuse_foreign()?;
+        if !home.is_marked() && home.may_be_marked()? {
             return Err(missing(std::io::Error::from(std::io::ErrorKind::NotFound)));
         }
         Ok(home)
     }
 
-    fn refuse_foreign(&self) -> Result<(), Failure> {
+    /// Whether something stands where the home is to be.
+    pub(crate) fn is_there(path: &Path) -> bool {
+        path.join(MARKER).exists()
+    }
+
+    fn is_marked(&self) -> bool {
+        Self::is_there(&self.root)
+    }
+
+    /// Makes an empty folder ours. Of several processes that do so at once each succeeds.
+    fn mark(&self) -> std::io::Result<()> {
+        // A folder that was there may be open to everybody; transcripts are not.
+        fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700))?;
+        let marker = self.root.join(MARKER);
+        let mut new = OpenOptions::new();
+        match new.write(true).create_new(true).mode(0o600).open(marker) {
+            Ok(mut file) => file.write_all(MARKER_TEXT.as_bytes()),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether a folder without a marker is empty; false when it has got its marker meanwhile, and a failure
+    /// when it is somebody else's.
+    fn may_be_marked(&self) -> Result<bool, Failure> {
         let foreign = |why: &str| {
             let message = format!("{} {why}", self.root.display());
             Failure::new(
@@ -99,7 +121,9 @@ impl Home {
         let entries = fs::read_dir(&self.root);
         let mut entries = entries.map_err(|error| foreign(&format!("cannot be used as a home: {error}")))?;
         match entries.next() {
-            None => Ok(()),
+            None => Ok(true),
+            // The marker is the first file of a home: whoever finds another one without it finds a foreign folder.
+            Some(_) if self.is_marked() => Ok(false),
             Some(_) => Err(foreign("has files in it and is no Wakeful home")),
         }
     }
@@ -180,5 +204,26 @@ impl Home {
             }
             Err(TryLockError::Error(error)) => Err(failed(&error)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_got_its_marker_between_two_looks_is_no_foreign_one() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home {
+            root: folder.path().to_owned(),
+        };
+        assert!(!home.is_marked() && home.may_be_marked().expect("empty"));
+        // Another process is faster, and has even begun to work.
+        home.mark().expect("marked");
+        fs::write(home.database(), "").expect("a file");
+        assert!(!home.may_be_marked().expect("ours by now"));
+        home.mark().expect("marking twice is marking once");
+        fs::remove_file(folder.path().join(MARKER)).expect("removed");
+        assert!(home.may_be_marked().is_err(), "without a marker it is foreign");
     }
 }

@@ -5,6 +5,8 @@
 //! | [`cli`] | the command line: one file per verb |
 //! | [`home`] | the folder everything lives in, and its lock |
 //! | [`place`] | opens home and database, and builds the engine on them |
+//! | [`model`], [`workspace`] | who answers, and where commands work, looked at before anything is made |
+//! | [`signals`] | Ctrl-C and SIGTERM: a stop at a safe point |
 //! | [`world`] | the real clock, real randomness, and who this process is |
 //! | [`show`] | what people and programs read: text, JSON, progress |
 //! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
@@ -13,8 +15,11 @@
 mod cli;
 mod failure;
 mod home;
+mod model;
 mod place;
 mod show;
+mod signals;
+mod workspace;
 mod world;
 
 use std::process::ExitCode;

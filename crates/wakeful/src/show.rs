@@ -1,21 +1,25 @@
 //! What people and programs read. Answers go to standard output, prose about them to standard error.
 
+mod clean;
 mod text;
 mod view;
 
-use std::io::Write as _;
+use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Sealed;
 use wakeful_runtime::Observer;
 
 use crate::failure::Failure;
-pub(crate) use view::{AgentView, EntryView, RunView, RunsView};
+pub(crate) use view::{AgentView, EntryView, ResumedView, RunInFull, RunView, RunsView};
 
 /// Where a verb's answer goes, and in which form.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Out {
     form: Form,
+    /// Whether part of an answer could not be written.
+    lost: AtomicBool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,62 +32,85 @@ impl Out {
     pub(crate) const fn new(json: bool) -> Self {
         Self {
             form: if json { Form::Json } else { Form::Text },
+            lost: AtomicBool::new(false),
         }
     }
 
     /// A finished run: the final text, or one object.
     pub(crate) fn run(&self, run: &RunView) {
         match self.form {
-            Form::Json => answer_json(run),
+            Form::Json => self.json(run),
             Form::Text => {
-                answer(&run.final_text);
+                self.text(&run.final_text);
                 text::ending(run).iter().for_each(|line| prose(line));
             }
         }
     }
 
     /// A run with every step.
-    pub(crate) fn run_in_full(&self, run: &RunView) {
+    pub(crate) fn run_in_full(&self, run: &RunInFull) {
         match self.form {
-            Form::Json => answer_json(run),
-            Form::Text => answer(&text::run(run)),
+            Form::Json => self.json(run),
+            Form::Text => self.text(&text::run(run)),
         }
     }
 
     pub(crate) fn runs(&self, runs: &RunsView) {
         match self.form {
-            Form::Json => answer_json(runs),
-            Form::Text => answer(&text::runs(runs)),
+            Form::Json => self.json(runs),
+            Form::Text => self.text(&text::runs(runs)),
         }
     }
 
     pub(crate) fn agents(&self, agents: &[AgentView]) {
         match self.form {
-            Form::Json => answer_json(&serde_json::json!({"agents": agents})),
-            Form::Text => answer(&text::agents(agents)),
+            Form::Json => self.json(&serde_json::json!({"agents": agents})),
+            Form::Text => self.text(&text::agents(agents)),
         }
     }
 
     pub(crate) fn agent(&self, agent: &AgentView) {
         match self.form {
-            Form::Json => answer_json(agent),
-            Form::Text => answer(&text::agent(agent)),
+            Form::Json => self.json(agent),
+            Form::Text => self.text(&text::agent(agent)),
         }
     }
 
     pub(crate) fn transcript(&self, entries: &[EntryView]) {
         match self.form {
-            Form::Json => entries.iter().for_each(answer_json),
-            Form::Text => answer(&text::transcript(entries)),
+            Form::Json => entries.iter().for_each(|entry| self.json(entry)),
+            Form::Text => self.text(&text::transcript(entries)),
         }
     }
 
-    /// There was nothing to do.
-    pub(crate) fn nothing(&self, why: &str) {
+    /// No run was resumed.
+    pub(crate) fn nothing_resumed(&self, view: &ResumedView) {
         match self.form {
-            Form::Json => answer_json(&serde_json::json!({"resumed": 0})),
-            Form::Text => answer(why),
+            Form::Json => self.json(view),
+            Form::Text => self.text(&text::nothing_resumed(view)),
         }
+    }
+
+    /// A file for another program.
+    pub(crate) fn bytes(&self, bytes: &[u8]) {
+        let mut stdout = std::io::stdout().lock();
+        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+            Ok(()) => {}
+            // A closed pipe only means that the reader has seen enough.
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {}
+            Err(error) => {
+                if !self.lost.swap(true, Ordering::Relaxed) {
+                    prose(&format!(
+                        "error[output_lost]: the answer could not be written: {error}"
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Whether part of an answer could not be written.
+    pub(crate) fn was_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// A remark beside the answer.
@@ -92,10 +119,30 @@ impl Out {
     }
 
     pub(crate) fn failure(&self, failure: &Failure) {
-        if self.form == Form::Json {
-            answer_json(&failure.json());
-        }
+        self.failure_alone(failure);
         prose(&failure.to_string());
+    }
+
+    /// A failure that people were told of already.
+    pub(crate) fn failure_alone(&self, failure: &Failure) {
+        if self.form == Form::Json {
+            self.json(&failure.json());
+        }
+    }
+
+    /// A terminal obeys what it is shown, so it is shown no more than letters. A file gets every byte.
+    fn text(&self, text: &str) {
+        if std::io::stdout().is_terminal() {
+            self.bytes(format!("{}\n", clean::text(text)).as_bytes());
+        } else {
+            self.bytes(format!("{text}\n").as_bytes());
+        }
+    }
+
+    fn json<T: serde::Serialize>(&self, value: &T) {
+        // Our own views have only string keys, so they always have a JSON form.
+        let line = serde_json::to_string(value).unwrap_or_default();
+        self.bytes(format!("{}\n", clean::json(&line)).as_bytes());
     }
 }
 
@@ -121,16 +168,7 @@ impl Observer for Progress {
     }
 }
 
-/// Writes one line of the answer. A closed pipe only means that the reader has seen enough.
-fn answer(text: &str) {
-    let _ = writeln!(std::io::stdout(), "{text}");
-}
-
-fn answer_json<T: serde::Serialize>(value: &T) {
-    // Our own views have only string keys, so they always have a JSON form.
-    answer(&serde_json::to_string(value).unwrap_or_default());
-}
-
+/// Writes a line beside the answer. Much of it was said by a model or a tool, and a terminal may be listening.
 fn prose(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", clean::text(line));
 }

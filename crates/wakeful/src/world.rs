@@ -68,22 +68,35 @@ pub(crate) fn fresh_id() -> String {
 pub(crate) fn this_runner() -> Runner {
     Runner {
         runner_id: RunnerId::new(fresh_id()),
-        place: place_name(),
+        // A place nobody else can be in, where the real one cannot be told.
+        place: place_name().unwrap_or_else(|| format!("unknown/{}", fresh_id())),
         pid: std::process::id(),
         pid_started: pid_started(std::process::id()).unwrap_or(0),
     }
 }
 
-/// Whether a runner registered on this very machine is certainly gone.
+/// Whether a runner registered on this very machine is certainly gone. What cannot be looked at counts as alive:
+/// its lease runs out by itself, and burying the living would break off what it does.
 pub(crate) fn is_dead_here(runner: &Runner) -> bool {
-    runner.place == place_name() && pid_started(runner.pid) != Some(runner.pid_started)
+    if place_name().as_deref() != Some(runner.place.as_str()) {
+        return false;
+    }
+    match pid_started(runner.pid) {
+        Some(started) => started != runner.pid_started,
+        None => no_such_process(runner.pid),
+    }
+}
+
+fn no_such_process(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))
 }
 
 /// Where pids mean what they mean here: this boot of this kernel, and this process namespace.
-fn place_name() -> String {
-    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let space = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    format!("{}/{}", boot.trim(), space.display())
+fn place_name() -> Option<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let space = std::fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(format!("{}/{}", boot.trim(), space.display()))
 }
 
 /// When a process began, in clock ticks after boot.
@@ -106,9 +119,19 @@ mod tests {
             pid_started: me.pid_started + 1,
             ..me.clone()
         }));
+    }
+
+    #[test]
+    fn only_a_pid_of_this_very_place_can_be_known_to_be_dead() {
+        let me = this_runner();
+        let nobody = i32::MAX.unsigned_abs();
+        assert!(is_dead_here(&Runner {
+            pid: nobody,
+            ..me.clone()
+        }));
         assert!(!is_dead_here(&Runner {
             place: "elsewhere".into(),
-            pid: u32::MAX,
+            pid: nobody,
             ..me
         }));
     }

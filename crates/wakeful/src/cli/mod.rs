@@ -5,14 +5,17 @@ mod run;
 mod runs;
 mod transcript;
 
-use std::io::Write as _;
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure, USAGE};
 use crate::show::Out;
+
+/// The session that all calls from a command line share.
+const CLI_SESSION: &str = "cli";
 
 /// Gives AI agents a durable home on your own machine.
 #[derive(Debug, Parser)]
@@ -38,22 +41,17 @@ Try it, without any key:
   wakeful run --resume                         finishes what a crash cut off
   wakeful runs list                            what ran, and how it ended
 
-Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy.";
+Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, \
+130 or 143 stopped by Ctrl-C or SIGTERM.";
 
 /// What every verb takes.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Shared {
-    /// The folder everything lives in [default: ~/.wakeful]
-    #[arg(long, global = true, value_name = "DIR", env = "WAKEFUL_HOME", hide_env_values = true)]
+    /// The folder everything lives in [default: ~/.wakeful] [env: WAKEFUL_HOME]
+    #[arg(long, global = true, value_name = "DIR")]
     home: Option<PathBuf>,
-    /// A PostgreSQL database to use instead of the home's own (a URL, or key=value words)
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        env = "WAKEFUL_DATABASE",
-        hide_env_values = true
-    )]
+    /// A PostgreSQL database to use instead of the home's own (a URL, or key=value words) [env: WAKEFUL_DATABASE]
+    #[arg(long, global = true, value_name = "URL")]
     database: Option<String>,
     /// Answer with JSON on standard output
     #[arg(long, global = true)]
@@ -61,6 +59,17 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// Fills in what the environment says, once.
+    fn or_environment(self) -> Result<Self, Failure> {
+        Ok(Self {
+            home: self.home.or_else(|| variable("WAKEFUL_HOME").map(PathBuf::from)),
+            database: self
+                .database
+                .map_or_else(|| text_variable("WAKEFUL_DATABASE"), |given| Ok(Some(given)))?,
+            json: self.json,
+        })
+    }
+
     /// The home as given, or the default one.
     pub(crate) fn home(&self) -> Result<PathBuf, Failure> {
         if let Some(home) = &self.home {
@@ -81,6 +90,20 @@ impl Shared {
     pub(crate) fn database(&self) -> Option<&str> {
         self.database.as_deref()
     }
+}
+
+/// A variable of the environment. An empty one counts as unset, as it does for every shell.
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// A variable that must be text.
+fn text_variable(name: &str) -> Result<Option<String>, Failure> {
+    let text = variable(name).map(OsString::into_string).transpose();
+    text.map_err(|_| {
+        let message = format!("the environment variable {name} is not UTF-8");
+        Failure::usage("bad_environment", message, "set it to UTF-8 text, or unset it")
+    })
 }
 
 #[derive(Debug, Subcommand)]
@@ -106,42 +129,49 @@ enum Verb {
 pub(crate) fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(crate::failure::USAGE);
-            // Nothing is left to tell if even the terminal is gone.
-            let _ = error.print();
-            return ExitCode::from(code);
-        }
+        Err(error) => return ExitCode::from(unparsed(&error)),
     };
     let out = Out::new(cli.shared.json);
-    match dispatch(&cli, &out) {
-        Ok(code) => ExitCode::from(code),
-        Err(failure) => {
-            out.failure(&failure);
-            ExitCode::from(failure.exit())
-        }
-    }
+    let code = dispatch(cli, &out).unwrap_or_else(|failure| {
+        out.failure(&failure);
+        failure.exit()
+    });
+    ExitCode::from(if out.was_lost() { FAILED } else { code })
 }
 
-fn dispatch(cli: &Cli, out: &Out) -> Result<u8, Failure> {
-    if let Verb::Completion { shell } = &cli.verb {
-        let mut script = Vec::new();
-        clap_complete::generate(*shell, &mut Cli::command(), "wakeful", &mut script);
-        // A closed pipe only means that the reader has seen enough.
-        let _ = std::io::stdout().write_all(&script);
-        return Ok(0);
+/// Tells what is wrong with the call, or the help that was asked for.
+fn unparsed(error: &clap::Error) -> u8 {
+    // Nothing is left to tell if even the terminal is gone.
+    let _ = error.print();
+    let code = u8::try_from(error.exit_code()).unwrap_or(USAGE);
+    // The line could not be parsed, so the flag is looked for by its name. After `--` it would be a prompt.
+    let mut words = std::env::args_os().skip(1).take_while(|word| word != "--");
+    if error.use_stderr() && words.any(|word| word == "--json") {
+        let text = error.render().to_string();
+        let sentence = text.split("\n\n").next().unwrap_or_default();
+        let sentence = sentence.trim_start_matches("error: ").trim().replace('\n', " ");
+        Out::new(true).failure_alone(&Failure::usage("usage", sentence, "see `wakeful --help`"));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
+    code
+}
+
+fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
+    let Cli { shared, verb } = cli;
+    let shared = shared.or_environment()?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io("no_runtime", "cannot start", &error, "try again"))?;
     runtime.block_on(async {
-        match &cli.verb {
-            Verb::Run(args) => run::run(args, &cli.shared, out).await,
-            Verb::Runs(verb) => runs::runs(verb, &cli.shared, out).await,
-            Verb::Agent(verb) => agent::agent(verb, &cli.shared, out).await,
-            Verb::Transcript(args) => transcript::transcript(args, &cli.shared, out).await,
-            Verb::Completion { .. } => Ok(0),
+        match verb {
+            Verb::Run(args) => run::run(&args.or_environment()?, &shared, out).await,
+            Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
+            Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
+            Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
+            Verb::Completion { shell } => {
+                let mut script = Vec::new();
+                clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);
+                out.bytes(&script);
+                Ok(0)
+            }
         }
     })
 }

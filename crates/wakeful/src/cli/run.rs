@@ -1,39 +1,43 @@
 //! `wakeful run`: one message, one run, one answer.
 
+mod journey;
+mod prompt;
+mod resume;
+
 use std::collections::BTreeSet;
-use std::io::Read as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
-use wakeful_core::key::RunKey;
-use wakeful_core::message::PROMPT_BYTES_MAX;
+use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
-use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
-use wakeful_core::step::Status;
-use wakeful_ports::fail;
-use wakeful_ports::records::{Agent, RunFilter, Visibility};
-use wakeful_ports::store::{ROWS_MAX, Store as _};
-use wakeful_runtime::EngineError;
-use wakeful_runtime::report::{self, RunReport};
+use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, Turn};
+use wakeful_ports::records::{Agent, Visibility};
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::run::claim;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
 
-use super::Shared;
+use self::journey::Journey;
+use super::{CLI_SESSION, Shared, text_variable};
 use crate::failure::Failure;
-use crate::place::{Place, Sandboxing, load_model, tool_names, workspace_path};
-use crate::show::{Out, RunView};
+use crate::home::Home;
+use crate::model::Loaded;
+use crate::place::{Place, Sandboxing, reading, tool_names};
+use crate::show::Out;
+use crate::signals::Signals;
+use crate::workspace::WorkspacePath;
 use crate::world::fresh_id;
 
-/// The session that all calls from a command line share.
-const CLI_SESSION: &str = "cli";
+/// Hex digits in the name of a temporary agent that is derived from a key: enough that no two keys ever meet.
+const TEMPORARY_DIGITS: usize = 32;
 
 #[derive(Debug, Args)]
 pub(crate) struct RunArgs {
     /// What the agent is to do; `-` reads it from standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     prompt: Option<String>,
-    /// Who answers: `scripted:FILE`, or `demo` for the built-in script
-    #[arg(long, value_name = "REF", env = "WAKEFUL_MODEL", hide_env_values = true)]
+    /// Who answers: `scripted:FILE`, or `demo` for the built-in script [env: WAKEFUL_MODEL]
+    #[arg(long, value_name = "REF", conflicts_with = "resume")]
     model: Option<String>,
     /// An agent that remembers; without one, a temporary agent is made for this run alone
     #[arg(long, value_name = "ID")]
@@ -42,7 +46,8 @@ pub(crate) struct RunArgs {
     #[arg(long, requires = "agent", conflicts_with = "resume")]
     create_agent: bool,
     /// Most model rounds before the run is ended
-    #[arg(long, value_name = "N", default_value_t = ROUNDS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
+    #[arg(long, value_name = "N", default_value_t = ROUNDS_DEFAULT, conflicts_with = "resume")]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
     max_rounds: u32,
     /// The folder in which commands run and may write [default: the agent's, else the current folder]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
@@ -62,6 +67,15 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
+    /// Fills in what the environment says, once. A run that is resumed has its model already.
+    pub(super) fn or_environment(self) -> Result<Self, Failure> {
+        let model = match self.model {
+            None if !self.resume => text_variable("WAKEFUL_MODEL")?,
+            given => given,
+        };
+        Ok(Self { model, ..self })
+    }
+
     const fn sandboxing(&self) -> Sandboxing {
         if self.allow_unsandboxed {
             Sandboxing::Optional
@@ -74,7 +88,7 @@ impl RunArgs {
 /// Runs the verb.
 pub(crate) async fn run(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     if args.resume {
-        resume(args, shared, out).await
+        resume::resume(args, shared, out).await
     } else {
         start(args, shared, out).await
     }
@@ -82,171 +96,172 @@ pub(crate) async fn run(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8
 
 async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     // Everything that can be wrong with the call is found before the home is touched.
-    let prompt = prompt(args.prompt.as_deref().unwrap_or_default())?;
-    let (model_ref, models) = load_model(args.model.as_deref(), out)?;
-    let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
-    let turn = TurnId::parse(args.idempotency_key.as_deref().unwrap_or(&fresh_id()))?;
-    let deny_tools: BTreeSet<String> = args
-        .deny_tools
-        .iter()
-        .map(|name| name.trim().to_owned())
-        .collect();
-    let rules = Rules::new(tool_names());
-    rules.check_denied(&deny_tools)?;
-
+    let call = Call::parse(args, out)?;
+    let home = shared.home()?;
+    call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?;
-    let known = match agent.clone() {
-        Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
-        None => None,
-    };
-    let workspace = workspace_path(args.workspace.as_deref(), known.as_ref(), &place.home)?;
-    let engine = place.engine(models, &workspace, args.sandboxing(), out)?;
-    let when_missing = when_missing(args, known.as_ref());
-    let ask = Ask {
-        agent: agent.map_or_else(temporary_agent, Ok)?,
-        when_missing,
-        session: SessionId::new(CLI_SESSION),
-        turn,
-        prompt,
-        limits: Limits {
-            model_ref,
-            max_rounds: args.max_rounds,
-            workspace: workspace.text,
-            deny_tools,
-        },
-    };
-    let run = match engine.admit(ask).await? {
-        Admitted::New(claimed) => engine.drive(claimed).await?,
-        Admitted::Before(run) => {
-            out.note("this message was admitted before; showing its run");
-            match engine.claim(run).await? {
-                Some(claimed) => engine.drive(claimed).await?,
-                None => run,
+    place
+        .work(out, async |place| {
+            let known = match call.named.clone() {
+                Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
+                None => None,
+            };
+            let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
+            let signals = Signals::listen()?;
+            let mut journey = Journey {
+                place,
+                sandboxing: args.sandboxing(),
+                signals,
+                out,
+            };
+            let engine = journey.engine(call.model.models.clone(), &workspace)?;
+            let ask = call.ask(args, known.as_ref(), &workspace);
+            let limits = ask.limits.clone();
+            match engine.admit(ask).await? {
+                Admitted::New(claimed) => Ok(journey.drive(&engine, claimed).await?),
+                Admitted::Before(run) => again(&mut journey, run, &limits).await,
             }
-        }
-    };
-    let code = tell(&place, run, out).await?;
-    place.close().await?;
-    Ok(code)
+        })
+        .await
 }
 
-/// An agent of this call alone. A temporary one needs no name, and a named one is only made when asked for:
-/// a typing error must not make a new agent.
-fn when_missing(args: &RunArgs, known: Option<&Agent>) -> WhenMissing {
-    match (known, &args.agent) {
-        (Some(_), _) => WhenMissing::Refuse,
-        (None, Some(_)) if args.create_agent => WhenMissing::Create(Visibility::Public),
-        (None, Some(_)) => WhenMissing::Refuse,
-        (None, None) => WhenMissing::Create(Visibility::Private),
+/// A message that was admitted before: its run is shown, and first finished if it is open.
+async fn again(journey: &mut Journey<'_>, run: RunKey, limits: &Limits) -> Result<u8, Failure> {
+    let (place, out) = (journey.place, journey.out);
+    out.note("this message was admitted before; showing its run");
+    let Some(claimed) = claim(&place.store, &place.runner.runner_id, run).await? else {
+        return Ok(journey.tell(run).await?);
+    };
+    for line in differences(claimed.turn(), limits) {
+        out.note(&line);
     }
+    Ok(journey.go_on(claimed).await?)
 }
 
-async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
-    let place = Place::open_for_writing(shared).await?;
-    let filter = RunFilter {
-        agent_id: agent,
-        open_only: true,
-        limit: ROWS_MAX,
-    };
-    let mut open = place.store.read(move |view| view.runs(&filter)).await?;
-    // Oldest first: later runs may build on what earlier ones did.
-    open.reverse();
-    let mut code = 0;
-    let mut resumed = 0;
-    for row in open {
-        let turn = wakeful_runtime::run::decode(&row)?;
-        let (_, models) = load_model(Some(&turn.model_ref), out)?;
-        let workspace = workspace_path(Some(turn.workspace.as_ref()), None, &place.home)?;
-        let engine = place.engine(models, &workspace, args.sandboxing(), out)?;
-        let claimed = match engine.claim(row.run_key).await {
-            Ok(Some(claimed)) => claimed,
-            Ok(None) => continue,
-            Err(error @ EngineError::AgentBusy { .. }) => {
-                out.note(&error.to_string());
-                continue;
-            }
-            Err(error) => return Err(error.into()),
+/// What this call says of a run that is under way and that says otherwise itself.
+fn differences(stored: &Turn, asked: &Limits) -> Vec<String> {
+    let list = |tools: &BTreeSet<String>| tools.iter().map(String::as_str).collect::<Vec<_>>().join(",");
+    let rows = [
+        ("model", stored.model_ref.clone(), asked.model_ref.clone()),
+        ("workspace", stored.workspace.clone(), asked.workspace.clone()),
+        (
+            "max-rounds",
+            stored.max_rounds.to_string(),
+            asked.max_rounds.to_string(),
+        ),
+        ("deny-tools", list(&stored.deny_tools), list(&asked.deny_tools)),
+    ];
+    rows.into_iter()
+        .filter(|(_, stored, asked)| stored != asked)
+        .map(|(name, stored, asked)| {
+            format!("the run keeps the {name} it was begun with: {stored:?}, not {asked:?}")
+        })
+        .collect()
+}
+
+/// A call that was found to be right, as far as one can tell without looking at the home.
+struct Call {
+    /// The agent that was named.
+    named: Option<AgentId>,
+    /// Whose run it will be.
+    agent: AgentId,
+    turn: TurnId,
+    prompt: String,
+    model: Loaded,
+    deny_tools: BTreeSet<String>,
+}
+
+impl Call {
+    fn parse(args: &RunArgs, out: &Out) -> Result<Self, Failure> {
+        let prompt = prompt::read(args.prompt.as_deref().unwrap_or_default())?;
+        let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
+        let key = args.idempotency_key.as_deref();
+        let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
+        let deny_tools = args.deny_tools.iter().map(|name| name.trim().to_owned());
+        let deny_tools: BTreeSet<String> = deny_tools.collect();
+        Rules::new(tool_names()).check_denied(&deny_tools)?;
+        let model = Loaded::asked(args.model.as_deref(), out)?;
+        let agent = match &named {
+            Some(agent) => agent.clone(),
+            None => temporary_agent(key)?,
         };
-        resumed += 1;
-        out.note(&format!(
-            "resuming run {} of agent {}",
-            short(row.run_key),
-            row.agent_id
-        ));
-        let run = engine.drive(claimed).await?;
-        code = worse(code, tell(&place, run, out).await?);
+        Ok(Self {
+            named,
+            agent,
+            turn,
+            prompt,
+            model,
+            deny_tools,
+        })
     }
-    if resumed == 0 {
-        out.nothing("nothing to resume: no run is open");
+
+    /// Looks at the workspace before a home or a database is made. With an agent that is known already the
+    /// workspace may be its own, and then there is nothing left to make.
+    async fn look_ahead(&self, args: &RunArgs, shared: &Shared, home: &Path) -> Result<(), Failure> {
+        let known = match &self.named {
+            Some(_) if Home::is_there(home) && args.workspace.is_none() => return Ok(()),
+            Some(agent) if shared.database().is_some() => known(shared, agent.clone()).await,
+            Some(_) | None => None,
+        };
+        workspace(args.workspace.as_deref(), known.as_ref(), home).map(drop)
     }
-    place.close().await?;
-    Ok(code)
+
+    fn ask(&self, args: &RunArgs, known: Option<&Agent>, workspace: &WorkspacePath) -> Ask {
+        Ask {
+            agent: self.agent.clone(),
+            when_missing: self.when_missing(args, known),
+            session: SessionId::new(CLI_SESSION),
+            turn: self.turn.clone(),
+            prompt: self.prompt.clone(),
+            limits: Limits {
+                model_ref: self.model.model_ref.clone(),
+                max_rounds: args.max_rounds,
+                workspace: workspace.text.clone(),
+                deny_tools: self.deny_tools.clone(),
+            },
+        }
+    }
+
+    /// A temporary agent needs no name, and a named one is only made when asked for: a typing error must not make
+    /// a new agent.
+    fn when_missing(&self, args: &RunArgs, known: Option<&Agent>) -> WhenMissing {
+        match (known, &self.named) {
+            (Some(_), _) => WhenMissing::Refuse,
+            (None, Some(_)) if args.create_agent => WhenMissing::Create(Visibility::Public),
+            (None, Some(_)) => WhenMissing::Refuse,
+            (None, None) => WhenMissing::Create(Visibility::Private),
+        }
+    }
 }
 
-/// Shows a finished run and says how the program should end.
-async fn tell(place: &Place, run: RunKey, out: &Out) -> Result<u8, Failure> {
-    fail::point("end.before_report");
-    let report = report::load(&place.store, run).await?;
-    out.run(&RunView::new(&report));
-    Ok(exit_code(&report))
+/// The agent, if there is a database and it knows one. Whatever stands in the way of knowing will be met again,
+/// and told, when the database is opened for work.
+async fn known(shared: &Shared, agent: AgentId) -> Option<Agent> {
+    let found = reading(shared, async |store| {
+        Ok(store.read(move |view| view.agent(&agent)).await?)
+    });
+    found.await.unwrap_or_default()
 }
 
-/// 1 when the run did not succeed or something may have happened that nobody knows of; 4 when the policy
-/// refused something; 0 else.
-fn exit_code(report: &RunReport) -> u8 {
-    let completed = matches!(report.outcome, Some(wakeful_core::run::Outcome::Completed));
-    if !completed || !report.calls_with(Status::OutcomeUnknown).is_empty() {
-        1
-    } else if !report.calls_with(Status::Denied).is_empty() {
-        4
-    } else {
-        0
-    }
+/// The workspace as given, else the agent's, else the current folder; never one that overlaps the home.
+fn workspace(given: Option<&Path>, agent: Option<&Agent>, home: &Path) -> Result<WorkspacePath, Failure> {
+    let path = match (given, agent) {
+        (Some(given), _) => given,
+        (None, Some(agent)) => Path::new(&agent.workspace),
+        (None, None) => Path::new("."),
+    };
+    WorkspacePath::look(path, home).map_err(Failure::into_usage)
 }
 
-/// Of two exit codes the one that needs a person more: failed before denied before fine.
-fn worse(one: u8, other: u8) -> u8 {
-    match (one, other) {
-        (1, _) | (_, 1) => 1,
-        (one, other) => one.max(other),
-    }
-}
-
-fn prompt(given: &str) -> Result<String, Failure> {
-    let mut text = given.to_owned();
-    if given == "-" {
-        text.clear();
-        // One byte more than allowed, to tell too long from just right without reading it all.
-        let limit = u64::try_from(PROMPT_BYTES_MAX)
-            .unwrap_or(u64::MAX)
-            .saturating_add(1);
-        let read = std::io::stdin().take(limit).read_to_string(&mut text);
-        read.map_err(|error| Failure::io("bad_prompt", "cannot read the prompt", &error, "give UTF-8 text"))?;
-    }
-    if text.trim().is_empty() {
-        return Err(Failure::usage(
-            "bad_prompt",
-            "the prompt is empty",
-            "say what the agent is to do",
-        ));
-    }
-    if text.len() > PROMPT_BYTES_MAX {
-        let message = format!("the prompt has more than {PROMPT_BYTES_MAX} bytes");
-        return Err(Failure::usage(
-            "prompt_too_large",
-            message,
-            "put it in a file of the workspace and name the file",
-        ));
-    }
-    Ok(text)
-}
-
-/// A name nobody has: a temporary agent lives for one run and is not listed.
-fn temporary_agent() -> Result<AgentId, Failure> {
-    Ok(AgentId::parse(&format!("temp-{}", fresh_id()))?)
-}
-
-fn short(run: RunKey) -> String {
-    run.to_string().chars().take(12).collect()
+/// A temporary agent lives for one run and is not listed. With a key it is the key's: the same key is the same
+/// agent, and so the same run. Without one its name is one that nobody has.
+fn temporary_agent(key: Option<&str>) -> Result<AgentId, Failure> {
+    let name = match key {
+        Some(key) => {
+            let digest = h("agent.temporary", &[key]).to_string();
+            digest.chars().take(TEMPORARY_DIGITS).collect()
+        }
+        None => fresh_id(),
+    };
+    Ok(AgentId::parse(&format!("temp-{name}"))?)
 }

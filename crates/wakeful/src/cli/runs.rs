@@ -1,28 +1,25 @@
 //! `wakeful runs`: what ran, how it ended, and ending one.
 
-use std::time::Duration;
+mod cancel;
 
 use clap::Subcommand;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::{RUN_OPEN, RunFilter};
-use wakeful_ports::store::Store as _;
-use wakeful_runtime::EngineError;
-use wakeful_runtime::report;
+use wakeful_ports::records::{RunFilter, RunRow, StepRow};
+use wakeful_ports::store::{Store as _, StoreError, View};
+use wakeful_runtime::{EngineError, report};
+use wakeful_store::Store;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::place::{Place, Sandboxing, load_model, workspace_path};
-use crate::show::{Out, RunView, RunsView};
-use crate::world::RealClock;
+use crate::place::reading;
+use crate::show::{Out, RunInFull, RunsView};
 
 /// Runs shown unless asked otherwise.
 const LIST_DEFAULT: u32 = 20;
 
-/// How long `cancel` waits for the process that drives the run, and how often it looks.
-const CANCEL_WAIT: Duration = Duration::from_secs(10);
-const CANCEL_LOOK: Duration = Duration::from_millis(50);
+/// Steps read at once.
+const STEPS_PAGE: u32 = 1_000;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RunsVerb {
@@ -55,28 +52,76 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
     match verb {
         RunsVerb::List { agent, open, limit } => {
             let agent_id = agent.as_deref().map(AgentId::parse).transpose()?;
-            let place = Place::open_for_reading(shared).await?;
             let filter = RunFilter {
                 agent_id,
                 open_only: *open,
                 limit: *limit,
             };
-            let rows = place.store.read(move |view| view.runs(&filter)).await?;
-            out.runs(&RunsView::new(&rows));
+            reading(shared, async |store| list(store, filter, out).await).await?;
         }
         RunsVerb::Show { run } => {
-            let place = Place::open_for_reading(shared).await?;
-            let run = find(&place, run).await?;
-            let report = report::load(&place.store, run).await?;
-            out.run_in_full(&RunView::new(&report));
+            reading(shared, async |store| {
+                show(store, find(store, run).await?, out).await
+            })
+            .await?;
         }
-        RunsVerb::Cancel { run } => return cancel(run, shared, out).await,
+        RunsVerb::Cancel { run } => cancel::cancel(run, shared, out).await?,
     }
     Ok(0)
 }
 
+async fn list(store: &Store, filter: RunFilter, out: &Out) -> Result<(), Failure> {
+    let named = filter.agent_id.clone();
+    let found = store.read(move |view| {
+        if let Some(agent) = &filter.agent_id
+            && view.agent(agent)?.is_none()
+        {
+            return Ok(None);
+        }
+        view.runs(&filter).map(Some)
+    });
+    match (found.await?, named) {
+        (Some(rows), _) => out.runs(&RunsView::new(&rows)),
+        (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent).into()),
+        (None, None) => {}
+    }
+    Ok(())
+}
+
+/// Shows a run with every step. One whose state cannot be read is shown as far as its rows go.
+async fn show(store: &Store, run: RunKey, out: &Out) -> Result<(), Failure> {
+    let full = match report::load(store, run).await {
+        Ok(report) => RunInFull::new(&report),
+        Err(error @ (EngineError::Broken { .. } | EngineError::MachineVersion { .. })) => {
+            let rows = store.read(move |view| rows(view, &run)).await?;
+            let (row, steps) = rows.ok_or(EngineError::UnknownRun(run))?;
+            out.note(&format!("only the rows of this run can be shown: {error}"));
+            RunInFull::of_rows(&row, &steps, Failure::from(error).code())
+        }
+        Err(error) => return Err(error.into()),
+    };
+    out.run_in_full(&full);
+    Ok(())
+}
+
+/// A run's own row and those of its steps.
+fn rows(view: &mut dyn View, run: &RunKey) -> Result<Option<(RunRow, Vec<StepRow>)>, StoreError> {
+    let Some(row) = view.run(run)? else {
+        return Ok(None);
+    };
+    let mut steps: Vec<StepRow> = Vec::new();
+    loop {
+        let after = steps.last().map_or(0, |step| step.ordinal);
+        let page = view.steps(run, after, STEPS_PAGE)?;
+        if page.is_empty() {
+            return Ok(Some((row, steps)));
+        }
+        steps.extend(page);
+    }
+}
+
 /// Finds a run by the first digits of its key.
-async fn find(place: &Place, given: &str) -> Result<RunKey, Failure> {
+async fn find(store: &Store, given: &str) -> Result<RunKey, Failure> {
     let hex = given.to_ascii_lowercase();
     if hex.is_empty() || hex.len() > 64 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         let message = format!("{given:?} is no run key");
@@ -88,16 +133,13 @@ async fn find(place: &Place, given: &str) -> Result<RunKey, Failure> {
     }
     if let Some(digest) = Digest::from_hex(&hex) {
         let run = RunKey(digest);
-        let known = place.store.read(move |view| view.run(&run)).await?;
+        let known = store.read(move |view| view.run(&run)).await?;
         return known
             .map(|row| row.run_key)
             .ok_or_else(|| EngineError::UnknownRun(run).into());
     }
     let prefix = hex.clone();
-    let found = place
-        .store
-        .read(move |view| view.runs_with_prefix(&prefix))
-        .await?;
+    let found = store.read(move |view| view.runs_with_prefix(&prefix)).await?;
     match found.as_slice() {
         [run] => Ok(*run),
         [] => Err(Failure::new(
@@ -111,69 +153,4 @@ async fn find(place: &Place, given: &str) -> Result<RunKey, Failure> {
             "give more digits",
         )),
     }
-}
-
-/// Leaves a request to end a run, and sees it through: here if nobody drives the run, else by waiting a
-/// while for whoever does.
-async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let place = Place::open_beside(shared).await?;
-    let run = find(&place, given).await?;
-    let at = RealClock::new().now();
-    let open = place.store.write(move |tx| {
-        let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
-        if open {
-            tx.request_cancel(&run, at)?;
-        }
-        Ok(open)
-    });
-    if !open.await? {
-        let report = report::load(&place.store, run).await?;
-        out.note("the run had already ended");
-        out.run_in_full(&RunView::new(&report));
-        return Ok(0);
-    }
-    if let Some(place) = place.with_lock_if_free().await? {
-        finish_here(&place, run, out).await?;
-        place.close().await?;
-    } else if !wait_for_end(&place, run).await? {
-        out.note("the request is left; the process that drives the run ends it at its next step");
-    }
-    let report = report::load(&place.store, run).await?;
-    out.run_in_full(&RunView::new(&report));
-    Ok(0)
-}
-
-/// Nobody drives the run, so its end is written by us: the driver meets the request before anything else.
-async fn finish_here(place: &Place, run: RunKey, out: &Out) -> Result<(), Failure> {
-    let row = place
-        .store
-        .read(move |view| view.run(&run))
-        .await?
-        .ok_or(EngineError::UnknownRun(run))?;
-    let turn = wakeful_runtime::run::decode(&row)?;
-    // The model is never asked on this way, so a script that has gone must not stand in it.
-    let models = load_model(Some("demo"), out)?.1;
-    let workspace = workspace_path(Some(turn.workspace.as_ref()), None, &place.home)?;
-    let engine = place.engine(models, &workspace, Sandboxing::Required, out)?;
-    match engine.claim(run).await {
-        Ok(Some(claimed)) => engine.drive(claimed).await.map(drop)?,
-        Ok(None) => {}
-        Err(EngineError::AgentBusy { .. }) => {
-            wait_for_end(place, run).await?;
-        }
-        Err(error) => return Err(error.into()),
-    }
-    Ok(())
-}
-
-async fn wait_for_end(place: &Place, run: RunKey) -> Result<bool, Failure> {
-    let looks = CANCEL_WAIT.as_millis() / CANCEL_LOOK.as_millis();
-    for _ in 0..looks {
-        let row = place.store.read(move |view| view.run(&run)).await?;
-        if row.is_none_or(|row| row.status != RUN_OPEN) {
-            return Ok(true);
-        }
-        tokio::time::sleep(CANCEL_LOOK).await;
-    }
-    Ok(false)
 }

@@ -5,7 +5,7 @@ use wakeful_core::conversation::Block;
 use wakeful_core::failure::clip;
 use wakeful_core::report::{Kind, Sealed};
 
-use super::view::{AgentView, EntryView, RunView, RunsView, member};
+use super::view::{AgentView, EntryView, ResumedView, RunInFull, RunView, RunsView, StepView, member};
 
 /// Digits of a run key in lists: enough to tell thousands apart, and to name one.
 const SHORT: usize = 12;
@@ -34,6 +34,11 @@ pub(super) fn progress(event: &Sealed) -> Option<String> {
             );
             Some(format!("  ✗ {tool} {status} ({code})"))
         }
+        Kind::ActionCalledOff => Some(format!(
+            "  ✗ {} called off ({})",
+            member(&payload, "tool"),
+            member(&payload, "code")
+        )),
         Kind::ToolExecuted => {
             let ms = payload.get("duration_ms").and_then(Value::as_u64).unwrap_or(0);
             let mut line = format!(
@@ -86,52 +91,74 @@ pub(super) fn ending(run: &RunView) -> Vec<String> {
     lines
 }
 
+/// Why nothing was resumed.
+pub(super) fn nothing_resumed(view: &ResumedView) -> String {
+    let count = |runs: u32, fate: &str| {
+        let (noun, verb) = if runs == 1 { ("run", "is") } else { ("runs", "are") };
+        (runs > 0).then(|| format!("{runs} {noun} {verb} {fate}"))
+    };
+    let elsewhere = count(view.driven_elsewhere, "being driven by other processes");
+    let failed = count(view.failed, "still open, for the reasons above");
+    let open: Vec<String> = elsewhere.into_iter().chain(failed).collect();
+    if open.is_empty() {
+        "nothing to resume: no run is open".to_owned()
+    } else {
+        format!("nothing was resumed: {}", open.join("; "))
+    }
+}
+
 /// A run with every step.
-pub(super) fn run(run: &RunView) -> String {
+pub(super) fn run(full: &RunInFull) -> String {
+    let run = &full.run;
     let mut lines = vec![
         format!("run      {}", run.run_key),
         format!("agent    {}", run.agent_id),
         format!("outcome  {}", run.outcome),
-        format!("started  {}", run.started_at),
-        format!(
-            "took     {} ms, {} rounds, {} tokens",
-            run.duration_ms, run.rounds, run.token_usage.total_tokens
-        ),
+        format!("started  {}", full.started_at),
     ];
+    if let Some(ended_at) = &full.ended_at {
+        lines.push(format!("ended    {ended_at}"));
+    }
+    lines.push(format!(
+        "took     {} ms, {} rounds, {} tokens",
+        run.duration_ms, run.rounds, run.token_usage.total_tokens
+    ));
+    if let Some(code) = full.unreadable {
+        lines.push(format!("state    cannot be read ({code})"));
+    }
     if let Some(failure) = &run.failure_artifact {
         lines.push(format!("failure  {}: {}", failure.kind, failure.summary));
     }
-    if !run.steps.is_empty() {
+    if !full.steps.is_empty() {
         lines.push("steps".to_owned());
     }
-    for (number, step) in run.steps.iter().enumerate() {
-        let ms = step
-            .duration_ms
-            .map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
-        let mut notes: Vec<String> = vec![step.reason.clone()];
-        notes.push(if step.tokens > 0 {
-            format!("{} tokens", step.tokens)
-        } else {
-            String::new()
-        });
-        notes.push(step.sandbox.clone().unwrap_or_default());
-        notes.retain(|note| !note.is_empty());
-        let name = clip(&step.name, 32);
-        lines.push(
-            format!(
-                "  {:>4}  {name:<32}  {:<15}  {ms:>9}  {}",
-                number + 1,
-                step.status,
-                notes.join(", ")
-            )
-            .trim_end()
-            .to_owned(),
-        );
-    }
+    let steps = full.steps.iter().enumerate();
+    lines.extend(steps.map(|(index, one)| step(index + 1, one)));
     if !run.final_text.is_empty() {
         lines.push(format!("\n{}", run.final_text));
     }
     lines.join("\n")
+}
+
+fn step(number: usize, step: &StepView) -> String {
+    let ms = step
+        .duration_ms
+        .map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
+    let tokens = step.token_usage.total_tokens;
+    let tokens = if tokens > 0 {
+        format!("{tokens} tokens")
+    } else {
+        String::new()
+    };
+    let mut notes = vec![
+        step.reason.clone(),
+        tokens,
+        step.sandbox.clone().unwrap_or_default(),
+    ];
+    notes.retain(|note| !note.is_empty());
+    let (name, notes) = (clip(&step.name, 32), notes.join(", "));
+    let line = format!("  {number:>4}  {name:<32}  {:<15}  {ms:>9}  {notes}", step.status);
+    line.trim_end().to_owned()
 }
 
 pub(super) fn runs(view: &RunsView) -> String {
@@ -188,8 +215,10 @@ pub(super) fn transcript(entries: &[EntryView]) -> String {
             entry.at,
             clip_key(&entry.run_key)
         );
+        let erased = entry.erased.then(|| "(erased)".to_owned());
         [head]
             .into_iter()
+            .chain(erased)
             .chain(entry.blocks.iter().map(block))
             .collect::<Vec<_>>()
             .join("\n")

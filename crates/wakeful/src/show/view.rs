@@ -6,6 +6,7 @@ use wakeful_core::conversation::{Block, Usage};
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::run::Outcome;
 use wakeful_core::step::Status;
+use wakeful_core::time::Millis;
 use wakeful_ports::records::{Agent, EntryRow, RUN_OPEN, RunRow, StepRow};
 use wakeful_runtime::report::RunReport;
 
@@ -24,10 +25,20 @@ pub(crate) struct RunView {
     pub(crate) duration_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) failure_artifact: Option<FailureArtifact>,
-    #[serde(skip)]
+}
+
+/// A run with everything that happened in it.
+#[derive(Debug, Serialize)]
+pub(crate) struct RunInFull {
+    #[serde(flatten)]
+    pub(crate) run: RunView,
     pub(crate) started_at: String,
-    #[serde(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) ended_at: Option<String>,
     pub(crate) steps: Vec<StepView>,
+    /// Why its state could not be read, as a code; then only its rows are shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unreadable: Option<&'static str>,
 }
 
 /// One tool call of a run.
@@ -40,15 +51,34 @@ pub(crate) struct ToolCallView {
     sandbox: Option<String>,
 }
 
-/// Any step of a run, as people see it.
-#[derive(Debug)]
+/// Any step of a run: a model round or a tool call.
+#[derive(Debug, Serialize)]
 pub(crate) struct StepView {
+    operation_id: String,
+    kind: &'static str,
     pub(crate) name: String,
     pub(crate) status: &'static str,
     pub(crate) reason: String,
+    at: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) duration_ms: Option<u64>,
-    pub(crate) tokens: u64,
+    pub(crate) token_usage: UsageView,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) sandbox: Option<String>,
+}
+
+/// What became of the open runs when none was resumed.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct ResumedView {
+    pub(crate) resumed: u32,
+    pub(crate) driven_elsewhere: u32,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) failed: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 #[derive(Debug, Serialize)]
@@ -98,8 +128,52 @@ impl RunView {
             token_usage: UsageView::new(report.usage),
             duration_ms: duration.unwrap_or(0),
             failure_artifact: report.failure().cloned(),
+        }
+    }
+}
+
+impl RunInFull {
+    pub(crate) fn new(report: &RunReport) -> Self {
+        Self {
+            run: RunView::new(report),
             started_at: report.started_at.rfc3339(),
+            ended_at: report.ended_at.map(Millis::rfc3339),
             steps: report.steps.iter().map(StepView::new).collect(),
+            unreadable: None,
+        }
+    }
+
+    /// What the rows of a run tell without its state.
+    pub(crate) fn of_rows(row: &RunRow, steps: &[StepRow], unreadable: &'static str) -> Self {
+        let (calls, rounds): (Vec<_>, Vec<_>) = steps.iter().partition(|step| step.class.is_some());
+        let ids = |status| {
+            let with = calls.iter().filter(|step| step.status == status);
+            with.map(|step| step.operation_id.to_string()).collect()
+        };
+        let usage = steps.iter().fold(Usage::default(), |sum, step| Usage {
+            input_tokens: sum.input_tokens.saturating_add(step.usage.input_tokens),
+            output_tokens: sum.output_tokens.saturating_add(step.usage.output_tokens),
+        });
+        let replies = rounds.iter().filter(|step| step.status == Status::Ok).count();
+        let run = RunView {
+            run_key: row.run_key.to_string(),
+            agent_id: row.agent_id.to_string(),
+            outcome: row.status.clone(),
+            final_text: String::new(),
+            rounds: u32::try_from(replies).unwrap_or(u32::MAX),
+            tool_calls: calls.iter().map(|step| ToolCallView::new(step)).collect(),
+            denied: ids(Status::Denied),
+            unknown: ids(Status::OutcomeUnknown),
+            token_usage: UsageView::new(usage),
+            duration_ms: row.ended_at.map_or(0, |ended| ended.since(row.started_at)),
+            failure_artifact: None,
+        };
+        Self {
+            run,
+            started_at: row.started_at.rfc3339(),
+            ended_at: row.ended_at.map(Millis::rfc3339),
+            steps: steps.iter().map(StepView::new).collect(),
+            unreadable: Some(unreadable),
         }
     }
 }
@@ -118,11 +192,14 @@ impl ToolCallView {
 impl StepView {
     fn new(step: &StepRow) -> Self {
         Self {
+            operation_id: step.operation_id.to_string(),
+            kind: if step.class.is_some() { "tool" } else { "model" },
             name: step.name.clone(),
             status: step.status.as_str(),
             reason: step.reason.clone(),
+            at: step.put_at.rfc3339(),
             duration_ms: step.duration_ms,
-            tokens: step.usage.total(),
+            token_usage: UsageView::new(step.usage),
             sandbox: step.sandbox.clone(),
         }
     }
@@ -153,7 +230,7 @@ impl RunsView {
             status: row.status.clone(),
             transitions: row.version,
             started_at: row.started_at.rfc3339(),
-            ended_at: row.ended_at.map(wakeful_core::time::Millis::rfc3339),
+            ended_at: row.ended_at.map(Millis::rfc3339),
         };
         Self {
             runs: rows.iter().map(line).collect(),
@@ -194,15 +271,19 @@ pub(crate) struct EntryView {
     pub(crate) role: &'static str,
     pub(crate) at: String,
     pub(crate) blocks: Vec<Block>,
+    /// Whether what was said is gone for good.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) erased: bool,
 }
 
 impl EntryView {
-    pub(crate) fn new(row: &EntryRow, blocks: Vec<Block>) -> Self {
+    pub(crate) fn new(row: &EntryRow, blocks: Option<Vec<Block>>) -> Self {
         Self {
             run_key: row.run_key.to_string(),
             role: row.role.as_str(),
             at: row.at.rfc3339(),
-            blocks,
+            erased: blocks.is_none(),
+            blocks: blocks.unwrap_or_default(),
         }
     }
 }

@@ -137,22 +137,120 @@ fn bad_names_and_numbers_are_refused() {
 }
 
 #[test]
-fn a_workspace_that_overlaps_the_home_is_refused() {
+fn a_workspace_that_overlaps_the_home_is_refused_before_anything_is_made() {
     let world = World::new();
     let around = world.path().display().to_string();
-    let said = world.wakeful(&["run", "x", "--json", "--workspace", &around]);
+    refused_workspace(&world, &around, "workspace_overlaps_home", "give --workspace DIR");
+    refused_workspace(&world, "/nowhere", "workspace_unusable", "No such file");
+    refused_workspace(&world, "/dev/null", "workspace_unusable", "ot a directory");
+    std::os::unix::fs::symlink(world.path(), world.workspace().join("around")).expect("a link");
+    refused_workspace(
+        &world,
+        "around",
+        "workspace_overlaps_home",
+        "give --workspace DIR",
+    );
+    // A named agent that is not there yet would work in the current folder.
+    let mut command = world.command(super::world::program());
+    command
+        .current_dir(world.path())
+        .args(["run", "x", "--json", "--agent", "a", "--create-agent"]);
+    let said: super::world::Said = command.output().expect("starts").into();
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(2), "workspace_overlaps_home"),
         "{said:?}"
     );
-    let inside = world.home().join("blobs").display().to_string();
-    let said = world.wakeful(&["run", "x", "--json", "--workspace", &inside]);
-    assert_eq!(said.error_code(), "workspace_overlaps_home", "{said:?}");
+    let said = world.wakeful(&["agent", "create", "a", "--json", "--workspace", &around]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "workspace_overlaps_home"),
+        "{said:?}"
+    );
+    assert!(!world.home().exists(), "a wrong call made a home");
+}
+
+#[test]
+fn a_workspace_inside_a_home_that_exists_is_refused() {
+    let world = World::new();
+    assert_eq!(world.run("rounds: [{text: hello}]\n", &[]).code, Some(0));
     std::os::unix::fs::symlink(world.home(), world.path().join("link")).expect("a link");
-    let linked = world.path().join("link").display().to_string();
-    let said = world.wakeful(&["run", "x", "--json", "--workspace", &linked]);
-    assert_eq!(said.error_code(), "workspace_overlaps_home", "{said:?}");
-    let said = world.wakeful(&["run", "x", "--json", "--workspace", "/nowhere"]);
-    assert_eq!(said.error_code(), "workspace_unusable", "{said:?}");
+    for inside in [
+        world.home(),
+        world.home().join("blobs"),
+        world.path().join("link"),
+    ] {
+        refused_workspace(
+            &world,
+            &inside.display().to_string(),
+            "workspace_overlaps_home",
+            "overlap",
+        );
+    }
+}
+
+fn refused_workspace(world: &World, workspace: &str, code: &str, word: &str) {
+    let said = world.wakeful(&["run", "x", "--json", "--workspace", workspace]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), code),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains(word), "{word}: {said:?}");
+}
+
+#[test]
+fn a_script_must_be_a_regular_file() {
+    let world = World::new();
+    let pipe = world.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.expect("mkfifo").success());
+    for file in [pipe.as_path(), "/dev/zero".as_ref(), world.path()] {
+        let model = format!("scripted:{}", file.display());
+        let said = world.wakeful(&["run", "x", "--json", "--model", &model]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), "script_unreadable"),
+            "{said:?}"
+        );
+        assert!(said.stderr.contains("no regular file"), "{said:?}");
+    }
+}
+
+#[test]
+fn what_is_cut_inside_a_character_is_still_called_too_large() {
+    let world = World::new();
+    let large = world.path().join("large");
+    // Two bytes each: a byte more than any even limit falls into a character.
+    std::fs::write(&large, "é".repeat(5 * 1024 * 1024)).expect("a file");
+    let mut command = world.command(super::world::program());
+    command
+        .args(["run", "-", "--json"])
+        .stdin(std::fs::File::open(&large).expect("opens"));
+    let said: super::world::Said = command.output().expect("starts").into();
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "prompt_too_large"),
+        "{said:?}"
+    );
+    let model = format!("scripted:{}", large.display());
+    let said = world.wakeful(&["run", "x", "--json", "--model", &model]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "script_invalid"),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("at most"), "{said:?}");
+}
+
+#[test]
+fn the_runs_of_an_agent_that_is_not_there_are_not_simply_none() {
+    let world = World::new();
+    assert_eq!(world.run("rounds: [{text: hello}]\n", &[]).code, Some(0));
+    let said = world.wakeful(&["runs", "list", "--agent", "nobody", "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "agent_unknown"),
+        "{said:?}"
+    );
 }

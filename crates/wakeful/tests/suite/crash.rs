@@ -13,7 +13,7 @@ use serde_json::Value;
 use wakeful_ports::fail::POINTS;
 
 use super::postgres::Database;
-use super::world::{Said, World, alive, statuses};
+use super::world::{Said, World, alive, statuses, wait_until};
 
 /// What each tool call of the scenario adds to the world file, in the order of the calls.
 const EFFECTS: [&str; 4] = ["one", "two", "three", "four"];
@@ -76,7 +76,12 @@ struct Stage {
 
 impl Campaign {
     fn new(database: Option<Rc<Database>>) -> Self {
-        Self { database, worlds: Cell::new(0), crashes: 0, hits: BTreeMap::new() }
+        Self {
+            database,
+            worlds: Cell::new(0),
+            crashes: 0,
+            hits: BTreeMap::new(),
+        }
     }
 
     fn stage(&self) -> Stage {
@@ -110,12 +115,26 @@ impl Campaign {
 impl Stage {
     fn start(&self, fail: Option<(&str, u32)>) -> Said {
         let model = self.world.script(SCENARIO);
-        let args = ["run", "do it", "--json", "--model", &model, "--idempotency-key", "k", "--create-agent", "--agent"];
+        let args = [
+            "run",
+            "do it",
+            "--json",
+            "--model",
+            &model,
+            "--idempotency-key",
+            "k",
+            "--create-agent",
+            "--agent",
+        ];
         call(&self.world, &[&args[..], &[&self.agent]].concat(), fail)
     }
 
     fn resume(&self, fail: Option<(&str, u32)>) -> Said {
-        call(&self.world, &["run", "--resume", "--json", "--agent", &self.agent], fail)
+        call(
+            &self.world,
+            &["run", "--resume", "--json", "--agent", &self.agent],
+            fail,
+        )
     }
 
     /// Lets the program finish, whatever happened before, and judges.
@@ -128,7 +147,11 @@ impl Stage {
         }
         judge(&self.world, &said, story);
         let again = self.resume(None);
-        assert_eq!((again.code, again.json()["resumed"].as_u64()), (Some(0), Some(0)), "{story}: still open {again:?}");
+        assert_eq!(
+            (again.code, again.json()["resumed"].as_u64()),
+            (Some(0), Some(0)),
+            "{story}: still open {again:?}"
+        );
     }
 }
 
@@ -183,7 +206,10 @@ fn campaign(database: Option<Rc<Database>>) -> Campaign {
                     continue;
                 }
                 let stage = campaign.stage();
-                assert!(campaign.crash_start(&stage, point, passage), "{point}:{passage} did not crash again");
+                assert!(
+                    campaign.crash_start(&stage, point, passage),
+                    "{point}:{passage} did not crash again"
+                );
                 campaign.crash_resume(&stage, second, 1);
                 stage.finish(&format!("{point}:{passage} then {second}"));
             }
@@ -214,9 +240,9 @@ fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_postgres(
 fn killed_in_the_middle_of_a_command_its_processes_die_and_the_outcome_is_unknown() {
     let world = World::new();
     let word = format!("{}.25", 700_000 + std::process::id() % 100_000);
-    let script = format!(
-        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo one >> world.txt; (setsid sleep {word} &) ; echo two >> world.txt; sleep {word}\"}}}}]\n  - text: looked\n"
-    );
+    let escape =
+        format!("echo one >> world.txt; (setsid sleep {word} &) ; echo two >> world.txt; sleep {word}");
+    let script = super::world::commands(&[&escape]);
     let model = world.script(&script);
     let mut child = world.command(super::world::program());
     let mut child = child
@@ -262,10 +288,7 @@ fn a_resumed_run_is_as_limited_as_it_was() {
         "--deny-tools",
         "ExecCommand",
     ];
-    assert_eq!(
-        call(&world, &args, Some(("admit.after_commit", 1))).code,
-        None
-    );
+    assert_eq!(call(&world, &args, Some(("admit.after_commit", 1))).code, None);
     let said = call(&world, &["run", "--resume", "--json"], None);
     assert_eq!(
         (said.code, statuses(&said.json())),
@@ -276,28 +299,38 @@ fn a_resumed_run_is_as_limited_as_it_was() {
 
 #[test]
 fn killed_at_random_moments_a_run_loses_nothing_and_repeats_nothing() {
-    let campaign = Campaign::new(None);
-    for moment_ms in (0..24).map(|n| n * 9) {
+    kill_at_moments(&Campaign::new(None), 24);
+}
+
+#[test]
+fn killed_at_random_moments_on_postgres_a_run_loses_nothing_and_repeats_nothing() {
+    kill_at_moments(&Campaign::new(Some(Rc::new(Database::create()))), 8);
+}
+
+fn kill_at_moments(campaign: &Campaign, kills: u64) {
+    for moment_ms in (0..kills).map(|n| n * 216 / kills) {
         let stage = campaign.stage();
         let model = stage.world.script(SCENARIO);
         let mut command = stage.world.command(crash_binary());
-        command.args(["run", "do it", "--json", "--model", &model, "--idempotency-key", "k", "--create-agent"]);
-        let mut child = command.args(["--agent", &stage.agent]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
+        command.args([
+            "run",
+            "do it",
+            "--json",
+            "--model",
+            &model,
+            "--idempotency-key",
+            "k",
+            "--create-agent",
+        ]);
+        command
+            .args(["--agent", &stage.agent])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let mut child = command.spawn().expect("starts");
         std::thread::sleep(Duration::from_millis(moment_ms));
         // It may have finished before; then there is nothing to kill.
         let _ = child.kill();
         child.wait().expect("gone");
         stage.finish(&format!("killed after {moment_ms} ms"));
     }
-}
-
-/// Waits for something that another process does; gives up when it certainly hangs.
-fn wait_until(mut there: impl FnMut() -> bool) {
-    for _ in 0..2_000 {
-        if there() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    panic!("it never came");
 }

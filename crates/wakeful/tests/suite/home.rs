@@ -1,6 +1,7 @@
 //! Homes that are missing, foreign, read-only, damaged, newer, full, or in use.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use super::world::{World, commands, program};
 
@@ -202,5 +203,54 @@ fn an_open_run_of_the_same_agent_is_named_with_the_way_out() {
     holder.wait().expect("gone");
     let said = world.run(HELLO, &["--agent", "a"]);
     assert_eq!((said.code, said.error_code().as_str()), (Some(1), "run_open"));
-    assert!(said.stderr.contains("--resume"), "{said:?}");
+    let hint = said.json()["error"]["hint"].as_str().expect("a hint").to_owned();
+    assert!(
+        hint.contains("--resume") && hint.contains("runs cancel"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn several_first_calls_at_once_all_find_the_home_they_make_together() {
+    for _ in 0..12 {
+        let world = World::new();
+        let calls: Vec<_> = (0..6)
+            .map(|number| world.start(&["agent", "create", &format!("a{number}"), "--json"]))
+            .collect();
+        for call in calls {
+            let said: super::world::Said = call.wait_with_output().expect("ends").into();
+            assert_eq!(said.code, Some(0), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn an_empty_folder_that_becomes_a_home_is_closed_to_others() {
+    let world = World::new();
+    fs::create_dir(world.home()).expect("a folder");
+    fs::set_permissions(world.home(), fs::Permissions::from_mode(0o755)).expect("open to all");
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    let mode = fs::metadata(world.home()).expect("a home").permissions().mode();
+    assert_eq!(mode & 0o777, 0o700);
+}
+
+#[test]
+fn an_empty_variable_counts_as_unset() {
+    let world = World::new();
+    let mut command = world.command(program());
+    for name in ["WAKEFUL_HOME", "WAKEFUL_DATABASE", "WAKEFUL_MODEL"] {
+        command.env(name, "");
+    }
+    let said: super::world::Said = command
+        .args(["run", "x", "--json"])
+        .output()
+        .expect("starts")
+        .into();
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("completed")),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("demo"), "{said:?}");
+    assert!(world.path().join(".wakeful/agent.sqlite").exists() && !world.home().exists());
 }

@@ -1,8 +1,12 @@
+mod again;
 mod bad_input;
+mod cancel;
 mod crash;
 mod help;
 mod home;
+mod output;
 mod postgres;
 mod run;
 mod sandbox;
+mod signal;
 mod world;

@@ -13,7 +13,7 @@ pub(super) struct Database {
 impl Database {
     /// Makes one. A missing server fails the test and never skips it.
     pub(super) fn create() -> Self {
-        let server = std::env::var("WAKEFUL_TEST_POSTGRES");
+        let server = std::env::var_os("WAKEFUL_TEST_POSTGRES").and_then(|server| server.into_string().ok());
         let server = server.expect(
             "WAKEFUL_TEST_POSTGRES is not set: run this by `scripts/check test`, which starts a server",
         );
@@ -41,6 +41,20 @@ impl Database {
             .filter(|word| !word.starts_with("dbname="))
             .collect();
         format!("{} dbname={}", server.join(" "), self.name)
+    }
+
+    /// The one value that a query in it gives.
+    pub(super) fn value(&self, query: &str) -> String {
+        let done = Command::new("psql")
+            .args(["-qAt", "-v", "ON_ERROR_STOP=1", "-d", &self.url(), "-c", query])
+            .output();
+        let done = done.expect("psql");
+        assert!(
+            done.status.success(),
+            "{query}: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+        String::from_utf8_lossy(&done.stdout).trim().to_owned()
     }
 
     fn sql(&self, statement: &str) {
@@ -124,4 +138,101 @@ fn an_unreachable_database_is_a_clear_failure_without_the_password() {
         !said.stdout.contains("s3cret") && !said.stderr.contains("s3cret"),
         "{said:?}"
     );
+}
+
+#[test]
+fn looking_at_a_postgres_database_makes_nothing_and_registers_nobody() {
+    let world = World::on_postgres();
+    let looks = [
+        &["runs", "list", "--json"][..],
+        &["runs", "show", "00", "--json"],
+        &["agent", "list", "--json"],
+        &["agent", "show", "a", "--json"],
+        &["transcript", "a", "--json"],
+    ];
+    for look in looks {
+        let said = world.wakeful(look);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), "database_empty"),
+            "{look:?} {said:?}"
+        );
+    }
+    let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'wakeful'";
+    assert_eq!(
+        (world.home().exists(), world.database().value(schemas).as_str()),
+        (false, "0")
+    );
+    let run = world
+        .run("rounds: [{text: hello}]\n", &["--agent", "a", "--create-agent"])
+        .json();
+    std::fs::remove_dir_all(world.home()).expect("removed");
+    for look in [
+        &["runs", "list"][..],
+        &["runs", "show", run["run_key"].as_str().expect("a key")],
+        &["agent", "list"],
+        &["agent", "show", "a"],
+        &["transcript", "a"],
+    ] {
+        let said = world.wakeful(look);
+        assert_eq!(said.code, Some(0), "{look:?} {said:?}");
+    }
+    assert!(!world.home().exists(), "looking made a home");
+    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+}
+
+#[test]
+fn a_call_that_fails_leaves_no_runner_behind() {
+    let world = World::on_postgres();
+    let said = world.run("rounds: [{text: hello}]\n", &["--agent", "typo"]);
+    assert_eq!(said.error_code(), "agent_unknown", "{said:?}");
+    assert_eq!(world.wakeful(&["agent", "create", "a"]).code, Some(0));
+    assert_eq!(
+        world.wakeful(&["agent", "create", "a", "--json"]).error_code(),
+        "agent_exists"
+    );
+    assert_eq!(
+        world.wakeful(&["runs", "cancel", "00", "--json"]).error_code(),
+        "run_unknown"
+    );
+    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+}
+
+#[test]
+fn a_goodbye_that_fails_is_a_remark_and_does_not_replace_the_report() {
+    let world = World::on_postgres();
+    assert_eq!(world.wakeful(&["agent", "create", "a"]).code, Some(0));
+    world.database().value(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no goodbye'; END $$; \
+         CREATE TRIGGER refuse BEFORE DELETE ON wakeful.runner FOR EACH ROW EXECUTE FUNCTION refuse()",
+    );
+    let said = world.run("rounds: [{text: hello}]\n", &["--agent", "a"]);
+    assert_eq!(
+        (said.code, said.json()["final_text"].as_str()),
+        (Some(0), Some("hello")),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("not closed in good order"), "{said:?}");
+}
+
+#[test]
+fn a_workspace_around_the_place_for_the_home_is_refused_although_the_database_is_elsewhere() {
+    let world = World::on_postgres();
+    let around = world.path().display().to_string();
+    let said = world.wakeful(&[
+        "run",
+        "x",
+        "--json",
+        "--agent",
+        "a",
+        "--create-agent",
+        "--workspace",
+        &around,
+    ]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "workspace_overlaps_home"),
+        "{said:?}"
+    );
+    assert!(!world.home().exists(), "a wrong call made a home");
 }

@@ -2,12 +2,19 @@
 
 use serde_json::json;
 
-use super::world::{World, alive, commands, program, statuses};
+use super::world::{World, commands, statuses};
 
 #[test]
 fn a_run_answers_with_everything_that_happened() {
     let world = World::new();
-    let script = "rounds:\n  - text: looking\n    tools: [{name: ExecCommand, input: {cmd: echo hello}}]\n    usage: {input_tokens: 10, output_tokens: 3}\n  - text: It says hello.\n    usage: {input_tokens: 20, output_tokens: 4}\n";
+    let script = "
+rounds:
+  - text: looking
+    tools: [{name: ExecCommand, input: {cmd: echo hello}}]
+    usage: {input_tokens: 10, output_tokens: 3}
+  - text: It says hello.
+    usage: {input_tokens: 20, output_tokens: 4}
+";
     let said = world.run(script, &[]);
     let run = said.json();
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -287,67 +294,5 @@ fn runs_can_be_listed_and_shown_by_their_first_digits() {
             .wakeful(&["runs", "show", &"0".repeat(64), "--json"])
             .error_code(),
         "run_unknown"
-    );
-}
-
-#[test]
-fn cancelling_reaches_the_command_that_is_running() {
-    let world = World::new();
-    let word = format!("{}.5", 800_000 + std::process::id() % 100_000);
-    let script = format!(
-        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"touch begun; sleep {word}\"}}}}]\n  - text: never\n"
-    );
-    let model = world.script(&script);
-    let mut running = world.command(program());
-    let running = running
-        .args(["run", "do it", "--json", "--model", &model])
-        .stdout(std::process::Stdio::piped());
-    let running = running.spawn().expect("starts");
-    while !world.workspace().join("begun").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    let list = world.wakeful(&["runs", "list", "--open", "--json"]).json();
-    let key = list["runs"][0]["run_key"]
-        .as_str()
-        .expect("an open run")
-        .to_owned();
-    let cancelled = world.wakeful(&["runs", "cancel", &key, "--json"]);
-    assert_eq!(
-        (cancelled.code, cancelled.json()["outcome"].as_str()),
-        (Some(0), Some("cancelled")),
-        "{cancelled:?}"
-    );
-    let said: super::world::Said = running.wait_with_output().expect("ends").into();
-    assert_eq!(
-        (said.code, said.json()["outcome"].as_str()),
-        (Some(1), Some("cancelled")),
-        "{said:?}"
-    );
-    assert!(!alive(&word));
-}
-
-#[test]
-fn a_run_that_nobody_drives_can_be_cancelled() {
-    let world = World::new();
-    let model = world.script("rounds:\n  - text: late\n    delay_ms: 60000\n");
-    let mut child = world
-        .command(program())
-        .args(["run", "do it", "--model", &model])
-        .spawn()
-        .expect("starts");
-    let key = loop {
-        let said = world.wakeful(&["runs", "list", "--open", "--json"]);
-        let list: serde_json::Value = serde_json::from_str(&said.stdout).unwrap_or_default();
-        if let Some(key) = list["runs"][0]["run_key"].as_str() {
-            break key.to_owned();
-        }
-    };
-    child.kill().expect("kill -9");
-    child.wait().expect("gone");
-    let said = world.wakeful(&["runs", "cancel", &key[..10], "--json"]);
-    assert_eq!(
-        (said.code, said.json()["outcome"].as_str()),
-        (Some(0), Some("cancelled")),
-        "{said:?}"
     );
 }

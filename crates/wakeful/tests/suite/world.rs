@@ -1,8 +1,9 @@
 //! A home, a workspace and the world file that judges: all in one temporary folder.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::rc::Rc;
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -69,6 +70,11 @@ impl World {
         }
     }
 
+    /// Its PostgreSQL database.
+    pub(super) fn database(&self) -> &Database {
+        self.database.as_ref().expect("a world on PostgreSQL")
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }
@@ -83,9 +89,47 @@ impl World {
 
     /// Writes a script and returns the model reference for it.
     pub(super) fn script(&self, yaml: &str) -> String {
-        let path = self.dir.path().join("script.yaml");
+        self.script_named("script.yaml", yaml)
+    }
+
+    /// The same for one of several scripts.
+    pub(super) fn script_named(&self, name: &str, yaml: &str) -> String {
+        let path = self.dir.path().join(name);
         std::fs::write(&path, yaml).expect("a script");
         format!("scripted:{}", path.display())
+    }
+
+    /// Starts the program and does not wait for it.
+    pub(super) fn start(&self, args: &[&str]) -> Child {
+        let mut command = self.command(program());
+        command.args(args).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.spawn().expect("the program starts")
+    }
+
+    /// The runs that are open, newest first; none while there is no database yet.
+    pub(super) fn open_runs(&self) -> Vec<String> {
+        let said = self.wakeful(&["runs", "list", "--open", "--json"]);
+        let list: Value = serde_json::from_str(&said.stdout).unwrap_or_default();
+        let runs = list["runs"].as_array().cloned().unwrap_or_default();
+        let keys = runs
+            .iter()
+            .map(|run| run["run_key"].as_str().expect("a key").to_owned());
+        keys.collect()
+    }
+
+    /// Begins a run whose model is silent, kills the program and returns the key of what it left open.
+    pub(super) fn orphan(&self, script: &str, args: &[&str]) -> String {
+        let model = self.script_named(script, SILENT);
+        let before = self.open_runs();
+        let mut child = self.start(&[&["run", "do it", "--model", &model], args].concat());
+        let mut key = None;
+        wait_until(|| {
+            key = self.open_runs().into_iter().find(|key| !before.contains(key));
+            key.is_some()
+        });
+        child.kill().expect("kill -9");
+        child.wait().expect("gone");
+        key.expect("an open run")
     }
 
     /// The lines of the world file: what really happened.
@@ -127,6 +171,27 @@ impl World {
         all.extend(args);
         self.wakeful(&all)
     }
+}
+
+/// A model that takes its time.
+pub(super) const SILENT: &str = "rounds:\n  - text: late\n    delay_ms: 60000\n";
+
+/// A script whose one command says that it has begun and then goes on for so many seconds.
+pub(super) fn lasting(seconds: &str) -> String {
+    format!(
+        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"touch begun; sleep {seconds}; echo one >> world.txt\"}}}}]\n  - text: done\n"
+    )
+}
+
+/// Waits for something that another process does; gives up when it certainly hangs.
+pub(super) fn wait_until(mut there: impl FnMut() -> bool) {
+    for _ in 0..4_000 {
+        if there() {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    panic!("it never came");
 }
 
 /// The binary under test.

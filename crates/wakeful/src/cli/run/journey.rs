@@ -1,0 +1,148 @@
+//! A run on its way: driven with what its own state names, until it ends or a signal comes.
+
+use wakeful_core::key::RunKey;
+use wakeful_core::run::Outcome;
+use wakeful_core::step::Status;
+use wakeful_models::Models;
+use wakeful_ports::fail;
+use wakeful_ports::store::StoreError;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::report::{self, RunReport};
+use wakeful_runtime::run::{Claimed, Driven, give_back};
+
+use crate::failure::{FAILED, Failure};
+use crate::model::Loaded;
+use crate::place::{Place, RealEngine, Sandboxing, Tooling};
+use crate::show::{Out, RunView};
+use crate::signals::Signals;
+use crate::workspace::WorkspacePath;
+
+/// The exit status of a run in which the policy refused something.
+const DENIED: u8 = 4;
+
+/// What every run of one call has in common.
+pub(super) struct Journey<'a> {
+    pub(super) place: &'a Place,
+    pub(super) sandboxing: Sandboxing,
+    pub(super) signals: Signals,
+    pub(super) out: &'a Out,
+}
+
+/// What stopped a run.
+pub(super) enum Trouble {
+    /// It is about this run: others are not touched by it.
+    One(Failure),
+    /// It would stop every other run, too.
+    All(Failure),
+}
+
+impl Journey<'_> {
+    /// Goes on with a run that was begun before: with its own model and its own workspace, not with those of this
+    /// call. Given back when they cannot be had.
+    pub(super) async fn go_on(&mut self, claimed: Box<Claimed>) -> Result<u8, Trouble> {
+        match self.engine_for(&claimed) {
+            Ok(engine) => self.drive(&engine, claimed).await,
+            Err(failure) => {
+                give_back(&self.place.store, claimed).await?;
+                Err(Trouble::One(failure))
+            }
+        }
+    }
+
+    fn engine_for(&self, claimed: &Claimed) -> Result<RealEngine, Failure> {
+        let turn = claimed.turn();
+        let models = Loaded::named(&turn.model_ref)?.models;
+        let workspace = WorkspacePath::look(turn.workspace.as_ref(), self.place.home.root())?;
+        self.engine(models, &workspace)
+    }
+
+    /// An engine that listens to the signals of this call.
+    pub(super) fn engine(&self, models: Models, workspace: &WorkspacePath) -> Result<RealEngine, Failure> {
+        let (sandboxing, halt) = (self.sandboxing, self.signals.halt());
+        self.place.engine(
+            Tooling {
+                models,
+                workspace,
+                sandboxing,
+                halt,
+            },
+            self.out,
+        )
+    }
+
+    /// Drives a run and shows how it ended.
+    pub(super) async fn drive(&mut self, engine: &RealEngine, claimed: Box<Claimed>) -> Result<u8, Trouble> {
+        match self.signals.during(engine.drive(claimed), self.out).await? {
+            Driven::Ended(run) => Ok(self.tell(run).await?),
+            Driven::Halted(run) => Err(Trouble::All(Failure::interrupted(run, self.signals.exit()))),
+        }
+    }
+
+    /// Shows a finished run and says how the program should end.
+    pub(super) async fn tell(&self, run: RunKey) -> Result<u8, EngineError> {
+        fail::point("end.before_report");
+        let report = report::load(&self.place.store, run).await?;
+        self.out.run(&RunView::new(&report));
+        Ok(exit_code(&report))
+    }
+}
+
+impl From<EngineError> for Trouble {
+    fn from(error: EngineError) -> Self {
+        let one = match &error {
+            EngineError::UnknownAgent(_)
+            | EngineError::UnknownRun(_)
+            | EngineError::Refused(_)
+            | EngineError::KeyReused { .. }
+            | EngineError::AgentBusy { .. }
+            | EngineError::MachineVersion { .. }
+            | EngineError::Broken { .. } => true,
+            EngineError::Store(error) => is_of_one_run(error),
+            EngineError::LeaseLost(_) => false,
+        };
+        if one {
+            Self::One(error.into())
+        } else {
+            Self::All(error.into())
+        }
+    }
+}
+
+impl From<Trouble> for Failure {
+    fn from(trouble: Trouble) -> Self {
+        match trouble {
+            Trouble::One(failure) | Trouble::All(failure) => failure,
+        }
+    }
+}
+
+/// Whether the database complains about rows of one run, and would serve another.
+const fn is_of_one_run(error: &StoreError) -> bool {
+    match error {
+        StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Malformed(_) => true,
+        StoreError::Full
+        | StoreError::ReadOnly
+        | StoreError::Corrupt(_)
+        | StoreError::Foreign
+        | StoreError::NewerSchema { .. }
+        | StoreError::OlderSchema { .. }
+        | StoreError::Absent
+        | StoreError::BadAddress(_)
+        | StoreError::Unreachable(_)
+        | StoreError::Closed
+        | StoreError::Backend(_) => false,
+    }
+}
+
+/// 1 when the run did not succeed or something may have happened that nobody knows of; 4 when the policy
+/// refused something; 0 else.
+fn exit_code(report: &RunReport) -> u8 {
+    let completed = matches!(report.outcome, Some(Outcome::Completed));
+    if !completed || !report.calls_with(Status::OutcomeUnknown).is_empty() {
+        FAILED
+    } else if !report.calls_with(Status::Denied).is_empty() {
+        DENIED
+    } else {
+        0
+    }
+}

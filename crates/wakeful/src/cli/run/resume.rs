@@ -1,0 +1,104 @@
+//! `wakeful run --resume`: finishing what was cut off, one run after another.
+
+use wakeful_core::id::AgentId;
+use wakeful_ports::records::{RunFilter, RunRow};
+use wakeful_ports::store::{ROWS_MAX, Store as _};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::run::claim;
+
+use super::RunArgs;
+use super::journey::{Journey, Trouble};
+use crate::cli::Shared;
+use crate::failure::{FAILED, Failure};
+use crate::place::Place;
+use crate::show::{Out, ResumedView};
+use crate::signals::Signals;
+
+/// Runs the verb.
+pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let agent_id = args.agent.as_deref().map(AgentId::parse).transpose()?;
+    let place = Place::open_for_writing(shared).await?;
+    let sandboxing = args.sandboxing();
+    let filter = RunFilter {
+        agent_id,
+        open_only: true,
+        limit: ROWS_MAX,
+    };
+    place
+        .work(out, async |place| {
+            let mut open = place.store.read(move |view| view.runs(&filter)).await?;
+            // Oldest first: later runs may build on what earlier ones did.
+            open.reverse();
+            let signals = Signals::listen()?;
+            let mut tally = Tally::default();
+            let mut journey = Journey {
+                place,
+                sandboxing,
+                signals,
+                out,
+            };
+            for row in open {
+                tally.take(&mut journey, &row).await?;
+            }
+            if tally.view.resumed == 0 {
+                out.nothing_resumed(&tally.view);
+            }
+            Ok(tally.code)
+        })
+        .await
+}
+
+/// What became of the open runs.
+#[derive(Debug, Default)]
+struct Tally {
+    code: u8,
+    view: ResumedView,
+}
+
+impl Tally {
+    /// Goes on with one run. What is wrong with it alone is told and does not stand in the way of the others.
+    async fn take(&mut self, journey: &mut Journey<'_>, row: &RunRow) -> Result<(), Failure> {
+        match self.attempt(journey, row).await {
+            Ok(code) => self.code = worse(self.code, code),
+            Err(Trouble::One(failure)) => {
+                journey
+                    .out
+                    .note(&format!("run {} is left as it is: {failure}", row.run_key));
+                self.view.failed += 1;
+                self.code = FAILED;
+            }
+            Err(Trouble::All(failure)) => return Err(failure),
+        }
+        Ok(())
+    }
+
+    async fn attempt(&mut self, journey: &mut Journey<'_>, row: &RunRow) -> Result<u8, Trouble> {
+        let place = journey.place;
+        let claimed = match claim(&place.store, &place.runner.runner_id, row.run_key).await {
+            Ok(Some(claimed)) => claimed,
+            // It ended between the look and the claim.
+            Ok(None) => return Ok(0),
+            Err(error @ EngineError::AgentBusy { .. }) => {
+                journey.out.note(&error.to_string());
+                self.view.driven_elsewhere += 1;
+                return Ok(0);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let short: String = row.run_key.to_string().chars().take(12).collect();
+        journey
+            .out
+            .note(&format!("resuming run {short} of agent {}", row.agent_id));
+        let code = journey.go_on(claimed).await?;
+        self.view.resumed += 1;
+        Ok(code)
+    }
+}
+
+/// Of two exit codes the one that needs a person more: failed before denied before fine.
+fn worse(one: u8, other: u8) -> u8 {
+    match (one, other) {
+        (FAILED, _) | (_, FAILED) => FAILED,
+        (one, other) => one.max(other),
+    }
+}

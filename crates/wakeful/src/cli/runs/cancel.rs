@@ -1,0 +1,113 @@
+//! `wakeful runs cancel`: a request to end a run, seen through as far as this process may.
+
+use std::time::{Duration, Instant};
+
+use wakeful_core::key::RunKey;
+use wakeful_ports::clock::Clock as _;
+use wakeful_ports::records::RUN_OPEN;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::run::{Claimed, claim, give_back};
+use wakeful_runtime::{EngineError, Halt};
+
+use super::{find, show};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::model::Loaded;
+use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
+use crate::show::Out;
+use crate::workspace::WorkspacePath;
+use crate::world::RealClock;
+
+/// How long it waits for whoever is in the way, and how often it looks.
+const WAIT: Duration = Duration::from_secs(10);
+const LOOK: Duration = Duration::from_millis(50);
+
+/// Runs the verb.
+pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let place = Place::open_beside(shared).await?;
+    place
+        .work(out, async |place| {
+            let run = find(&place.store, given).await?;
+            if request(place, run).await? {
+                see_through(place, run, out).await?;
+            } else {
+                out.note("the run had already ended");
+            }
+            show(&place.store, run, out).await
+        })
+        .await
+}
+
+/// Leaves the request; false when the run has ended.
+async fn request(place: &Place, run: RunKey) -> Result<bool, Failure> {
+    let at = RealClock::new().now();
+    let left = place.store.write(move |tx| {
+        let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
+        if open {
+            tx.request_cancel(&run, at)?;
+        }
+        Ok(open)
+    });
+    Ok(left.await?)
+}
+
+/// Waits until the run has ended by whoever drives it, or ends it here as soon as nobody does.
+async fn see_through(place: &mut Place, run: RunKey, out: &Out) -> Result<(), Failure> {
+    let deadline = Instant::now() + WAIT;
+    loop {
+        let row = place.store.read(move |view| view.run(&run)).await?;
+        if row.is_none_or(|row| row.status != RUN_OPEN) {
+            return Ok(());
+        }
+        let in_the_way = match place.take_turn()? {
+            Turn::Taken { pid } => format!("the home is in use by process {pid}"),
+            Turn::Ours => match claim(&place.store, &place.runner.runner_id, run).await {
+                Ok(Some(claimed)) => return finish(place, claimed, out).await,
+                Ok(None) => return Ok(()),
+                Err(error @ EngineError::AgentBusy { .. }) => {
+                    place.bury_the_dead().await?;
+                    error.to_string()
+                }
+                Err(error) => return Err(error.into()),
+            },
+        };
+        if Instant::now() >= deadline {
+            return Err(left(run, &in_the_way));
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+}
+
+fn left(run: RunKey, in_the_way: &str) -> Failure {
+    let message = format!("run {run} has not ended yet: {in_the_way}; the request to end it is left");
+    let hint = "whoever drives the run ends it at its next step; if nobody does, call this again later";
+    Failure::new("cancel_pending", message, hint)
+}
+
+/// Nobody drives the run, so its end is written by us: the driver meets the request before anything else.
+async fn finish(place: &Place, claimed: Box<Claimed>, out: &Out) -> Result<(), Failure> {
+    // Neither a model nor a command is asked for anything on this way, so neither may stand in it.
+    let home = place.home.root();
+    let own = WorkspacePath::look(claimed.turn().workspace.as_ref(), home);
+    let workspace = own.or_else(|_| WorkspacePath::stand_in(home));
+    match workspace.and_then(|workspace| Ok((engine(place, &workspace, out)?, workspace))) {
+        Ok((engine, _workspace)) => Ok(engine.drive(claimed).await.map(drop)?),
+        Err(failure) => {
+            give_back(&place.store, claimed).await?;
+            Err(failure)
+        }
+    }
+}
+
+fn engine(place: &Place, workspace: &WorkspacePath, out: &Out) -> Result<RealEngine, Failure> {
+    let (models, sandboxing, halt) = (Loaded::demo()?.models, Sandboxing::Required, Halt::never());
+    place.engine(
+        Tooling {
+            models,
+            workspace,
+            sandboxing,
+            halt,
+        },
+        out,
+    )
+}

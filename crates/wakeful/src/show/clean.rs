@@ -1,0 +1,57 @@
+//! Text that a terminal may be shown. Models and tools say whatever they like, and a terminal takes control
+//! characters as orders: to hide a line, to retitle a window, to answer as if somebody had typed.
+
+use std::borrow::Cow;
+
+/// Replaces control characters, but for line ends and tabs, by a sign that something was there.
+pub(super) fn text(text: &str) -> Cow<'_, str> {
+    let order = |c: char| c.is_control() && c != '\n' && c != '\t';
+    if text.contains(order) {
+        Cow::Owned(text.replace(order, "\u{FFFD}"))
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+/// Escapes the control characters that JSON leaves as they are. They stand in strings only, and the value is the
+/// same.
+pub(super) fn json(line: &str) -> Cow<'_, str> {
+    if !line.contains(char::is_control) {
+        return Cow::Borrowed(line);
+    }
+    let mut escaped = String::with_capacity(line.len() + 16);
+    for c in line.chars() {
+        if c.is_control() {
+            escaped.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            escaped.push(c);
+        }
+    }
+    Cow::Owned(escaped)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn orders_to_a_terminal_are_replaced_and_lines_and_tabs_stay() {
+        assert_eq!(text("a\tb\nc"), "a\tb\nc");
+        assert_eq!(
+            text("\u{1b}[2Jx\u{7}\r\u{9b}y\u{7f}"),
+            "\u{FFFD}[2Jx\u{FFFD}\u{FFFD}\u{FFFD}y\u{FFFD}"
+        );
+    }
+
+    #[test]
+    fn json_keeps_its_value_without_control_characters() {
+        let value = serde_json::json!({"text": "\u{9b}2J\u{7f}\u{1b}é"});
+        let line = serde_json::to_string(&value).expect("JSON");
+        let cleaned = json(&line).into_owned();
+        assert!(!cleaned.contains(char::is_control), "{cleaned:?}");
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&cleaned).expect("JSON"),
+            value
+        );
+    }
+}

@@ -1,0 +1,74 @@
+//! Ctrl-C and SIGTERM while a run is driven: the first asks for a stop at a safe point, the second ends at once.
+
+use std::future::Future;
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use wakeful_runtime::{Halt, HaltSwitch};
+
+use crate::failure::Failure;
+use crate::show::Out;
+
+/// The exit status of a process that a signal ended is this and the signal's number.
+const SIGNALLED: u8 = 128;
+
+const INTERRUPT: u8 = 2;
+const TERMINATE: u8 = 15;
+
+/// Listens from when it is made; until then a signal ends the process as usual.
+pub(crate) struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+    switch: HaltSwitch,
+    halt: Halt,
+    /// The exit status of the first signal that came.
+    came: Option<u8>,
+}
+
+impl Signals {
+    pub(crate) fn listen() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind)
+                .map_err(|error| Failure::io("no_signals", "cannot listen for signals", &error, "try again"))
+        };
+        let (switch, halt) = Halt::new();
+        let (interrupt, terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+        Ok(Self {
+            interrupt,
+            terminate,
+            switch,
+            halt,
+            came: None,
+        })
+    }
+
+    /// What the engine is to look at.
+    pub(crate) fn halt(&self) -> Halt {
+        self.halt.clone()
+    }
+
+    /// The exit status for a run that a signal has stopped.
+    pub(crate) fn exit(&self) -> u8 {
+        self.came.unwrap_or(SIGNALLED + INTERRUPT)
+    }
+
+    /// Does something while listening.
+    pub(crate) async fn during<T>(&mut self, work: impl Future<Output = T>, out: &Out) -> T {
+        tokio::pin!(work);
+        loop {
+            let number = tokio::select! {
+                biased;
+                done = &mut work => return done,
+                _ = self.interrupt.recv() => INTERRUPT,
+                _ = self.terminate.recv() => TERMINATE,
+            };
+            let exit = SIGNALLED + number;
+            if self.came.is_some() {
+                // Whatever is under way is cut off as by a crash, which every run survives.
+                std::process::exit(i32::from(exit));
+            }
+            self.came = Some(exit);
+            self.switch.throw();
+            out.note("stopping at the next safe point; a second signal ends at once");
+        }
+    }
+}

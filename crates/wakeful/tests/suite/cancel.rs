@@ -1,0 +1,148 @@
+//! Ending a run from outside: the one that is driven, the one that nobody drives, and the one in the way of which
+//! another run stands.
+
+use super::world::{Said, World, alive, lasting, wait_until};
+
+#[test]
+fn cancelling_reaches_the_command_that_is_running() {
+    let world = World::new();
+    let word = format!("{}.5", 800_000 + std::process::id() % 100_000);
+    let model = world.script(&lasting(&word));
+    let running = world.start(&["run", "do it", "--json", "--model", &model]);
+    wait_until(|| world.workspace().join("begun").exists());
+    let key = world.open_runs().remove(0);
+    let cancelled = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(
+        (cancelled.code, cancelled.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{cancelled:?}"
+    );
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(1), Some("cancelled")),
+        "{said:?}"
+    );
+    assert!(!alive(&word));
+    let again = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(
+        (again.code, again.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{again:?}"
+    );
+    assert!(again.stderr.contains("already ended"), "{again:?}");
+}
+
+#[test]
+fn a_run_that_nobody_drives_can_be_cancelled() {
+    let world = World::new();
+    let key = world.orphan("script.yaml", &[]);
+    let said = world.wakeful(&["runs", "cancel", &key[..10], "--json"]);
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn a_run_whose_workspace_and_script_are_gone_can_be_cancelled() {
+    let world = World::new();
+    let gone = world.path().join("gone");
+    std::fs::create_dir(&gone).expect("a workspace");
+    let key = world.orphan("gone.yaml", &["--workspace", &gone.display().to_string()]);
+    std::fs::remove_dir_all(&gone).expect("removed");
+    std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
+    let temporary = world.path().join("tmp");
+    std::fs::create_dir(&temporary).expect("a folder");
+    let mut command = world.command(super::world::program());
+    command
+        .env("TMPDIR", &temporary)
+        .args(["runs", "cancel", &key, "--json"]);
+    let said: Said = command.output().expect("starts").into();
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{said:?}"
+    );
+    assert_eq!(
+        std::fs::read_dir(&temporary).expect("a folder").count(),
+        0,
+        "something was left behind"
+    );
+}
+
+#[test]
+fn cancelling_beside_another_run_says_who_holds_the_home_and_leaves_the_request() {
+    let world = World::new();
+    let key = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
+    let model = world.script(&lasting("60"));
+    let mut holder = world.start(&["run", "x", "--model", &model, "--agent", "b", "--create-agent"]);
+    wait_until(|| world.workspace().join("begun").exists());
+    let said = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "cancel_pending"),
+        "{said:?}"
+    );
+    assert!(
+        said.stderr.contains(&format!("process {}", holder.id()))
+            && said.stderr.contains("request to end it is left"),
+        "{said:?}"
+    );
+    holder.kill().expect("kill -9");
+    holder.wait().expect("gone");
+    // The request is met by whoever comes next, before the model is asked for anything.
+    let resumed = world.wakeful(&["run", "--resume", "--json", "--agent", "a"]);
+    assert_eq!(resumed.json()["outcome"], "cancelled", "{resumed:?}");
+}
+
+#[test]
+fn cancelling_beside_another_run_ends_the_run_as_soon_as_the_home_is_free() {
+    let world = World::new();
+    let key = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
+    let model = world.script(&lasting("1.5"));
+    let mut holder = world.start(&["run", "x", "--model", &model, "--agent", "b", "--create-agent"]);
+    wait_until(|| world.workspace().join("begun").exists());
+    let said = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{said:?}"
+    );
+    assert!(holder.wait().expect("ends").success());
+}
+
+#[test]
+fn cancelling_on_postgres_waits_for_the_driver_and_leaves_no_runner_behind() {
+    let world = World::on_postgres();
+    let orphan = world.orphan("silent.yaml", &["--agent", "a", "--create-agent"]);
+    let said = world.wakeful(&["runs", "cancel", &orphan, "--json"]);
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{said:?}"
+    );
+    let model = world.script(&lasting("60"));
+    let running = world.start(&[
+        "run",
+        "x",
+        "--json",
+        "--model",
+        &model,
+        "--agent",
+        "b",
+        "--create-agent",
+    ]);
+    wait_until(|| world.workspace().join("begun").exists());
+    let key = world.open_runs().remove(0);
+    let said = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(
+        (said.code, said.json()["outcome"].as_str()),
+        (Some(0), Some("cancelled")),
+        "{said:?}"
+    );
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(said.json()["outcome"], "cancelled", "{said:?}");
+    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+}

@@ -1,0 +1,96 @@
+//! Ctrl-C and SIGTERM: a stop at a safe point, and the ways on from there.
+
+use std::process::{Child, Command};
+
+use super::world::{SILENT, Said, World, lasting, statuses, wait_until};
+
+fn send(signal: &str, child: &Child) {
+    let sent = Command::new("kill")
+        .args([signal, &child.id().to_string()])
+        .status();
+    assert!(sent.expect("kill").success());
+}
+
+#[test]
+fn stopped_by_a_signal_a_run_stays_open_and_says_how_to_go_on() {
+    for (signal, code) in [("-INT", 130), ("-TERM", 143)] {
+        let world = World::new();
+        let model = world.script(SILENT);
+        let running = world.start(&["run", "do it", "--json", "--model", &model]);
+        wait_until(|| !world.open_runs().is_empty());
+        let key = world.open_runs().remove(0);
+        send(signal, &running);
+        let said: Said = running.wait_with_output().expect("ends").into();
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(code), "interrupted"),
+            "{said:?}"
+        );
+        for word in [
+            key.as_str(),
+            "wakeful run --resume",
+            &format!("wakeful runs cancel {key}"),
+        ] {
+            assert!(said.stderr.contains(word), "{word}: {said:?}");
+        }
+        world.script("rounds: [{text: went on}]\n");
+        let resumed = world.wakeful(&["run", "--resume", "--json"]);
+        assert_eq!(
+            (resumed.code, resumed.json()["final_text"].as_str()),
+            (Some(0), Some("went on")),
+            "{resumed:?}"
+        );
+    }
+}
+
+#[test]
+fn a_command_that_is_nearly_done_when_a_signal_comes_is_known_as_done() {
+    let world = World::new();
+    let model = world.script(&lasting("0.7"));
+    let running = world.start(&["run", "do it", "--json", "--model", &model]);
+    wait_until(|| world.workspace().join("begun").exists());
+    send("-INT", &running);
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(said.code, Some(130), "{said:?}");
+    let resumed = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(
+        (resumed.code, statuses(&resumed.json())),
+        (Some(0), vec!["ok".to_owned()]),
+        "{resumed:?}"
+    );
+    assert_eq!(world.lines(), ["one"]);
+}
+
+#[test]
+fn a_second_signal_ends_at_once() {
+    let world = World::new();
+    let model = world.script(&lasting("60"));
+    let mut running = world.start(&["run", "do it", "--json", "--model", &model]);
+    wait_until(|| world.workspace().join("begun").exists());
+    send("-INT", &running);
+    // The first is heard when its line is written; a second before that would be the same signal.
+    let mut heard = String::new();
+    let mut stderr = std::io::BufReader::new(running.stderr.take().expect("piped"));
+    std::io::BufRead::read_line(&mut stderr, &mut heard).expect("a line");
+    assert!(heard.contains("safe point"), "{heard}");
+    send("-TERM", &running);
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!((said.code, said.stdout.as_str()), (Some(143), ""), "{said:?}");
+    let resumed = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(statuses(&resumed.json()), ["outcome_unknown"], "{resumed:?}");
+}
+
+#[test]
+fn stopped_by_a_signal_on_postgres_a_run_is_free_for_others_at_once() {
+    let world = World::on_postgres();
+    let model = world.script(SILENT);
+    let running = world.start(&["run", "do it", "--json", "--model", &model]);
+    wait_until(|| !world.open_runs().is_empty());
+    send("-TERM", &running);
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(said.code, Some(143), "{said:?}");
+    assert_eq!(world.database().value("SELECT count(*) FROM wakeful.runner"), "0");
+    world.script("rounds: [{text: went on}]\n");
+    let resumed = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(resumed.json()["final_text"], "went on", "{resumed:?}");
+}
