@@ -18,8 +18,9 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::records::Visibility;
 use wakeful_ports::tool::ToolHost;
+use wakeful_runtime::run::Driven;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
-use wakeful_runtime::{Engine, Observer};
+use wakeful_runtime::{Engine, Halt, Observer};
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -59,7 +60,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
         policy: Arc::new(Rules::new(names)),
         clock: Arc::new(RealClock(Instant::now())),
         entropy: Arc::new(RealEntropy),
-        halt: wakeful_runtime::Halt::never(),
+        halt: Halt::never(),
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
     }
@@ -86,10 +87,10 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         },
     };
     match engine.admit(ask).await? {
-        Admitted::New(claimed) => {
-            engine.drive(claimed).await?;
-            Ok(())
-        }
+        Admitted::New(claimed) => match engine.drive(claimed).await? {
+            Driven::Ended(_) => Ok(()),
+            Driven::Halted(run) => bail!("run {run} was halted"),
+        },
         Admitted::Before(run) => bail!("run {run} was there before"),
     }
 }

@@ -20,7 +20,6 @@ pub(crate) struct Evidence {
     /// Whether everything has ended.
     pub(crate) moment: Moment,
     pub(crate) ledger: Ledger,
-    pub(crate) last_birth_ms: u64,
     pub(crate) agent: Option<Agent>,
     pub(crate) incarnation: Incarnation,
     pub(crate) events: Vec<EventRow>,
@@ -71,7 +70,7 @@ impl Evidence {
             Moment::Midway => None,
             Moment::End => head(world, script)?,
         };
-        let (ledger, last_birth_ms) = (world.ledger(), world.last_birth_ms());
+        let ledger = world.ledger();
         read(&world.store, move |view| {
             let filter = RunFilter {
                 agent_id: None,
@@ -88,7 +87,6 @@ impl Evidence {
             Ok(Self {
                 moment,
                 ledger,
-                last_birth_ms,
                 agent,
                 incarnation: view.incarnation()?,
                 events,

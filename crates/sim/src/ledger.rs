@@ -45,8 +45,14 @@ pub(crate) struct Ledger {
     pub(crate) acknowledged: BTreeSet<RunKey>,
     /// Runs whose end was asked for, and when.
     pub(crate) cancels: BTreeMap<RunKey, u64>,
-    /// Runs that somebody was told the end of, and when.
-    pub(crate) ended: BTreeMap<RunKey, u64>,
+    /// Runs that somebody was told the end of: when who told it was born, and when it was told.
+    pub(crate) ended: BTreeMap<RunKey, (u64, u64)>,
+    /// Processes that were asked to stop, and when.
+    pub(crate) halts: BTreeMap<usize, u64>,
+    /// Processes that stopped by themselves, and when.
+    pub(crate) stopped: BTreeMap<usize, u64>,
+    /// Actions whose own tool could not say what became of them.
+    pub(crate) unsure: BTreeSet<OperationId>,
     /// Mishaps that struck, and where.
     pub(crate) struck: Vec<(What, usize, Site)>,
 }
@@ -62,6 +68,7 @@ pub(crate) struct Deed {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Begun {
     pub(crate) operation_id: OperationId,
+    pub(crate) life: usize,
     pub(crate) at_ms: u64,
     /// Whether nobody can have begun it before: a found one must be settled even when the run is cancelled.
     pub(crate) fresh: bool,
@@ -78,12 +85,13 @@ impl Ledger {
             .count()
     }
 
-    /// Mishaps after which an outcome may be unknown.
+    /// Mishaps after which an outcome may be unknown: all in which a process stops without having its say.
     pub(crate) fn disturbances(&self) -> usize {
-        self.struck
-            .iter()
-            .filter(|(what, ..)| *what != What::Cancel)
-            .count()
+        let struck = self.struck.iter().filter(|(what, ..)| match what {
+            What::Crash | What::Sleep | What::StoreFails => true,
+            What::Halt | What::Cancel => false,
+        });
+        struck.count()
     }
 
     /// Whether a process slept while others went on.

@@ -9,7 +9,7 @@
 //! | `chance` | random numbers from a seed |
 //! | [`schedule`](Schedule) | the seed and the mishaps, and how they are written down |
 //! | `script` | what people ask, what the model answers, how tools behave |
-//! | `world`, `ledger` | virtual time and the mishaps to come; what really happened |
+//! | `world`, `time`, `ledger` | the mishaps to come; virtual time; what really happened |
 //! | `life` | one process: the ports of an engine, and the loop that polls it until it ends or dies |
 //! | `ports` | model, tools, store, clock and salts of such a process |
 //! | `play` | a whole schedule: asks, processes, sleepers, and the judge after each |
@@ -31,6 +31,7 @@ mod ports;
 mod schedule;
 mod script;
 pub mod search;
+mod time;
 mod world;
 
 pub use crate::invariant::Violation;

@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 use wakeful_core::id::RunnerId;
-use wakeful_core::key::RunKey;
 use wakeful_core::policy::Rules;
+use wakeful_runtime::run::Driven;
 use wakeful_runtime::{Engine, EngineError};
 use wakeful_store::Store;
 
@@ -28,12 +28,12 @@ pub(crate) struct Life {
 pub(crate) type SimEngine = Engine<FaultyStore<Store>, SimModel, SimTools>;
 
 /// What a process is busy with.
-pub(crate) type Doings = Pin<Box<dyn Future<Output = Result<RunKey, EngineError>>>>;
+pub(crate) type Doings = Pin<Box<dyn Future<Output = Result<Driven, EngineError>>>>;
 
 /// How polling a process came to an end.
 pub(crate) enum End {
     /// It is done, or knows why it cannot be.
-    Done(Result<RunKey, EngineError>),
+    Done(Result<Driven, EngineError>),
     /// It is dead.
     Died,
     /// It sleeps, and may be polled again when it is roused.
@@ -51,7 +51,7 @@ impl Life {
     /// Waits.
     pub(crate) async fn sleep(&self, ms: u64) {
         self.pass(Site::Sleep).await;
-        self.world.timer(ms).await;
+        self.world.time.wait(ms).await;
     }
 
     /// The engine of this process.
@@ -65,7 +65,7 @@ impl Life {
             policy: Arc::new(Rules::new(names)),
             clock: Arc::new(VirtualClock(life.clone())),
             entropy: Arc::new(Salts(life.clone())),
-            halt: wakeful_runtime::Halt::never(),
+            halt: self.world.halt(self.number),
             observer: Arc::new(Screen(life)),
             runner: RunnerId::new(format!("runner-{}", self.number)),
         }
@@ -85,7 +85,7 @@ impl Life {
                 Fate::Asleep => return End::Slept(doings),
                 Fate::Lost => return End::Stuck("goes round in circles"),
                 Fate::Awake if woken.0.swap(false, Ordering::Relaxed) => {}
-                Fate::Awake if self.world.advance() => {}
+                Fate::Awake if self.world.time.advance() => {}
                 Fate::Awake => return End::Stuck("waits for something that will never come"),
             }
         }

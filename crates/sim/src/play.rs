@@ -6,11 +6,12 @@ use std::sync::Arc;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::records::{RUN_OPEN, RunFilter};
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::run::claim;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::run::{Driven, claim};
 use wakeful_runtime::wake::{Admitted, Ask};
-use wakeful_runtime::{EngineError, wake};
 use wakeful_store::Store;
 
+use crate::chance::Chance;
 use crate::evidence::{Evidence, Moment};
 use crate::invariant::{Summary, Violation, judge};
 use crate::life::{Doings, End, Life, SimEngine};
@@ -172,6 +173,7 @@ impl Stage {
     /// Lets processes come and go until one ask has its answer.
     fn answer(&self, index: u32) -> Result<(), Violation> {
         let mut sleepers: VecDeque<Actor> = VecDeque::new();
+        let asked = run_of(&self.script.ask(index).map_err(bad_id)?);
         let mut lives = 0;
         let mut next = None;
         loop {
@@ -185,7 +187,7 @@ impl Stage {
                 }
                 None => {
                     lives += 1;
-                    self.bear(index)?
+                    self.enter(index)?
                 }
             };
             let Actor { life, doings } = actor;
@@ -201,11 +203,11 @@ impl Stage {
                 }
                 End::Died => next = sleepers.pop_front(),
                 End::Done(done) => {
-                    self.check(&life, done)?;
+                    self.check(&life, &done)?;
                     next = sleepers.pop_front();
                 }
             }
-            if next.is_none() && sleepers.is_empty() && self.has_ended(index)? {
+            if next.is_none() && sleepers.is_empty() && self.has_ended(asked)? {
                 return Ok(());
             }
             self.judge()?;
@@ -215,10 +217,11 @@ impl Stage {
         }
     }
 
-    /// A new process that is to answer an ask.
-    fn bear(&self, index: u32) -> Result<Actor, Violation> {
-        let number = self.world.ledger().struck.len();
-        let mut chance = self.script.at(&format!("life/{index}/{number}"));
+    /// A new process, and what is left of the chance by which it was made.
+    fn bear(&self, index: u32) -> Result<(Life, Chance), Violation> {
+        // By what has gone wrong so far and not by its number: leaving out a later mishap changes nothing here.
+        let struck = self.world.ledger().struck.len();
+        let mut chance = self.script.at(&format!("life/{index}/{struck}"));
         let birth = Birth {
             skew_ms: match chance.below(10) {
                 0..6 => 0,
@@ -231,6 +234,12 @@ impl Stage {
             number: self.world.bear(&birth).map_err(unreadable)?,
             world: Arc::clone(&self.world),
         };
+        Ok((life, chance))
+    }
+
+    /// A new process that is to answer an ask.
+    fn enter(&self, index: u32) -> Result<Actor, Violation> {
+        let (life, mut chance) = self.bear(index)?;
         let is_open = self.open_run()?.is_some();
         let stranger = if self.strangers && is_open && chance.one_in(5) {
             Some(self.script.stranger(life.number).map_err(bad_id)?)
@@ -245,41 +254,46 @@ impl Stage {
     }
 
     /// Whether a process was right to stop where it stopped.
-    fn check(&self, life: &Life, done: Result<RunKey, EngineError>) -> Result<(), Violation> {
-        let Err(error) = done else { return Ok(()) };
-        let expected = match &error {
-            EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_) => {
-                self.world.ledger().has_sleepers()
+    fn check(&self, life: &Life, done: &Result<Driven, EngineError>) -> Result<(), Violation> {
+        let ledger = self.world.ledger();
+        let expected = match done {
+            Ok(Driven::Ended(run)) => self.has_ended(*run)?,
+            Ok(Driven::Halted(_)) => ledger.halts.contains_key(&life.number),
+            Err(EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_)) => {
+                ledger.has_sleepers()
             }
-            EngineError::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Conflict) => {
+            Err(EngineError::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Conflict)) => {
                 self.world.has_failed(life.number)
             }
-            EngineError::UnknownAgent(_)
-            | EngineError::UnknownRun(_)
-            | EngineError::Refused(_)
-            | EngineError::KeyReused { .. }
-            | EngineError::AgentBusy { .. }
-            | EngineError::MachineVersion { .. }
-            | EngineError::Broken { .. }
-            | EngineError::Store(_) => false,
+            Err(
+                EngineError::UnknownAgent(_)
+                | EngineError::UnknownRun(_)
+                | EngineError::Refused(_)
+                | EngineError::KeyReused { .. }
+                | EngineError::AgentBusy { .. }
+                | EngineError::MachineVersion { .. }
+                | EngineError::Broken { .. }
+                | EngineError::Store(_),
+            ) => false,
         };
+        self.world.stopped(life.number);
         if expected {
             return Ok(());
         }
-        let what = format!("process {} stopped with {error:?}", life.number);
+        let what = format!("process {} stopped with {done:?}", life.number);
         Err(violation("NobodyStopsWithoutAReason", what))
     }
 
     /// Asks once more for what was answered: the same key is the same run.
     fn ask_again(&self, index: u32) -> Result<(), Violation> {
-        let Actor { life, .. } = self.bear(index)?;
+        let (life, _) = self.bear(index)?;
         let ask = self.script.ask(index).map_err(bad_id)?;
         match life.live(Box::pin(repeat(life.engine(&self.script), ask))) {
-            End::Done(Ok(run)) => {
+            End::Done(Ok(Driven::Ended(run))) => {
                 self.world.acknowledge(run);
                 Ok(())
             }
-            End::Done(Err(_)) | End::Died | End::Slept(_) | End::Stuck(_) => {
+            End::Done(Ok(Driven::Halted(_)) | Err(_)) | End::Died | End::Slept(_) | End::Stuck(_) => {
                 let what = format!("ask {index} was taken for a new one");
                 Err(violation("NoAcknowledgedInputLost", what))
             }
@@ -294,8 +308,7 @@ impl Stage {
         }
     }
 
-    fn has_ended(&self, index: u32) -> Result<bool, Violation> {
-        let run = run_of(&self.script.ask(index).map_err(bad_id)?);
+    fn has_ended(&self, run: RunKey) -> Result<bool, Violation> {
         let row = read(&self.world.store, move |view| view.run(&run)).map_err(unreadable)?;
         Ok(row.is_some_and(|row| row.status != RUN_OPEN))
     }
@@ -316,29 +329,26 @@ async fn serve(
     life: Life,
     (way, ask): (Way, Ask),
     stranger: Option<Ask>,
-) -> Result<RunKey, EngineError> {
+) -> Result<Driven, EngineError> {
     if let Some(stranger) = stranger {
         match engine.admit(stranger).await {
             Err(EngineError::Refused(_)) => {}
             Err(error) => return Err(error),
-            Ok(_) => life.world.note(|ledger| {
-                ledger
-                    .complaints
-                    .push("a second run began beside an open one".into())
-            }),
+            Ok(_) => life
+                .world
+                .complain("a second run began beside an open one".to_owned()),
         }
     }
     let open = match way {
         Way::Ask => None,
         Way::Resume => engine.store.read(|view| view.runs(&open_only())).await?.pop(),
     };
-    let run = match open {
+    let driven = match open {
         Some(open) => resume(&engine, open.run_key).await?,
         None => match engine.admit(ask).await? {
             Admitted::New(claimed) => {
-                let run = claimed.run_key();
-                life.world.acknowledge(run);
-                engine.drive(claimed).await?.run_key()
+                life.world.acknowledge(claimed.run_key());
+                engine.drive(claimed).await?
             }
             Admitted::Before(run) => {
                 life.world.acknowledge(run);
@@ -346,20 +356,22 @@ async fn serve(
             }
         },
     };
-    life.world.acknowledge(run);
-    life.world.tell_end(run);
-    Ok(run)
+    life.world.acknowledge(driven.run_key());
+    if let Driven::Ended(run) = driven {
+        life.world.tell_end(life.number, run);
+    }
+    Ok(driven)
 }
 
-async fn resume(engine: &SimEngine, run: RunKey) -> Result<RunKey, EngineError> {
+async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> {
     match claim(&engine.store, &engine.runner, run).await? {
-        Some(claimed) => Ok(engine.drive(claimed).await?.run_key()),
-        None => Ok(run),
+        Some(claimed) => engine.drive(claimed).await,
+        None => Ok(Driven::Ended(run)),
     }
 }
 
 /// The same ask again, and then another one under its key.
-async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<RunKey, EngineError> {
+async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<Driven, EngineError> {
     let run = run_of(&ask);
     let is_same = matches!(engine.admit(ask.clone()).await?, Admitted::Before(before) if before == run);
     let is_over = claim(&engine.store, &engine.runner, run).await?.is_none();
@@ -367,13 +379,13 @@ async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<RunKey, EngineError> 
     let is_refused =
         matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
     if is_same && is_over && is_refused {
-        Ok(run)
+        Ok(Driven::Ended(run))
     } else {
         Err(EngineError::UnknownRun(run))
     }
 }
 
-fn run_of(ask: &wake::Ask) -> RunKey {
+fn run_of(ask: &Ask) -> RunKey {
     RunKey::of_user(&ask.agent, &ask.session, &ask.turn)
 }
 

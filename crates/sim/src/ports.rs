@@ -14,7 +14,7 @@ use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::Request;
 use wakeful_core::report::Sealed;
 use wakeful_core::run::runtime_failure;
-use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::step::{EffectClass, Fault, OUTCOME_UNKNOWN};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::{Answer, Model};
@@ -28,6 +28,7 @@ use crate::invariant::open_calls;
 use crate::ledger::{Deed, Site};
 use crate::life::Life;
 use crate::script::{Said, Script, check, class, specs};
+use crate::world::Absence;
 
 /// The clocks of a process: virtual time, and a wall clock that may be wrong.
 pub(crate) struct VirtualClock(pub(crate) Life);
@@ -38,7 +39,7 @@ impl Clock for VirtualClock {
     }
 
     fn ticks_ms(&self) -> u64 {
-        self.0.world.now_ms()
+        self.0.world.time.now_ms()
     }
 
     fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
@@ -80,7 +81,9 @@ impl SimModel {
 
     fn look_at(&self, ask: u32, request: &Request) {
         if let Err(what) = is_whole(request) {
-            self.complain(format!("request {} of ask {ask}: {what}", request.request));
+            self.life
+                .world
+                .complain(format!("request {} of ask {ask}: {what}", request.request));
         }
         if let Ok(hash) = digest(request) {
             let key = (ask, request.request);
@@ -89,10 +92,6 @@ impl SimModel {
             });
         }
     }
-
-    fn complain(&self, what: String) {
-        self.life.world.note(|ledger| ledger.complaints.push(what));
-    }
 }
 
 impl Model for SimModel {
@@ -100,7 +99,9 @@ impl Model for SimModel {
         self.life.pass(Site::BeforeAsk).await;
         let named = request.model_ref.strip_prefix("sim:");
         let Some(ask) = named.and_then(|index| index.parse::<u32>().ok()) else {
-            self.complain(format!("asked for the model {}", request.model_ref));
+            self.life
+                .world
+                .complain(format!("asked for the model {}", request.model_ref));
             return Err(runtime_failure("unknown_model", "there is no such model"));
         };
         if !self.life.world.has_slept(self.life.number) {
@@ -175,7 +176,7 @@ impl SimTools {
             if class.is_none() || check(&act.input).is_err() {
                 ledger
                     .complaints
-                    .push(format!("NothingRefusedActs: {act:?} was performed"));
+                    .push(format!("it was refused and is to be performed: {act:?}"));
             }
             if let Ok(meaning) = meaning {
                 ledger
@@ -191,18 +192,23 @@ impl SimTools {
         let conduct = self.script.conduct(deed.operation_id);
         let (world, life) = (&self.life.world, self.life.number);
         // A sink that knows the operation id answers a second use of it at once, and in the same way.
-        let is_second = deed.class == EffectClass::Idempotent && world.ledger().count(deed.operation_id) > 0;
+        let is_second = deed.class == EffectClass::Idempotent && world.has_done(deed.operation_id);
         if !is_second && self.wait(conduct.before_ms, stop).await {
             return failed(tool, "cancelled");
         }
-        if conduct.fails {
+        let is_unsure = conduct.is_unsure && deed.class == EffectClass::Plain;
+        if conduct.fails && !is_unsure {
             return failed(tool, "no_luck");
         }
-        if !world.take_effect(life, deed) {
+        if !conduct.fails && !world.take_effect(life, deed) {
             return failed(tool, "killed");
         }
         self.life.pass(Site::AfterAct).await;
         self.wait(conduct.after_ms, stop).await;
+        if is_unsure {
+            world.note(|ledger| ledger.unsure.extend([deed.operation_id]));
+            return failed(tool, OUTCOME_UNKNOWN);
+        }
         Done {
             content: json!({"ok": true, "tool": tool, "receipt": deed.operation_id}).to_string(),
             code: None,
@@ -284,14 +290,14 @@ impl<S: Store> FaultyStore<S> {
 
     async fn pass(&self, site: Site) -> Result<(), StoreError> {
         self.life.pass(site).await;
-        if !self.life.world.fails_now(self.life.number) {
+        let Some(absence) = self.life.world.failure(self.life.number) else {
             return Ok(());
-        }
+        };
         // Once something was written, all that can happen is that nobody hears of it.
-        Err(match (site, self.one_in(2)) {
-            (Site::BeforeCommit, true) => StoreError::Conflict,
-            (Site::BeforeCommit | Site::Pack, _) => StoreError::Full,
-            (_, _) => StoreError::Unreachable("the line went dead".into()),
+        Err(match (site, absence) {
+            (Site::BeforeCommit, Absence::Once) if self.one_in(2) => StoreError::Conflict,
+            (Site::BeforeCommit | Site::Pack, Absence::Once) if self.one_in(2) => StoreError::Full,
+            (_, Absence::Once | Absence::Longer) => StoreError::Unreachable("the line went dead".into()),
         })
     }
 

@@ -36,14 +36,22 @@ pub enum What {
     Crash,
     /// The process sleeps while another takes over, and then goes on as if nothing had happened.
     Sleep,
-    /// The next call of the store fails, before or after it took effect.
+    /// The store fails, before or after a call took effect, once or for a while.
     StoreFails,
+    /// The process is asked to come to a stop, as by a service manager.
+    Halt,
     /// Somebody asks for the end of the run.
     Cancel,
 }
 
 impl What {
-    const ALL: [Self; 4] = [Self::Crash, Self::Sleep, Self::StoreFails, Self::Cancel];
+    const ALL: [Self; 5] = [
+        Self::Crash,
+        Self::Sleep,
+        Self::StoreFails,
+        Self::Halt,
+        Self::Cancel,
+    ];
 
     /// The word in a line.
     #[must_use]
@@ -52,6 +60,7 @@ impl What {
             Self::Crash => "crash",
             Self::Sleep => "sleep",
             Self::StoreFails => "store",
+            Self::Halt => "halt",
             Self::Cancel => "cancel",
         }
     }
@@ -83,7 +92,8 @@ impl Schedule {
             let what = match chance.below(20) {
                 0..12 => What::Crash,
                 12..15 => What::Sleep,
-                15..18 => What::StoreFails,
+                15..17 => What::StoreFails,
+                17 => What::Halt,
                 _ => What::Cancel,
             };
             // Small gaps hit the recovery from the mishap before; large ones the rest of the run.

@@ -61,6 +61,9 @@ pub(crate) struct Conduct {
     pub(crate) after_ms: u64,
     /// Whether it fails instead of taking effect.
     pub(crate) fails: bool,
+    /// Whether its tool cannot say afterwards what became of it. Only plain actions have such tools: another can
+    /// be asked again.
+    pub(crate) is_unsure: bool,
     /// Something that it wants kept with its result.
     pub(crate) blobs: Vec<Blob>,
 }
@@ -134,7 +137,7 @@ impl Script {
         match chance.below(100) {
             0..8 => Said::Failure(delay_ms, retryable(&mut chance)),
             8..10 => Said::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
-            10 if chance.one_in(2) => Said::Silence,
+            10 if chance.one_in(8) => Said::Silence,
             11..13 => Said::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
             13 => Said::Answer(delay_ms, answer(request, too_many(), vec![])),
             14..60 if self.at("wordy").one_in(40) => {
@@ -154,9 +157,10 @@ impl Script {
         let mut chance = self.at(&format!("act/{operation}"));
         let blob = || Blob::new(format!("kept by {operation}").into_bytes());
         Conduct {
-            before_ms: chance.pause_ms(1_500),
+            before_ms: chance.pause_ms(5_000),
             after_ms: chance.pause_ms(800),
             fails: chance.one_in(7),
+            is_unsure: chance.one_in(20),
             blobs: chance.one_in(8).then(blob).into_iter().collect(),
         }
     }

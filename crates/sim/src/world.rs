@@ -5,10 +5,9 @@
 //! but by acting.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
+use std::task::Poll;
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
@@ -16,12 +15,14 @@ use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::RunFilter;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
+use wakeful_runtime::{Halt, HaltSwitch};
 use wakeful_store::Store;
 
 use crate::chance::Chance;
 use crate::ledger::{Begun, Deed, Ledger, Site};
 use crate::life::at_once;
 use crate::schedule::{Mishap, What};
+use crate::time::Time;
 
 /// When every simulation begins.
 const BEGINNING: Millis = Millis(1_771_344_000_000);
@@ -47,19 +48,27 @@ pub(crate) enum Fate {
     Lost,
 }
 
+/// How the store fails a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absence {
+    /// This one only.
+    Once,
+    /// It is away and will be for a while.
+    Longer,
+}
+
 /// The world. Everything is behind one lock that is never held while anybody waits.
 pub(crate) struct World {
     pub(crate) store: Store,
     agent: AgentId,
     timing: Timing,
+    pub(crate) time: Arc<Time>,
     state: Mutex<State>,
 }
 
 struct State {
-    now_ms: u64,
-    timers: BTreeSet<(u64, u64)>,
-    timer_next: u64,
     salts: Chance,
+    outages: Chance,
     mishaps: VecDeque<Mishap>,
     since_last: u32,
     lives: Vec<LifeState>,
@@ -76,9 +85,21 @@ struct LifeState {
     /// Whether it has to doubt its lease once another process was born.
     doubts: bool,
     slept: bool,
-    store_fails: bool,
+    store: Condition,
     has_failed: bool,
+    switch: HaltSwitch,
+    halt: Halt,
     found: BTreeSet<OperationId>,
+}
+
+/// How the store is to a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Condition {
+    Well,
+    /// The next call fails.
+    FailsOnce,
+    /// Every call fails until this moment.
+    AwayUntil(u64),
 }
 
 /// What a new process is like.
@@ -93,9 +114,7 @@ impl World {
     /// A world at its beginning.
     pub(crate) fn new(store: Store, agent: AgentId, salts: Chance, timing: Timing) -> Self {
         let state = State {
-            now_ms: 0,
-            timers: BTreeSet::new(),
-            timer_next: 0,
+            outages: salts.clone(),
             salts,
             mishaps: VecDeque::new(),
             since_last: 0,
@@ -108,6 +127,7 @@ impl World {
             store,
             agent,
             timing,
+            time: Arc::default(),
             state: Mutex::new(state),
         }
     }
@@ -121,7 +141,8 @@ impl World {
     pub(crate) fn bear(&self, birth: &Birth) -> Result<usize, StoreError> {
         let found = self.intended()?.into_keys().collect();
         let mut state = self.state();
-        let born_ms = state.now_ms;
+        let born_ms = self.time.now_ms();
+        let (switch, halt) = Halt::new();
         state.lives.push(LifeState {
             fate: Fate::Awake,
             passages: 0,
@@ -129,8 +150,10 @@ impl World {
             born_ms,
             doubts: birth.doubts,
             slept: false,
-            store_fails: false,
+            store: Condition::Well,
             has_failed: false,
+            switch,
+            halt,
             found,
         });
         Ok(state.lives.len() - 1)
@@ -146,21 +169,22 @@ impl World {
         write(&mut self.state().ledger);
     }
 
+    /// Says what a port found wrong by itself.
+    pub(crate) fn complain(&self, what: String) {
+        self.state().ledger.complaints.push(what);
+    }
+
     /// Somebody is told of a run.
     pub(crate) fn acknowledge(&self, run: RunKey) {
         self.state().ledger.acknowledged.insert(run);
     }
 
-    /// Somebody is told that a run has ended.
-    pub(crate) fn tell_end(&self, run: RunKey) {
+    /// A process tells somebody that a run has ended.
+    pub(crate) fn tell_end(&self, life: usize, run: RunKey) {
         let mut state = self.state();
-        let now_ms = state.now_ms;
-        state.ledger.ended.entry(run).or_insert(now_ms);
-    }
-
-    /// When the newest process was born.
-    pub(crate) fn last_birth_ms(&self) -> u64 {
-        self.state().lives.last().map_or(0, |life| life.born_ms)
+        let born_ms = state.lives.get(life).map_or(0, |life| life.born_ms);
+        let told = (born_ms, self.time.now_ms());
+        state.ledger.ended.entry(run).or_insert(told);
     }
 
     /// Thirty-two bytes for a salt.
@@ -173,40 +197,12 @@ impl World {
         salt
     }
 
-    /// Milliseconds since the beginning.
-    pub(crate) fn now_ms(&self) -> u64 {
-        self.state().now_ms
-    }
-
     /// The wall clock of a process.
     pub(crate) fn wall(&self, life: usize) -> Millis {
         let state = self.state();
         let skew = state.lives.get(life).map_or(0, |life| life.skew_ms);
-        let elapsed = i64::try_from(state.now_ms).unwrap_or(i64::MAX);
+        let elapsed = i64::try_from(self.time.now_ms()).unwrap_or(i64::MAX);
         Millis(BEGINNING.0.saturating_add(elapsed).saturating_add(skew))
-    }
-
-    /// Moves time to the next moment that somebody waits for. False when nobody waits for any.
-    pub(crate) fn advance(&self) -> bool {
-        let mut state = self.state();
-        let now = state.now_ms;
-        let Some((next, _)) = state.timers.range((now + 1, 0)..).next().copied() else {
-            return false;
-        };
-        state.now_ms = next;
-        true
-    }
-
-    /// Waits until some milliseconds have passed.
-    pub(crate) fn timer(self: &Arc<Self>, ms: u64) -> Timer {
-        let mut state = self.state();
-        let entry = (state.now_ms.saturating_add(ms), state.timer_next);
-        state.timer_next += 1;
-        state.timers.insert(entry);
-        Timer {
-            world: Arc::clone(self),
-            entry,
-        }
     }
 
     /// Counts one passage of a process, and lets the mishap strike that is due.
@@ -216,22 +212,39 @@ impl World {
             .is_due(life)
             .and_then(|is_due| if is_due { self.strike(life, site) } else { Ok(()) });
         if let Err(error) = struck {
-            self.note(|ledger| {
-                ledger
-                    .complaints
-                    .push(format!("the world itself failed: {error}"))
-            });
+            self.complain(format!("the world itself failed: {error}"));
         }
         self.awake(life).await;
     }
 
-    /// Whether the store must now fail a process.
-    pub(crate) fn fails_now(&self, life: usize) -> bool {
+    /// Whether the store must now fail a process, and whether it is away altogether.
+    pub(crate) fn failure(&self, life: usize) -> Option<Absence> {
         let mut state = self.state();
-        let Some(life) = state.lives.get_mut(life) else {
-            return false;
+        let now_ms = self.time.now_ms();
+        let life = state.lives.get_mut(life)?;
+        let failure = match life.store {
+            Condition::Well => None,
+            Condition::FailsOnce => Some(Absence::Once),
+            Condition::AwayUntil(end_ms) if now_ms < end_ms => return Some(Absence::Longer),
+            Condition::AwayUntil(_) => None,
         };
-        std::mem::take(&mut life.store_fails)
+        life.store = Condition::Well;
+        failure
+    }
+
+    /// By what a process learns that it is to stop.
+    pub(crate) fn halt(&self, life: usize) -> Halt {
+        self.state()
+            .lives
+            .get(life)
+            .map_or_else(Halt::never, |life| life.halt.clone())
+    }
+
+    /// A process has stopped by itself.
+    pub(crate) fn stopped(&self, life: usize) {
+        let mut state = self.state();
+        let now_ms = self.time.now_ms();
+        state.ledger.stopped.insert(life, now_ms);
     }
 
     /// Whether the store has ever failed a process.
@@ -275,14 +288,20 @@ impl World {
             .lives
             .get(life)
             .is_some_and(|life| !life.slept && !known && !life.found.contains(&operation_id));
-        let at_ms = state.now_ms;
+        let at_ms = self.time.now_ms();
         state.running.insert((life, operation_id));
         state.ledger.begun.push(Begun {
             operation_id,
+            life,
             at_ms,
             fresh,
             leased,
         });
+    }
+
+    /// Whether an action has taken effect.
+    pub(crate) fn has_done(&self, operation_id: OperationId) -> bool {
+        self.state().ledger.count(operation_id) > 0
     }
 
     /// An action takes effect, unless somebody has ended its process meanwhile.
@@ -347,7 +366,7 @@ impl World {
                 .values()
                 .any(|class| *class == EffectClass::Plain),
             (Some(What::Cancel), _) => !self.open_runs()?.is_empty(),
-            (Some(What::Crash | What::Sleep | What::StoreFails), _) => true,
+            (Some(What::Crash | What::Sleep | What::StoreFails | What::Halt), _) => true,
         })
     }
 
@@ -359,11 +378,22 @@ impl World {
                 return Ok(());
             };
             state.ledger.struck.push((what, life, site));
+            let now_ms = self.time.now_ms();
+            if what == What::Halt {
+                state.ledger.halts.insert(life, now_ms);
+            }
+            // Up to the patience of the engine and somewhat beyond it.
+            let away_ms = u64::from(state.outages.below(10_000));
+            let condition = match away_ms % 2 {
+                0 => Condition::FailsOnce,
+                _ => Condition::AwayUntil(now_ms + away_ms),
+            };
             if let Some(life) = state.lives.get_mut(life) {
                 match what {
                     What::Crash => life.fate = Fate::Dead,
                     What::Sleep => (life.fate, life.slept) = (Fate::Asleep, true),
-                    What::StoreFails => (life.store_fails, life.has_failed) = (true, true),
+                    What::StoreFails => (life.store, life.has_failed) = (condition, true),
+                    What::Halt => life.switch.throw(),
                     What::Cancel => {}
                 }
             }
@@ -377,7 +407,7 @@ impl World {
 
     /// A person asks for the end of what is open, past every process, as another program would.
     fn cancel(&self) -> Result<(), StoreError> {
-        let now_ms = self.now_ms();
+        let now_ms = self.time.now_ms();
         for run in self.open_runs()? {
             write(&self.store, move |tx| tx.request_cancel(&run, BEGINNING))?;
             self.state().ledger.cancels.entry(run).or_insert(now_ms);
@@ -408,31 +438,6 @@ impl World {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Resolves at a moment of virtual time.
-pub(crate) struct Timer {
-    world: Arc<World>,
-    entry: (u64, u64),
-}
-
-impl Future for Timer {
-    type Output = ();
-
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
-        // Nobody has to be woken: whoever moves time polls again.
-        if self.world.now_ms() >= self.entry.0 {
-            Poll::Ready(())
-        } else {
-            Poll::Pending
-        }
-    }
-}
-
-impl Drop for Timer {
-    fn drop(&mut self) {
-        self.world.state().timers.remove(&self.entry);
     }
 }
 

@@ -13,6 +13,7 @@ fn mishaps() -> impl Strategy<Value = Vec<Mishap>> {
         5 => Just(What::Crash),
         1 => Just(What::Sleep),
         1 => Just(What::StoreFails),
+        1 => Just(What::Halt),
         1 => Just(What::Cancel),
     ];
     let after = prop_oneof![0_u32..10, 0_u32..90];
@@ -69,7 +70,13 @@ fn one_at_every_passage(seed: u64, what: What) -> Result<Tally, String> {
 fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
     // A world with plain and repeatable actions, a failed attempt and a refusal.
     let seed = 0x306;
-    for what in [What::Crash, What::Sleep, What::StoreFails, What::Cancel] {
+    for what in [
+        What::Crash,
+        What::Sleep,
+        What::StoreFails,
+        What::Halt,
+        What::Cancel,
+    ] {
         let tally = one_at_every_passage(seed, what).unwrap_or_else(|failed| panic!("{failed}"));
         let struck = tally.0.iter().filter(|(name, _)| name.starts_with(what.word()));
         assert!(struck.map(|(_, count)| count).sum::<u64>() > 50, "{tally:?}");

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use wakeful_core::key::{ActionBase, Digest};
-use wakeful_core::run::Outcome;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_ports::records::StepRow;
 
@@ -11,8 +10,8 @@ use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
 use crate::script::INVALID;
 
-/// How often the engine looks for a request to end a run, from its own documentation.
-const LOOK_MS: u64 = 500;
+/// The word for a call beyond what one round may have.
+const TOO_MANY: &str = "too_many_calls";
 
 /// A plain action takes effect at most once, whoever says so and however often it was begun.
 pub(super) fn no_plain_effect_twice(evidence: &Evidence) -> Verdict {
@@ -68,16 +67,22 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
+/// No port found anything wrong with how it was called.
+pub(super) fn nobody_complains(evidence: &Evidence) -> Verdict {
+    evidence
+        .ledger
+        .complaints
+        .first()
+        .map_or(Ok(()), |complaint| Err(complaint.clone()))
+}
+
 /// What policy or the checks refused never even begins. The world knows by itself what it forbids.
 pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
-    if let Some(complaint) = evidence.ledger.complaints.first() {
-        return Err(complaint.clone());
-    }
     for begun in &evidence.ledger.begun {
         let Some((run, step)) = evidence.step(begun.operation_id) else {
             return Err(format!("{} began without a step", begun.operation_id));
         };
-        let refused = step.status == Status::Denied || step.reason == INVALID;
+        let refused = step.status == Status::Denied || [INVALID, TOO_MANY].contains(&step.reason.as_str());
         let forbidden = ask_of(run).is_none_or(|ask| evidence.script.denied(ask).contains(&step.name));
         unless(!refused && !forbidden, || {
             format!("it was refused and began: {step:?}")
@@ -86,9 +91,10 @@ pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// Plain actions begin one by one, so a mishap can make at most one of them unknown.
+/// Plain actions begin one by one, so a mishap can make at most one of them unknown; the rest are those whose own
+/// tool does not know.
 pub(super) fn no_unknown_without_a_mishap(evidence: &Evidence) -> Verdict {
-    let unknown = classified(evidence).filter(|(step, _)| step.status == Status::OutcomeUnknown);
+    let unknown = unknown(evidence).filter(|step| !evidence.ledger.unsure.contains(&step.operation_id));
     let (unknown, struck) = (unknown.count(), evidence.ledger.disturbances());
     unless(unknown <= struck, || {
         format!("{unknown} unknown outcomes after {struck} mishaps")
@@ -117,9 +123,12 @@ pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
 
 /// Before an outcome is called unknown, what was left of the action is ended.
 pub(super) fn the_world_stands_still(evidence: &Evidence) -> Verdict {
-    for (step, _) in classified(evidence).filter(|(step, _)| step.status == Status::OutcomeUnknown) {
+    for step in unknown(evidence) {
+        let is_over = evidence.ledger.unsure.contains(&step.operation_id);
         let cleared = evidence.ledger.cleared.contains(&step.operation_id);
-        unless(cleared, || format!("unknown, and still going on: {step:?}"))?;
+        unless(is_over || cleared, || {
+            format!("unknown, and still going on: {step:?}")
+        })?;
     }
     Ok(())
 }
@@ -130,42 +139,6 @@ pub(super) fn nobody_acts_without_its_lease(evidence: &Evidence) -> Verdict {
     late.map_or(Ok(()), |begun| {
         Err(format!("begun by a process without a lease: {begun:?}"))
     })
-}
-
-/// After a request to end a run nothing new begins, and the run is over as soon as the engine has looked.
-pub(super) fn cancel_is_heard(evidence: &Evidence) -> Verdict {
-    for run in &evidence.runs {
-        let key = run.row.run_key;
-        let asked_ms = evidence.ledger.cancels.get(&key).copied();
-        let is_cancelled = matches!(run.turn.outcome(), Some(Outcome::Cancelled));
-        unless(!is_cancelled || asked_ms.is_some(), || {
-            format!("nobody asked for the end of {key}")
-        })?;
-        let Some(asked_ms) = asked_ms else { continue };
-        let acts: Vec<_> = evidence
-            .ledger
-            .begun
-            .iter()
-            .filter(|begun| {
-                run.steps
-                    .iter()
-                    .any(|step| step.operation_id == begun.operation_id)
-            })
-            .collect();
-        if let Some(late) = acts.iter().find(|begun| begun.fresh && begun.at_ms > asked_ms) {
-            return Err(format!("its run was to end at {asked_ms} ms: {late:?}"));
-        }
-        let Some(ended_ms) = evidence.ledger.ended.get(&key) else {
-            continue;
-        };
-        // Every action that was already under way may take until the next look.
-        let looks = u64::try_from(acts.len()).unwrap_or(u64::MAX).saturating_add(1);
-        let latest_ms = asked_ms.max(evidence.last_birth_ms) + LOOK_MS * looks;
-        unless(*ended_ms <= latest_ms || evidence.ledger.has_sleepers(), || {
-            format!("asked to end at {asked_ms} ms, {key} ended at {ended_ms} ms")
-        })?;
-    }
-    Ok(())
 }
 
 /// The same operation id is always the same action, and the same request is always the same words: what a
@@ -184,6 +157,12 @@ pub(super) fn names_keep_their_meaning(evidence: &Evidence) -> Verdict {
 
 fn ambiguous<K>(seen: &BTreeMap<K, BTreeSet<Digest>>) -> Option<&K> {
     seen.iter().find(|(_, seen)| seen.len() > 1).map(|(name, _)| name)
+}
+
+/// The tool calls that are kept as unknown.
+fn unknown(evidence: &Evidence) -> impl Iterator<Item = &StepRow> {
+    let calls = evidence.runs.iter().flat_map(RunEvidence::calls);
+    calls.filter(|step| step.status == Status::OutcomeUnknown)
 }
 
 /// The tool calls of all runs with their classes.

@@ -7,6 +7,7 @@ mod effect;
 mod equal;
 mod record;
 mod replay;
+mod stop;
 #[cfg(test)]
 mod tests;
 
@@ -27,7 +28,7 @@ pub(crate) struct Invariant {
 pub(crate) type Verdict = Result<(), String>;
 
 /// All of them.
-pub(crate) const ALL: [Invariant; 17] = [
+pub(crate) const ALL: [Invariant; 19] = [
     named("NoPlainEffectTwice", effect::no_plain_effect_twice),
     named("ReportedOkMeansDone", effect::reported_ok_means_done),
     named("DoneIsReported", effect::done_is_reported),
@@ -36,7 +37,8 @@ pub(crate) const ALL: [Invariant; 17] = [
     named("NoSilentRepeat", effect::no_silent_repeat),
     named("TheWorldStandsStill", effect::the_world_stands_still),
     named("NobodyActsWithoutItsLease", effect::nobody_acts_without_its_lease),
-    named("CancelIsHeard", effect::cancel_is_heard),
+    named("CancelIsHeard", stop::cancel_is_heard),
+    named("HaltIsHeard", stop::halt_is_heard),
     named("NamesKeepTheirMeaning", effect::names_keep_their_meaning),
     named("NoAcknowledgedInputLost", record::no_acknowledged_input_lost),
     named("NothingIsLeftOpen", record::nothing_is_left_open),
@@ -45,6 +47,7 @@ pub(crate) const ALL: [Invariant; 17] = [
     named("ShownIsCommitted", record::shown_is_committed),
     named("CountersAddUp", record::counters_add_up),
     named("ReplayGivesTheSameStates", replay::replay_gives_the_same_states),
+    named("NobodyComplains", effect::nobody_complains),
 ];
 
 const fn named(name: &'static str, holds: fn(&Evidence) -> Verdict) -> Invariant {

@@ -1,0 +1,107 @@
+//! Virtual time: it stands still while anybody has something to do, and then moves to the next moment that
+//! somebody waits for. A simulated hour takes as long as what happens in it.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+/// The one time of a world.
+#[derive(Debug, Default)]
+pub(crate) struct Time(Mutex<State>);
+
+#[derive(Debug, Default)]
+struct State {
+    now_ms: u64,
+    /// Who waits for which moment; the second number tells those apart who wait for the same.
+    waits: BTreeSet<(u64, u64)>,
+    next: u64,
+}
+
+impl Time {
+    /// Milliseconds since the beginning.
+    pub(crate) fn now_ms(&self) -> u64 {
+        self.state().now_ms
+    }
+
+    /// Moves on to the next moment that somebody waits for. False when nobody waits for any.
+    pub(crate) fn advance(&self) -> bool {
+        let mut state = self.state();
+        let later = (state.now_ms + 1, 0);
+        let Some((next_ms, _)) = state.waits.range(later..).next().copied() else {
+            return false;
+        };
+        state.now_ms = next_ms;
+        true
+    }
+
+    /// Waits until some milliseconds have passed.
+    pub(crate) fn wait(self: &Arc<Self>, ms: u64) -> Wait {
+        let mut state = self.state();
+        let entry = (state.now_ms.saturating_add(ms), state.next);
+        state.next += 1;
+        state.waits.insert(entry);
+        let time = Arc::clone(self);
+        Wait { time, entry }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Resolves at its moment.
+pub(crate) struct Wait {
+    time: Arc<Time>,
+    entry: (u64, u64),
+}
+
+impl Future for Wait {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<()> {
+        // Nobody has to be woken: whoever moves time polls again.
+        if self.time.now_ms() >= self.entry.0 {
+            Poll::Ready(())
+        } else {
+            Poll::Pending
+        }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        self.time.state().waits.remove(&self.entry);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::life::at_once;
+
+    #[test]
+    fn time_moves_from_one_awaited_moment_to_the_next_and_no_further() {
+        let time = Arc::new(Time::default());
+        let (mut late, soon) = (Box::pin(time.wait(500)), time.wait(20));
+        assert_eq!(
+            (at_once(late.as_mut()), time.advance(), time.now_ms()),
+            (None, true, 20)
+        );
+        assert_eq!(at_once(soon), Some(()));
+        assert_eq!(
+            (at_once(late.as_mut()), time.advance(), time.now_ms()),
+            (None, true, 500)
+        );
+        assert_eq!(at_once(late.as_mut()), Some(()));
+        assert!(!time.advance());
+    }
+
+    #[test]
+    fn nobody_waits_for_a_moment_that_was_given_up() {
+        let time = Arc::new(Time::default());
+        drop(time.wait(500));
+        assert!(!time.advance());
+    }
+}
