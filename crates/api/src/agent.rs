@@ -1,0 +1,127 @@
+//! Agents.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Queued, RunLine, TokenUsage};
+
+/// Whether an agent is listed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Visibility {
+    /// Named by a person and listed.
+    #[default]
+    Public,
+    /// Made for one call; shown only when asked for by name.
+    Private,
+}
+
+/// Where an agent stands in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Lifecycle {
+    /// It may be woken.
+    Active,
+}
+
+/// Whether an agent works on what waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// It does.
+    Running,
+    /// It keeps what comes and begins nothing.
+    Paused,
+}
+
+/// What an agent does right now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    /// Nothing, at no cost.
+    Asleep,
+    /// Something waits for its turn.
+    Queued,
+    /// A run is under way.
+    Working,
+    /// A run is open, but cannot go on; the runtime's status says why.
+    Stuck,
+}
+
+/// An agent as it stands: small, the same size however long its history is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentStatus {
+    /// Its name.
+    #[schema(example = "main")]
+    pub agent_id: String,
+    /// Whether it is listed.
+    pub visibility: Visibility,
+    /// Where it stands in its life.
+    pub lifecycle: Lifecycle,
+    /// Whether it works on what waits for it.
+    pub control: Control,
+    /// What it does right now.
+    pub activity: Activity,
+    /// The folder its commands run in.
+    pub workspace: String,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+    /// Messages that wait for their turn.
+    pub pending: u64,
+    /// The run that is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub open_run: Option<String>,
+    /// The newest run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub last_run: Option<RunLine>,
+    /// The number of its newest event; 0 before the first.
+    pub last_seq: u64,
+    /// Tokens over all its runs.
+    pub token_usage: TokenUsage,
+    /// Model rounds over all its runs.
+    pub model_rounds: u64,
+}
+
+/// All listed agents.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentList {
+    /// By name.
+    pub agents: Vec<AgentStatus>,
+}
+
+/// What a page needs to draw an agent, before it follows the events.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct AgentState {
+    /// The same as its status.
+    pub agent: AgentStatus,
+    /// Messages that wait, next first; at most 50.
+    pub queue: Vec<Queued>,
+    /// Its newest runs, newest first; at most 50.
+    pub runs: Vec<RunLine>,
+    /// Follow the events from here.
+    pub after_seq: u64,
+}
+
+/// An agent to make.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateAgent {
+    /// Its name.
+    #[schema(
+        example = "main",
+        min_length = 1,
+        max_length = 64,
+        pattern = "^[a-z0-9][a-z0-9_-]*$"
+    )]
+    pub agent_id: String,
+    /// The folder its commands run in; the daemon's default when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 4096)]
+    pub workspace: Option<String>,
+    /// Whether it is listed.
+    #[serde(default)]
+    pub visibility: Visibility,
+}

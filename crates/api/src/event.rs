@@ -1,0 +1,161 @@
+//! Events: the log that everything a person sees is a projection of.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use utoipa::ToSchema;
+
+/// One event of one agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Event {
+    /// Its name: the hash that chains it to everything before it.
+    pub event_id: String,
+    /// Whose event it is.
+    pub agent_id: String,
+    /// Its number in the agent's log, counted from 1 without gaps.
+    pub seq: u64,
+    /// When it happened.
+    #[schema(format = DateTime)]
+    pub at: String,
+    /// What happened.
+    #[schema(example = "run_started")]
+    pub kind: String,
+    /// The run it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub run_key: Option<String>,
+    /// The version of the rules that had a part in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub policy_version: Option<String>,
+    /// How it is shown, the same on every surface.
+    pub presentation: Presentation,
+    /// Where it came from, as far as it is known.
+    pub provenance: Provenance,
+    /// The details; empty when they were erased.
+    #[schema(value_type = Object)]
+    pub payload: Value,
+    /// Whether the details are gone for good.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub erased: bool,
+}
+
+/// How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Presentation {
+    /// How much it matters to a person.
+    pub visibility: Level,
+    /// What it is about.
+    pub category: Category,
+    /// A few words.
+    pub title: String,
+    /// More, where there is more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub body: Option<String>,
+    /// One line for lists.
+    pub summary: String,
+    /// The kind of the event it was made from.
+    pub source_event_kind: String,
+}
+
+/// How much an event matters to a person, most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Somebody has to do something.
+    ActionRequired,
+    /// A piece of work is done.
+    WorkDone,
+    /// A turn has ended or begun.
+    TurnResult,
+    /// Something moves.
+    Progress,
+    /// For looking closely.
+    Trace,
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the words are their own explanation")]
+pub enum Category {
+    OperatorNotification,
+    Brief,
+    Message,
+    WorkItem,
+    Task,
+    Waiting,
+    Workspace,
+    Runtime,
+    AssistantProgress,
+    Tool,
+    StateSync,
+    Trace,
+}
+
+/// Where an event came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Provenance {
+    /// The message behind it, by its key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub message_id: Option<String>,
+    /// Whose word it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub authority: Option<String>,
+    /// The door by which it came in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub surface: Option<String>,
+    /// How that door knew the sender.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub context: Option<String>,
+    /// What belongs together: the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub correlation_id: Option<String>,
+    /// The operation that caused it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub causation_id: Option<String>,
+}
+
+/// Events of one agent, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventPage {
+    /// The events.
+    pub events: Vec<Event>,
+    /// Go on from here.
+    pub next_after_seq: u64,
+    /// Whether there is more.
+    pub has_more: bool,
+}
+
+/// Events of all listed agents, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct EventFeed {
+    /// The events.
+    pub events: Vec<Event>,
+    /// Go on from here. What is inside may change; it is only good for giving it back.
+    pub cursor: String,
+    /// Whether there is more.
+    pub has_more: bool,
+}
+
+/// A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
+/// event and the transcript that follow. A new attempt begins again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Delta {
+    /// Who speaks.
+    pub agent_id: String,
+    /// In which run.
+    pub run_key: String,
+    /// Which request of the run, from 0; a greater one replaces what came before.
+    pub attempt: u32,
+    /// Which piece of it, from 0.
+    pub chunk: u32,
+    /// The words.
+    pub text: String,
+}

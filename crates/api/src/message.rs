@@ -1,0 +1,69 @@
+//! Messages: what enters an agent's queue.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A message for an agent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SendMessage {
+    /// What the agent is to do. At most 256 KiB.
+    #[schema(min_length = 1, max_length = 262144, example = "Look at the newest log file")]
+    pub text: String,
+    /// Names this message: the same key with the same message again is the same message, with another it is an
+    /// error. The header `Idempotency-Key` does the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    pub key: Option<String>,
+    /// Who answers; the daemon's model when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 4096, example = "demo")]
+    pub model: Option<String>,
+    /// Most model rounds before the run is ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, minimum = 1, maximum = 100000)]
+    pub max_rounds: Option<u32>,
+    /// The folder this run's commands run in; the agent's when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 4096)]
+    pub workspace: Option<String>,
+    /// Tools that this run may not use.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub deny_tools: Vec<String>,
+}
+
+/// A message that is durable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Accepted {
+    /// The run that answers it, now or later.
+    pub run_key: String,
+    /// Whose queue it is in.
+    pub agent_id: String,
+    /// Whether it was new.
+    pub admission: Admission,
+}
+
+/// Whether a message was new.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Admission {
+    /// It was.
+    New,
+    /// The same message was there already.
+    Known,
+}
+
+/// A message that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Queued {
+    /// The run that will answer it.
+    pub run_key: String,
+    /// The number of the event that announced it: the order of the queue.
+    pub seq: u64,
+    /// When it came.
+    #[schema(format = DateTime)]
+    pub admitted_at: String,
+    /// How it begins.
+    pub preview: String,
+}

@@ -1,0 +1,252 @@
+//! Runs and their steps.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::TokenUsage;
+
+/// A run with everything that happened in it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Run {
+    /// Its name.
+    pub run_key: String,
+    /// Whose run it is.
+    pub agent_id: String,
+    /// `open`, `queued`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`.
+    #[schema(example = "completed")]
+    pub outcome: String,
+    /// The model's last words.
+    pub final_text: String,
+    /// Model replies.
+    pub rounds: u32,
+    /// Every tool call, in order.
+    pub tool_calls: Vec<ToolCall>,
+    /// Operation ids of calls that the policy denied.
+    pub denied: Vec<String>,
+    /// Operation ids of calls whose outcome nobody knows.
+    pub unknown: Vec<String>,
+    /// Tokens.
+    pub token_usage: TokenUsage,
+    /// From its beginning to its end; 0 while it is open.
+    pub duration_ms: u64,
+    /// What went wrong, if it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub failure_artifact: Option<FailureArtifact>,
+    /// When it began.
+    #[schema(format = DateTime)]
+    pub started_at: String,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub ended_at: Option<String>,
+    /// Why it ran.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub cause: Option<RunCause>,
+    /// Who answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub model: Option<String>,
+    /// The folder its commands run in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub workspace: Option<String>,
+    /// Every model round and tool call, in order.
+    pub steps: Vec<Step>,
+    /// Why its state could not be read, as a code; then only its rows are shown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub unreadable: Option<String>,
+}
+
+/// Why a run ran: the message, and every gate it passed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunCause {
+    /// What kind of message it was.
+    #[schema(example = "operator_prompt")]
+    pub kind: String,
+    /// Whose word it was.
+    #[schema(example = "operator_instruction")]
+    pub authority: String,
+    /// The door by which it came.
+    #[schema(example = "http_control_prompt")]
+    pub surface: String,
+    /// How that door knew the sender.
+    #[schema(example = "control_authenticated")]
+    pub context: String,
+    /// When it came.
+    #[schema(format = DateTime)]
+    pub admitted_at: String,
+    /// What was said; the whole text.
+    pub text: String,
+    /// `run`, or the code of the refusal; none while it waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub verdict: Option<String>,
+    /// Every check, in order.
+    pub gates: Vec<Gate>,
+}
+
+/// One check on the way to a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Gate {
+    /// What was checked.
+    pub gate: String,
+    /// Whether it let the message pass.
+    pub passed: bool,
+}
+
+/// A run in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunLine {
+    /// Its name.
+    pub run_key: String,
+    /// Whose run it is.
+    pub agent_id: String,
+    /// `open`, or how it ended.
+    pub status: String,
+    /// State changes so far.
+    pub transitions: u64,
+    /// When it began.
+    #[schema(format = DateTime)]
+    pub started_at: String,
+    /// When it ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub ended_at: Option<String>,
+    /// How the message begins that it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub preview: Option<String>,
+}
+
+/// Runs, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunList {
+    /// The runs.
+    pub runs: Vec<RunLine>,
+    /// Give it as `before` for older ones; absent at the end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub next_before: Option<String>,
+}
+
+/// One tool call of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ToolCall {
+    /// The tool.
+    pub name: String,
+    /// Its operation.
+    pub operation_id: String,
+    /// How it stands.
+    pub status: StepStatus,
+    /// The enforced isolation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub sandbox: Option<String>,
+}
+
+/// Any step of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Step {
+    /// Its operation.
+    pub operation_id: String,
+    /// What kind of step it is.
+    pub kind: StepKind,
+    /// The tool, or the model.
+    pub name: String,
+    /// How it stands.
+    pub status: StepStatus,
+    /// The rule that permitted or denied it, or what was wrong.
+    pub reason: String,
+    /// When it was put down.
+    #[schema(format = DateTime)]
+    pub at: String,
+    /// How long it took.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub duration_ms: Option<u64>,
+    /// Tokens, for a model round.
+    pub token_usage: TokenUsage,
+    /// The enforced isolation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub sandbox: Option<String>,
+}
+
+/// What kind of step it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepKind {
+    /// A model round.
+    Model,
+    /// A tool call.
+    Tool,
+}
+
+/// Where a step stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum StepStatus {
+    /// In the plan; nobody has begun it.
+    Planned,
+    /// It may begin any moment, or has begun.
+    Intended,
+    /// It did what was asked.
+    Ok,
+    /// It did not, and we know that.
+    Failed,
+    /// It was not allowed to begin.
+    Denied,
+    /// It may or may not have happened.
+    OutcomeUnknown,
+}
+
+/// What is kept of a failure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct FailureArtifact {
+    /// Where it failed.
+    pub category: FailureCategory,
+    /// A stable word for what failed.
+    #[schema(example = "script_exhausted")]
+    pub kind: String,
+    /// One sentence for a person.
+    pub summary: String,
+    /// The provider, when one was involved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub provider: Option<String>,
+    /// The model as it was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub model_ref: Option<String>,
+    /// The HTTP status, when there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub status: Option<u16>,
+    /// What it was caused by, outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub source_chain: Vec<String>,
+    /// Small facts beside it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// The stage at which something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureCategory {
+    /// On the way to or from a provider.
+    Transport,
+    /// A contract or a response was not as agreed.
+    Protocol,
+    /// In the run itself.
+    Runtime,
+    /// In a command or its frame.
+    Task,
+    /// None of these.
+    Unknown,
+}

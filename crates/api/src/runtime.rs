@@ -1,0 +1,144 @@
+//! The daemon itself.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Whether the process lives.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Health {
+    /// Always `ok`: a dead process does not answer.
+    #[schema(example = "ok")]
+    pub status: String,
+}
+
+/// Whether it can be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Ready {
+    /// How far it is.
+    pub status: Readiness,
+}
+
+/// How far a daemon is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Readiness {
+    /// It takes up what an earlier life left. Ask again in a moment.
+    Recovering,
+    /// It serves.
+    Ready,
+    /// It brings what is under way to a safe point and ends.
+    Stopping,
+}
+
+/// The daemon as it stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RuntimeStatus {
+    /// The program's version.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// The folder everything lives in.
+    pub home_dir: String,
+    /// Where it listens.
+    #[schema(example = "127.0.0.1:7717")]
+    pub http_addr: String,
+    /// `sqlite` or `postgres`.
+    pub database: String,
+    /// When it began.
+    #[schema(format = DateTime)]
+    pub started_at: String,
+    /// A hash of the configuration it was started with.
+    pub config_fingerprint: String,
+    /// How far it is.
+    pub readiness: Readiness,
+    /// What it does on the whole.
+    pub state: DaemonState,
+    /// Listed agents that are not paused.
+    pub active_agent_count: u64,
+    /// Background tasks under way.
+    pub active_task_count: u64,
+    /// Agents with a run under way.
+    pub processing_agent_count: u64,
+    /// Agents for which something waits and nothing runs.
+    pub waiting_agent_count: u64,
+    /// Who listens to streams.
+    pub listener_count: u64,
+    /// Who answers when a message names no model.
+    pub model: Model,
+    /// The newest failure, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub last_failure: Option<LastFailure>,
+    /// Agents whose work cannot go on; at most 50.
+    pub stuck: Vec<Stuck>,
+}
+
+/// What a daemon does on the whole.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DaemonState {
+    /// Nothing, at no cost.
+    Idle,
+    /// Nothing runs, but something waits.
+    Waiting,
+    /// Something runs.
+    Processing,
+}
+
+/// Who answers when a message names no model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Model {
+    /// Its name.
+    pub reference: String,
+    /// Whether it is the built-in demo script, which only pretends to think.
+    pub is_demo: bool,
+}
+
+/// A failure that outlives its moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LastFailure {
+    /// When.
+    #[schema(format = DateTime)]
+    pub occurred_at: String,
+    /// One sentence.
+    pub summary: String,
+    /// In which part of its life.
+    pub phase: Phase,
+    /// Where to look.
+    pub detail_hint: String,
+}
+
+/// In which part of a daemon's life something failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Before it served.
+    Startup,
+    /// While it ended.
+    Shutdown,
+    /// In a run.
+    RuntimeTurn,
+}
+
+/// An agent whose work cannot go on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Stuck {
+    /// Which agent.
+    pub agent_id: String,
+    /// A stable word for programs.
+    pub code: String,
+    /// Why.
+    pub message: String,
+    /// The way out.
+    pub hint: String,
+}
+
+/// A link that logs a browser in, once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LoginLink {
+    /// Open it.
+    pub url: String,
+    /// It is worth nothing afterwards.
+    #[schema(format = DateTime)]
+    pub expires_at: String,
+}
