@@ -4,20 +4,24 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wakeful/target
 
 .DEFAULT_GOAL := help
-.PHONY: help run test build bench fmt
+.PHONY: help run stop test build bench fmt
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\): ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
 
-run: ## build Wakeful and show what it does, with a scripted model and no keys
+run: ## build Wakeful, start it with a demo agent and no keys, and open its page
 	@scripts/need cargo cc
 	@scripts/demo
+
+stop: ## end the daemon that `make run` started
+	@WAKEFUL_HOME="$(dir $(CARGO_TARGET_DIR))demo/home" "$(CARGO_TARGET_DIR)/debug/wakeful" daemon stop
 
 test: ## run every check (scripts/check quick for the fast ones)
 	@scripts/check
 
 build: ## build the program for use
 	@scripts/need cargo cc
+	@scripts/web
 	cargo build --release --locked -p wakeful
 	@echo "built $(CARGO_TARGET_DIR)/release/wakeful"
 

@@ -10,9 +10,8 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Result, bail};
 use tokio::runtime::Runtime;
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
-use wakeful_core::key::RunKey;
 use wakeful_core::policy::Rules;
-use wakeful_core::report::Sealed;
+use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
@@ -127,5 +126,5 @@ impl Entropy for RealEntropy {
 struct Nobody;
 
 impl Observer for Nobody {
-    fn saw(&self, _run: &RunKey, _events: &[Sealed]) {}
+    fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
 }

@@ -1,7 +1,7 @@
 //! Committed transitions per second of many agents in one process, with a model and a tool that cost nothing.
 //!
 //! What is left is the engine and the store. The bare limit writes the same rows with prepared statements and
-//! nothing else: on SQLite from one thread, with as many transitions in a commit as the engine had on average; on
+//! nothing else: on SQLite from one thread, with all agents in every commit; on
 //! PostgreSQL from as many connections as the store had, one transaction for each transition.
 
 mod postgres;
@@ -15,7 +15,7 @@ use std::time::Duration;
 use anyhow::Result;
 
 pub(crate) use self::postgres::{NAME as POSTGRES, take as take_postgres};
-pub(crate) use self::sqlite::{NAME as SQLITE, take as take_sqlite};
+pub(crate) use self::sqlite::{NAME as SQLITE, commits, take as take_sqlite};
 
 use crate::machine::processor_ms;
 

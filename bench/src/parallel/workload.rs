@@ -12,7 +12,7 @@ use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
 use wakeful_core::run::ROUNDS_DEFAULT;
 use wakeful_core::step::{EffectClass, Fault};
-use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_store::Store;
 
@@ -50,7 +50,7 @@ struct Prompt {
 }
 
 impl Model for Prompt {
-    async fn ask(&self, request: Request) -> Result<Answer, ModelFailure> {
+    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
         let (agent, round) = (self.agent, request.request);
         let text = format!("Agent {agent} looks at round {round} and decides what to do next.");
         let mut blocks = vec![Block::Text { text }];

@@ -119,7 +119,7 @@ pub struct CreateAgent {
     pub agent_id: String,
     /// The folder its commands run in; the daemon's default when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 4096)]
+    #[schema(min_length = 1, max_length = 4096)]
     pub workspace: Option<String>,
     /// Whether it is listed.
     #[serde(default)]

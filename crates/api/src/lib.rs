@@ -1,15 +1,19 @@
 //! What goes over the wire, as types: the contract of the HTTP API and of every `--json` answer.
 //!
-//! Plain data without behaviour. The OpenAPI document and the types of the web page are generated from here, so
+//! Plain data without behaviour, and a small client that speaks it (feature `client`). The OpenAPI document and the
+//! types of the web page are generated from here, so
 //! a change of a field is a change of the contract, and the snapshot of the document shows it.
 #![forbid(unsafe_code)]
 
 mod agent;
+#[cfg(feature = "client")]
+pub mod client;
 mod error;
 mod event;
 mod message;
 mod run;
 mod runtime;
+pub mod sse;
 mod transcript;
 
 pub use agent::{Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, Lifecycle, Visibility};

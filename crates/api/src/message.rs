@@ -13,19 +13,23 @@ pub struct SendMessage {
     /// Names this message: the same key with the same message again is the same message, with another it is an
     /// error. The header `Idempotency-Key` does the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
     pub key: Option<String>,
     /// Who answers; the daemon's model when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 4096, example = "demo")]
+    #[schema(min_length = 1, max_length = 4096, example = "demo")]
     pub model: Option<String>,
     /// Most model rounds before the run is ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, minimum = 1, maximum = 100000)]
+    #[schema(minimum = 1, maximum = 100000)]
     pub max_rounds: Option<u32>,
     /// The folder this run's commands run in; the agent's when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 4096)]
+    #[schema(min_length = 1, max_length = 4096)]
     pub workspace: Option<String>,
     /// Tools that this run may not use.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -1,6 +1,8 @@
 //! What enters an agent's queue. Every cause of a run is a message, and every message has a key: a second
 //! message with the same key is the same message.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobHash;
@@ -10,6 +12,10 @@ use crate::time::Millis;
 
 /// Largest prompt in bytes. A longer text belongs in a file of the workspace, which the agent can read in parts.
 pub const PROMPT_BYTES_MAX: usize = 256 * 1024;
+
+/// Most messages that wait for one agent. At a run a minute it is two months of work; whoever sends more needs an
+/// answer now and not a place in that line.
+pub const QUEUE_MAX: u64 = 100_000;
 
 /// What kind of cause a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +39,8 @@ pub enum Authority {
 pub enum DeliverySurface {
     /// `wakeful run`.
     RunOnce,
+    /// The daemon's API, used by a person or a program that holds the token.
+    HttpControlPrompt,
 }
 
 /// How the door knows who came through it.
@@ -41,6 +49,26 @@ pub enum DeliverySurface {
 pub enum AdmissionContext {
     /// A process of the same user on this machine.
     LocalProcess,
+    /// Whoever came showed the daemon's token.
+    ControlAuthenticated,
+}
+
+/// What a message says about how its run is to be carried out. What it leaves open, the configuration answers when
+/// the run begins.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Wishes {
+    /// Who answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_ref: Option<String>,
+    /// Most rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_rounds: Option<u32>,
+    /// The folder its commands run in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workspace: Option<String>,
+    /// Tools it may not use.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub deny_tools: BTreeSet<String>,
 }
 
 /// A message after admission.
@@ -62,6 +90,9 @@ pub struct Message {
     pub context: AdmissionContext,
     /// The contents, as a transcript entry.
     pub body: BlobHash,
+    /// How its run is to be carried out.
+    #[serde(default)]
+    pub wishes: Wishes,
     /// When it was admitted.
     pub admitted_at: Millis,
 }
@@ -86,18 +117,45 @@ impl Message {
             surface: DeliverySurface::RunOnce,
             context: AdmissionContext::LocalProcess,
             body,
+            wishes: Wishes::default(),
             admitted_at: now,
         }
     }
 
-    /// Whether two messages with one key are one message: everything but the time must agree, or a key would
-    /// name two things.
+    /// The same message, come in through the daemon's API.
+    #[must_use]
+    pub fn through_api(self, wishes: Wishes) -> Self {
+        let (surface, context) = (
+            DeliverySurface::HttpControlPrompt,
+            AdmissionContext::ControlAuthenticated,
+        );
+        Self {
+            surface,
+            context,
+            wishes,
+            ..self
+        }
+    }
+
+    /// Whether two messages with one key are one message: whose they are and what they say must agree, or a key
+    /// would name two things. The door and the time may differ; but through the same door the same wishes come.
     #[must_use]
     pub fn is_same_as(&self, other: &Self) -> bool {
-        Self {
+        let same_door = self.surface == other.surface;
+        let twin = Self {
+            surface: other.surface,
+            context: other.context,
             admitted_at: other.admitted_at,
             ..self.clone()
-        } == *other
+        };
+        if same_door {
+            twin == *other
+        } else {
+            Self {
+                wishes: other.wishes.clone(),
+                ..twin
+            } == *other
+        }
     }
 }
 
@@ -123,5 +181,21 @@ mod tests {
         assert!(message("a", 1).is_same_as(&message("a", 2)));
         assert!(!message("a", 1).is_same_as(&message("b", 1)));
         assert_eq!(message("a", 1).run_key, message("b", 2).run_key);
+    }
+
+    #[test]
+    fn the_same_words_through_another_door_are_the_same_message() {
+        let wishes = Wishes {
+            max_rounds: Some(3),
+            ..Wishes::default()
+        };
+        let by_api = message("a", 1).through_api(wishes);
+        assert!(by_api.is_same_as(&message("a", 2)) && message("a", 2).is_same_as(&by_api));
+        assert!(!by_api.is_same_as(&message("b", 2)));
+        let with_other_wishes = message("a", 1).through_api(Wishes::default());
+        assert!(
+            !by_api.is_same_as(&with_other_wishes),
+            "one door, one key, two wishes"
+        );
     }
 }

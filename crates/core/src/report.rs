@@ -1,7 +1,9 @@
 //! Events: what everybody sees, chained by hash so that the log can prove itself.
 //!
 //! An event's header holds only the salted hash of its payload. Erasing a payload and its salt therefore
-//! leaves the chain valid and the text unguessable.
+//! leaves the chain valid and the text unguessable. How an event is shown is in [`present`].
+
+pub mod present;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -20,6 +22,8 @@ pub const PREVIEW_CHARS_MAX: usize = 200;
 pub enum Kind {
     /// A message entered the queue.
     MessageAdmitted,
+    /// An agent was made, paused, or let go on; pages refresh, nobody speaks.
+    AgentStateChanged,
     /// A message became a run, or did not.
     WakeDecided,
     /// A run began.
@@ -41,11 +45,26 @@ pub enum Kind {
 }
 
 impl Kind {
+    const ALL: [Self; 11] = [
+        Self::MessageAdmitted,
+        Self::AgentStateChanged,
+        Self::WakeDecided,
+        Self::RunStarted,
+        Self::ProviderRoundCompleted,
+        Self::AssistantRoundRecorded,
+        Self::PolicyDecided,
+        Self::ToolExecuted,
+        Self::ActionCalledOff,
+        Self::RuntimeError,
+        Self::RunEnded,
+    ];
+
     /// The spelling that is stored and hashed.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MessageAdmitted => "message_admitted",
+            Self::AgentStateChanged => "agent_state_changed",
             Self::WakeDecided => "wake_decided",
             Self::RunStarted => "run_started",
             Self::ProviderRoundCompleted => "provider_round_completed",
@@ -56,6 +75,12 @@ impl Kind {
             Self::RuntimeError => "runtime_error",
             Self::RunEnded => "run_ended",
         }
+    }
+
+    /// Reads the stored spelling. None for a kind that only a newer version writes.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
     }
 }
 

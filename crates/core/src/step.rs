@@ -117,6 +117,9 @@ impl Status {
 /// The word by which a tool says that an action may or may not have happened.
 pub const OUTCOME_UNKNOWN: &str = "outcome_unknown";
 
+/// The word for an action that may not begin before a person has decided what became of its equal.
+pub const UNDECIDED: &str = "outcome_unknown_undecided";
+
 impl Status {
     /// How an action ended, from the word its tool gave for what went wrong.
     #[must_use]

@@ -10,8 +10,39 @@ use crate::key::RunKey;
 pub struct Candidate {
     /// Where the agent stands in its life.
     pub lifecycle: Lifecycle,
+    /// Whether it works on what waits for it.
+    pub control: Control,
     /// A run of this agent that has not ended.
     pub open_run: Option<RunKey>,
+}
+
+/// Whether an agent works on what waits for it. A person's word, beside the lifecycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Control {
+    /// It does.
+    Running,
+    /// It keeps what comes and begins nothing.
+    Paused,
+}
+
+impl Control {
+    /// The spelling that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Paused => "paused",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Running, Self::Paused]
+            .into_iter()
+            .find(|control| control.as_str() == text)
+    }
 }
 
 /// Where an agent stands in its life.
@@ -52,6 +83,9 @@ pub enum Refusal {
         /// The run in the way.
         run: RunKey,
     },
+    /// A person paused the agent.
+    #[error("the agent is paused")]
+    Paused,
 }
 
 impl Refusal {
@@ -60,6 +94,7 @@ impl Refusal {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::RunOpen { .. } => "run_open",
+            Self::Paused => "paused",
         }
     }
 }
@@ -85,13 +120,18 @@ pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
             passed: lifecycle_passed,
         },
         Gate {
+            gate: "control".into(),
+            passed: candidate.control == Control::Running,
+        },
+        Gate {
             gate: "one_run_at_a_time".into(),
             passed: candidate.open_run.is_none(),
         },
     ];
-    let verdict = match candidate.open_run {
-        Some(run) => Verdict::Refused(Refusal::RunOpen { run }),
-        None => Verdict::Run,
+    let verdict = match (candidate.control, candidate.open_run) {
+        (Control::Paused, _) => Verdict::Refused(Refusal::Paused),
+        (Control::Running, Some(run)) => Verdict::Refused(Refusal::RunOpen { run }),
+        (Control::Running, None) => Verdict::Run,
     };
     (verdict, gates)
 }
@@ -105,6 +145,7 @@ mod tests {
     fn an_agent_with_nothing_open_runs() {
         let (verdict, gates) = decide(&Candidate {
             lifecycle: Lifecycle::Active,
+            control: Control::Running,
             open_run: None,
         });
         assert_eq!(verdict, Verdict::Run);
@@ -112,10 +153,26 @@ mod tests {
     }
 
     #[test]
+    fn a_paused_agent_begins_nothing() {
+        let (verdict, gates) = decide(&Candidate {
+            lifecycle: Lifecycle::Active,
+            control: Control::Paused,
+            open_run: None,
+        });
+        assert_eq!(verdict, Verdict::Refused(Refusal::Paused));
+        let failed: Vec<_> = gates.iter().filter(|gate| !gate.passed).collect();
+        assert!(
+            matches!(failed.as_slice(), [gate] if gate.gate == "control"),
+            "{failed:?}"
+        );
+    }
+
+    #[test]
     fn an_agent_with_an_open_run_is_refused_and_the_run_is_named() {
         let run = RunKey(Digest::of(b"open"));
         let (verdict, gates) = decide(&Candidate {
             lifecycle: Lifecycle::Active,
+            control: Control::Running,
             open_run: Some(run),
         });
         let Verdict::Refused(refusal) = verdict else {

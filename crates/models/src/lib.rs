@@ -10,7 +10,7 @@ mod scripted;
 
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use reference::{BadModelRef, ModelRef, REF_CHARS_MAX};
 pub use scripted::{
@@ -26,9 +26,9 @@ pub enum Models {
 }
 
 impl Model for Models {
-    async fn ask(&self, request: Request) -> Result<Answer, ModelFailure> {
+    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         match self {
-            Self::Scripted(model) => model.ask(request).await,
+            Self::Scripted(model) => model.ask(request, audience).await,
         }
     }
 }

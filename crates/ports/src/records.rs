@@ -4,10 +4,11 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::id::{AgentId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
-use wakeful_core::report::Head;
+use wakeful_core::message::Message;
+use wakeful_core::report::{Event, Head};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::Lifecycle;
+use wakeful_core::wake::{Control, Lifecycle};
 
 /// Whether an agent is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct Agent {
     pub visibility: Visibility,
     /// Where it stands in its life.
     pub lifecycle: Lifecycle,
+    /// Whether it works on what waits for it.
+    pub control: Control,
     /// The folder its commands run in, as UTF-8 text.
     pub workspace: String,
     /// When it was made.
@@ -46,6 +49,30 @@ pub struct Agent {
     pub usage: Usage,
     /// Model rounds over all its runs.
     pub model_rounds: u64,
+}
+
+/// An agent with what waits for it and what it does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// The agent.
+    pub agent: Agent,
+    /// Messages that wait for their turn.
+    pub queued: u64,
+    /// The number of its newest event; 0 before the first.
+    pub last_seq: u64,
+    /// The run that is under way.
+    pub open_run: Option<RunKey>,
+    /// Its newest run.
+    pub last_run: Option<RunKey>,
+}
+
+/// A message that waits for its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct QueueRow {
+    /// Its place: the number of the event that announced it.
+    pub seq: u64,
+    /// The message.
+    pub message: Message,
 }
 
 /// The right to write for an agent: the number that every transition must show.
@@ -230,6 +257,23 @@ pub struct EventRow {
     pub payload: Option<(Vec<u8>, [u8; 32])>,
 }
 
+impl From<&Event> for EventRow {
+    fn from(event: &Event) -> Self {
+        let sealed = &event.sealed;
+        let version = sealed.policy_version.as_ref();
+        Self {
+            seq: event.seq,
+            run_key: sealed.run_key,
+            kind: sealed.kind.as_str().to_owned(),
+            at: sealed.at,
+            hash: event.hash,
+            payload_hash: sealed.payload_hash,
+            policy_version: version.map_or_else(String::new, ToString::to_string),
+            payload: Some((sealed.payload.clone(), sealed.salt)),
+        }
+    }
+}
+
 /// A blob made ready for storing: compressed, and its file written where it needs one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PackedBlob {
@@ -262,6 +306,8 @@ pub struct RunFilter {
     pub agent_id: Option<AgentId>,
     /// Only those that have not ended.
     pub open_only: bool,
+    /// Only those that come after this one in the list.
+    pub before: Option<RunKey>,
     /// At most this many, newest first.
     pub limit: u32,
 }

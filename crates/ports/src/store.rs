@@ -14,10 +14,11 @@ use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::Control;
 
 use crate::records::{
-    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, PackedBlob, RunFilter,
-    RunRow, Runner, StepEnd, StepRow, WakeRow,
+    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
+    QueueRow, RunFilter, RunRow, Runner, StepEnd, StepRow, WakeRow,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -32,6 +33,9 @@ pub enum StoreError {
     /// This runner no longer holds the agent. It must stop writing for it.
     #[error("another runner has taken over agent {0}")]
     FenceLost(AgentId),
+    /// As many messages wait for this agent as are kept. Nothing was written.
+    #[error("as many messages wait for agent {0} as are kept")]
+    QueueFull(AgentId),
     /// The disk is full. Nothing was written.
     #[error("the disk is full")]
     Full,
@@ -93,6 +97,17 @@ pub trait View {
     fn agent(&mut self, agent: &AgentId) -> Result<Option<Agent>, StoreError>;
     /// All agents by name; private ones only when asked for. At most [`ROWS_MAX`].
     fn agents(&mut self, with_private: bool) -> Result<Vec<Agent>, StoreError>;
+    /// One agent with what waits for it and what it does.
+    fn overview(&mut self, agent: &AgentId) -> Result<Option<Overview>, StoreError>;
+    /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
+    /// [`ROWS_MAX`].
+    fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError>;
+    /// Agents that have something to do: an open run, or a message that waits while they are not paused.
+    fn agents_with_work(&mut self) -> Result<Vec<AgentId>, StoreError>;
+    /// The messages of an agent that wait, the one whose turn it is first.
+    fn queue(&mut self, agent: &AgentId, limit: u32) -> Result<Vec<QueueRow>, StoreError>;
+    /// Whether the message of a run waits for its turn.
+    fn is_queued(&mut self, run: &RunKey) -> Result<bool, StoreError>;
     /// One run.
     fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError>;
     /// Runs, newest first.
@@ -117,6 +132,13 @@ pub trait View {
     fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError>;
     /// Events of an agent, oldest first, after a number.
     fn events(&mut self, agent: &AgentId, after_seq: u64, limit: u32) -> Result<Vec<EventRow>, StoreError>;
+    /// The newest events of an agent before a number, oldest first.
+    fn events_before(
+        &mut self,
+        agent: &AgentId,
+        before_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
 }
@@ -125,16 +147,26 @@ pub trait View {
 pub trait Tx: View {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
+    /// Pauses an agent or lets it go on. False when there is no such agent.
+    fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool, StoreError>;
     /// Takes the right to write for an agent; a new fence makes every older one worthless.
     fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError>;
     /// Gives the right back, if this fence still holds it.
     fn release_head(&mut self, agent: &AgentId, fence: Fence) -> Result<(), StoreError>;
     /// Locks an agent's head for this transaction. First of all writes; fails with [`StoreError::FenceLost`].
     fn lock_head(&mut self, agent: &AgentId, fence: Fence) -> Result<LockedHead, StoreError>;
+    /// Locks an agent's head for announcing something, whoever drives the agent: what enters a queue changes no
+    /// run, so it needs no fence, only the chain's next place. None when there is no such agent.
+    fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>, StoreError>;
     /// Stores a head that was moved on.
     fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError>;
     /// Keeps a message, unless its key is there already.
     fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError>;
+    /// Lets an admitted message wait for its turn at the place of the event that announced it. Fails with
+    /// [`StoreError::QueueFull`].
+    fn enqueue(&mut self, agent: &AgentId, seq: u64, run: &RunKey) -> Result<(), StoreError>;
+    /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
+    fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError>;
     /// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.
     fn put_wake(&mut self, wake: &WakeRow) -> Result<(), StoreError>;
     /// Makes a run.
@@ -147,6 +179,8 @@ pub trait Tx: View {
     fn put_step(&mut self, step: &StepRow) -> Result<(), StoreError>;
     /// Marks a planned step as intended.
     fn intend_step(&mut self, operation: &OperationId) -> Result<(), StoreError>;
+    /// Marks an intended step as planned again: nobody has begun it.
+    fn postpone_step(&mut self, operation: &OperationId) -> Result<(), StoreError>;
     /// Writes down how a step ended. A step ends once; a second end is a [`StoreError::Conflict`].
     fn settle_step(&mut self, end: &StepEnd) -> Result<(), StoreError>;
     /// Appends an event that has its place.

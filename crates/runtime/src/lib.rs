@@ -5,15 +5,23 @@
 //! | [`wake`] | admits a message and decides its wake, in one transaction |
 //! | [`run`] | the driver: loads a run, performs its effects, feeds results back, until it ends |
 //! | [`step`] | performs one effect: a model request or an action |
+//! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
+//! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
+//! | [`hub`] | hands committed events to whoever listens |
+//! | [`problem`] | a failure of the engine in words, the same on every face |
 //! | [`report`] | what a finished run looks like from outside |
 //!
 //! There is no recovery code. A run that a crash cut off has effects without results, and the ordinary driver
 //! meets them like any others; the one difference, that a plain action may not be tried again, is the core's rule.
 #![forbid(unsafe_code)]
 
+pub mod desk;
 mod halt;
+pub mod hub;
+pub mod problem;
 pub mod report;
 pub mod run;
+pub mod service;
 mod step;
 pub mod wake;
 
@@ -22,7 +30,7 @@ use std::sync::Arc;
 pub use halt::{Halt, HaltSwitch};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
-use wakeful_core::report::Sealed;
+use wakeful_core::report::Event;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::policy::Policy;
@@ -53,8 +61,26 @@ pub struct Engine<S, M, T> {
 
 /// Someone who is shown events right after their commit. Must not block: the run waits.
 pub trait Observer: Send + Sync + 'static {
-    /// These events of a run are durable now.
-    fn saw(&self, run: &RunKey, events: &[Sealed]);
+    /// These events of an agent are durable now. None means: some are, but only the store knows which.
+    fn saw(&self, agent: &AgentId, events: &[Event]);
+
+    /// A model says something that is not durable yet.
+    fn heard(&self, _spoken: &Spoken<'_>) {}
+}
+
+/// A piece of what a model says.
+#[derive(Debug, Clone, Copy)]
+pub struct Spoken<'a> {
+    /// Who speaks.
+    pub agent: &'a AgentId,
+    /// In which run.
+    pub run: RunKey,
+    /// Which request of the run, from 0.
+    pub attempt: u32,
+    /// Which piece of it, from 0.
+    pub chunk: u32,
+    /// The words.
+    pub text: &'a str,
 }
 
 /// Why the engine could not go on. A run that failed is not among these: that is an outcome.
@@ -75,6 +101,12 @@ pub enum EngineError {
         /// The run that has the key.
         run: RunKey,
     },
+    /// The message is there, and waits in the agent's queue for its turn.
+    #[error("the message of run {run} waits for its turn")]
+    Waits {
+        /// The run that will answer it.
+        run: RunKey,
+    },
     /// Another process drives this agent.
     #[error("agent {agent} is being driven by another process ({by})")]
     AgentBusy {
@@ -86,6 +118,21 @@ pub enum EngineError {
     /// This process may no longer act for the agent. Nothing was done.
     #[error("the lease on agent {0} has run out")]
     LeaseLost(AgentId),
+    /// There is an agent of that name already.
+    #[error("there is an agent {0} already")]
+    AgentExists(AgentId),
+    /// The model or the tools of a run cannot be had. It waits until they can.
+    #[error("agent {agent} cannot work: {message}")]
+    NoEngine {
+        /// Which agent.
+        agent: AgentId,
+        /// A stable word for what is missing.
+        code: String,
+        /// What is missing.
+        message: String,
+        /// The way out.
+        hint: String,
+    },
     /// A run of a machine that this program does not have.
     #[error("run {run} needs machine {machine} version {version}, which this program does not have")]
     MachineVersion {

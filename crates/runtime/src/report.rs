@@ -4,17 +4,21 @@ use wakeful_core::conversation::{Block, Usage, text_of};
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::run::{Outcome, Phase};
+use wakeful_core::message::Message;
+use wakeful_core::run::{Outcome, Phase, Turn};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RunRow, StepRow};
-use wakeful_ports::store::{Store, View};
+use wakeful_ports::records::{RunRow, StepRow, WakeRow};
+use wakeful_ports::store::{Store, StoreError, View};
 
 use crate::EngineError;
 use crate::run::{broken, decode};
 
 /// Steps read at once.
 const STEPS_PAGE: u32 = 1_000;
+
+/// The status of a run whose message waits for its turn.
+pub const RUN_QUEUED: &str = "queued";
 
 /// A run as it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +27,8 @@ pub struct RunReport {
     pub run_key: RunKey,
     /// Whose run it is.
     pub agent_id: AgentId,
+    /// `queued`, `open`, or how it ended.
+    pub status: String,
     /// How it ended; none while it is open.
     pub outcome: Option<Outcome>,
     /// The model's last words.
@@ -31,12 +37,38 @@ pub struct RunReport {
     pub rounds: u32,
     /// Tokens.
     pub usage: Usage,
-    /// When it began.
+    /// When it began; of one that waits, when its message came.
     pub started_at: Millis,
     /// When it ended.
     pub ended_at: Option<Millis>,
+    /// Why it ran, if that is still known.
+    pub cause: Option<Cause>,
+    /// Model and workspace it was begun with; none before it began, or when its state cannot be read.
+    pub begun_with: Option<BegunWith>,
     /// Every step, model rounds included.
     pub steps: Vec<StepRow>,
+    /// Why its state cannot be read, as a code; then only its rows are shown.
+    pub unreadable: Option<&'static str>,
+}
+
+/// Why a run ran.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cause {
+    /// The message.
+    pub message: Message,
+    /// What it says; none when that was erased.
+    pub text: Option<String>,
+    /// What was decided about it; none while it waits.
+    pub wake: Option<WakeRow>,
+}
+
+/// What a run was begun with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BegunWith {
+    /// The model.
+    pub model_ref: String,
+    /// The folder its commands run in.
+    pub workspace: String,
 }
 
 impl RunReport {
@@ -62,18 +94,100 @@ impl RunReport {
             Some(Outcome::Completed | Outcome::OutOfRounds | Outcome::Cancelled) | None => None,
         }
     }
+
+    /// A message that has not become a run: it waits, or somebody decided otherwise.
+    fn of_cause(cause: Cause) -> Self {
+        let message = &cause.message;
+        let verdict = cause.wake.as_ref().map(|wake| wake.verdict.clone());
+        Self {
+            run_key: message.run_key,
+            agent_id: message.agent_id.clone(),
+            status: verdict.unwrap_or_else(|| RUN_QUEUED.to_owned()),
+            outcome: None,
+            final_text: String::new(),
+            rounds: 0,
+            usage: Usage::default(),
+            started_at: message.admitted_at,
+            ended_at: None,
+            begun_with: None,
+            steps: Vec::new(),
+            unreadable: None,
+            cause: Some(cause),
+        }
+    }
+
+    /// What the rows of a run tell without its state.
+    fn of_rows(row: RunRow, rest: Rest, unreadable: &'static str) -> Self {
+        let Rest { steps, cause, .. } = rest;
+        let usage = steps
+            .iter()
+            .fold(Usage::default(), |sum, step| sum.plus(step.usage));
+        let is_reply = |step: &&StepRow| step.class.is_none() && step.status == Status::Ok;
+        let replies = steps.iter().filter(is_reply).count();
+        Self {
+            run_key: row.run_key,
+            agent_id: row.agent_id,
+            status: row.status,
+            outcome: None,
+            final_text: String::new(),
+            rounds: u32::try_from(replies).unwrap_or(u32::MAX),
+            usage,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            cause,
+            begun_with: None,
+            steps,
+            unreadable: Some(unreadable),
+        }
+    }
+
+    fn of_turn(row: RunRow, turn: Turn, rest: Rest) -> Result<Self, EngineError> {
+        let Rest { steps, body, cause } = rest;
+        let blocks: Vec<Block> = match body {
+            Some(body) => serde_json::from_slice(&body).map_err(|e| broken(row.run_key, &e))?,
+            None => Vec::new(),
+        };
+        Ok(Self {
+            run_key: row.run_key,
+            agent_id: row.agent_id,
+            status: row.status,
+            outcome: turn.outcome().cloned(),
+            final_text: text_of(&blocks),
+            rounds: turn.rounds,
+            usage: turn.usage,
+            started_at: row.started_at,
+            ended_at: row.ended_at,
+            cause,
+            begun_with: Some(BegunWith {
+                model_ref: turn.model_ref,
+                workspace: turn.workspace,
+            }),
+            steps,
+            unreadable: None,
+        })
+    }
 }
 
-/// Reads a run with all its steps.
+/// What belongs to a run beside its row.
+struct Rest {
+    steps: Vec<StepRow>,
+    body: Option<Vec<u8>>,
+    cause: Option<Cause>,
+}
+
+/// Reads a run with all its steps. A message whose run has not begun is shown as a run that waits.
 pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineError> {
-    let row = store
-        .read(move |view| view.run(&run))
-        .await?
-        .ok_or(EngineError::UnknownRun(run))?;
-    let turn = decode(&row)?;
-    let reply = match &turn.phase {
-        Phase::Ended { reply, .. } => *reply,
-        Phase::Acting { .. } | Phase::Modelling { .. } => None,
+    let (row, waiting) = store
+        .read(move |view| Ok((view.run(&run)?, cause(view, &run)?)))
+        .await?;
+    let Some(row) = row else {
+        let cause = waiting.ok_or(EngineError::UnknownRun(run))?;
+        return Ok(RunReport::of_cause(cause));
+    };
+    let turn = decode(&row);
+    let reply = match turn.as_ref().map(|turn| &turn.phase) {
+        Ok(Phase::Ended { reply, .. }) => *reply,
+        Ok(Phase::Acting { .. } | Phase::Modelling { .. }) | Err(_) => None,
     };
     let (steps, body) = store
         .read(move |view| {
@@ -81,32 +195,42 @@ pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineE
             Ok((all_steps(view, &run)?, body))
         })
         .await?;
-    let blocks: Vec<Block> = match body {
-        Some(body) => serde_json::from_slice(&body).map_err(|e| broken(run, &e))?,
-        None => Vec::new(),
-    };
-    let RunRow {
-        agent_id,
-        started_at,
-        ended_at,
-        ..
-    } = row;
-    let outcome = turn.outcome().cloned();
-    let (final_text, rounds, usage) = (text_of(&blocks), turn.rounds, turn.usage);
-    Ok(RunReport {
-        run_key: run,
-        agent_id,
-        outcome,
-        final_text,
-        rounds,
-        usage,
-        started_at,
-        ended_at,
+    let rest = Rest {
         steps,
-    })
+        body,
+        cause: waiting,
+    };
+    match turn {
+        Ok(turn) => RunReport::of_turn(row, turn, rest),
+        Err(EngineError::MachineVersion { .. }) => {
+            Ok(RunReport::of_rows(row, rest, "machine_version_unsupported"))
+        }
+        Err(_) => Ok(RunReport::of_rows(row, rest, "run_broken")),
+    }
 }
 
-fn all_steps(view: &mut dyn View, run: &RunKey) -> Result<Vec<StepRow>, wakeful_ports::store::StoreError> {
+fn cause(view: &mut dyn View, run: &RunKey) -> Result<Option<Cause>, StoreError> {
+    let Some(message) = view.message(run)? else {
+        return Ok(None);
+    };
+    let text = text(view, &message)?;
+    // A refusal of a message that still waits is not the last word on it.
+    let wake = if view.is_queued(run)? {
+        None
+    } else {
+        view.wake(run)?
+    };
+    Ok(Some(Cause { message, text, wake }))
+}
+
+/// What a message says; none when it was erased.
+pub(crate) fn text(view: &mut dyn View, message: &Message) -> Result<Option<String>, StoreError> {
+    let body = view.blob(&message.body)?;
+    let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
+    Ok(blocks.map(|blocks| text_of(&blocks)))
+}
+
+fn all_steps(view: &mut dyn View, run: &RunKey) -> Result<Vec<StepRow>, StoreError> {
     let mut steps: Vec<StepRow> = Vec::new();
     loop {
         let after = steps.last().map_or(0, |step| step.ordinal);

@@ -13,6 +13,7 @@ use wakeful_core::conversation::{Entry, ToolCall};
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
+use wakeful_core::report::Event;
 use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Reads, Turn};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -218,9 +219,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 .await?,
         );
         fail::point("transition.before_commit");
-        self.commit(&transition, claimed.fence).await?;
+        let events = self.commit(&transition, claimed.fence).await?;
         fail::point("transition.after_commit");
-        self.observer.saw(&run, &transition.events);
+        self.observer.saw(&claimed.row.agent_id, &events);
         self.extend_thread(claimed, &entries, &contents).await?;
         (claimed.row, claimed.turn, claimed.effects) = (transition.run.clone(), turn, effects);
         claimed.freshness = Freshness::Fresh;
@@ -229,24 +230,25 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// Commits a transition. A database that went away is waited for within the lease, because the result of an
     /// action that has ended is known only here; and an acknowledgement may be lost although the commit was not.
-    async fn commit(&self, transition: &Arc<Transition>, fence: Fence) -> Result<(), EngineError> {
+    /// Then there are no events to show: only the store knows their places.
+    async fn commit(&self, transition: &Arc<Transition>, fence: Fence) -> Result<Vec<Event>, EngineError> {
         let mut waited_ms = 0;
         loop {
             let attempt = Arc::clone(transition);
             let written = self.store.write(move |tx| attempt.write(tx, fence)).await;
-            let may_be_there = match &written {
-                Ok(()) => return Ok(()),
-                Err(StoreError::Unreachable(_)) => true,
-                Err(StoreError::Conflict) => waited_ms > 0,
-                Err(_) => false,
+            let error = match written {
+                Ok(events) => return Ok(events),
+                Err(error) => error,
             };
+            let lost = matches!(error, StoreError::Unreachable(_));
+            let may_be_there = lost || (waited_ms > 0 && matches!(error, StoreError::Conflict));
             if !may_be_there || waited_ms >= COMMIT_WAIT_MS || !self.store.holds_lease() {
-                return written.map_err(EngineError::from);
+                return Err(error.into());
             }
             waited_ms += COMMIT_LOOK_MS;
             self.clock.sleep(COMMIT_LOOK_MS).await;
             if self.is_committed(transition).await {
-                return Ok(());
+                return Ok(Vec::new());
             }
         }
     }

@@ -1,12 +1,14 @@
 //! Performing effects: a model request, or the intended actions of a plan.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
 use wakeful_core::failure::ModelFailure;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::policy::Question;
 use wakeful_core::prompt::{Ingredients, assemble};
@@ -15,12 +17,12 @@ use wakeful_core::step::{
     AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
 };
 use wakeful_ports::fail;
-use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::store::Store;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::run::{Claimed, broken};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Observer, Spoken};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
@@ -90,8 +92,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let unknown = claimed.freshness == Freshness::Recovered && acting;
         // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
         // unknown outcome.
-        if !unknown && self.halt.is_set() && !begins_plain(&claimed.effects) {
-            return Ok(None);
+        if !unknown && self.halt.is_set() {
+            // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
+            // outcome, although nobody began anything.
+            return Ok(begins_plain(&claimed.effects).then(|| Performed::just(Input::Postponed)));
         }
         if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
             return Ok(Some(Performed::just(Input::Cancelled)));
@@ -102,6 +106,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 request, delay_ms, ..
             }) => self.call_model(claimed, request, delay_ms).await,
             Some(Effect::Act { .. }) => self.act(claimed).await.map(Some),
+            // A stop took the intents back; without results the machine intends them anew.
+            None if acting => Ok(Some(Performed::just(Input::Settled { results: Vec::new() }))),
             None => Err(EngineError::Broken {
                 run,
                 why: "it waits for nothing".into(),
@@ -122,7 +128,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 why: "its transcript is not loaded".into(),
             });
         };
-        let scope = scope_of(&claimed.turn.workspace);
         let request = assemble(Ingredients {
             agent: &claimed.row.agent_id,
             workspace: &claimed.turn.workspace,
@@ -132,13 +137,20 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             entries: &thread.entries,
             tools: self.tools.specs(),
         });
+        let audience = Room {
+            observer: self.observer.as_ref(),
+            agent: &claimed.row.agent_id,
+            run,
+            attempt: request.request,
+            chunks: AtomicU32::new(0),
+        };
         fail::point("model.before_ask");
         let began = self.clock.ticks_ms();
         let asking = async {
             if delay_ms > 0 {
                 self.clock.sleep(delay_ms).await;
             }
-            self.model.ask(request).await
+            self.model.ask(request, &audience).await
         };
         // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.
         let answer = tokio::select! {
@@ -158,23 +170,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             .ticks_ms()
             .saturating_sub(began)
             .saturating_sub(delay_ms);
-        let read =
-            answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
-        Ok(Some(match read {
-            Err(failure) => Performed::just(Input::AttemptFailed {
-                failure: failure.bounded(),
-                duration_ms,
-            }),
-            Ok(((mut reply, blob), blocks)) => {
-                reply.duration_ms = duration_ms;
-                claimed.asked = asked(&blocks);
-                Performed {
-                    input: Input::Replied(reply),
-                    contents: vec![blob.clone()],
-                    blobs: vec![blob],
-                }
-            }
-        }))
+        Ok(Some(answered(claimed, answer, duration_ms)))
     }
 
     /// Carries out the intended actions one after another.
@@ -204,7 +200,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let began = self.clock.ticks_ms();
             let done = match (claimed.freshness, class.after_crash()) {
                 (Freshness::Recovered, AfterCrash::Unknown) => self.unknown(operation_id, &call).await,
-                (Freshness::Fresh, AfterCrash::Unknown) if self.halt.is_set() => not_begun(&call),
+                // Since the look at the run a stop came. A plain action stands alone, so nothing else was done.
+                (Freshness::Fresh, AfterCrash::Unknown) if self.halt.is_set() => {
+                    return Ok(Performed::just(Input::Postponed));
+                }
                 (Freshness::Recovered, AfterCrash::Again) | (Freshness::Fresh, _) => {
                     self.do_it(claimed, operation_id, &call).await?
                 }
@@ -360,29 +359,55 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 }
 
-/// Whether an action is next that may be done only once. Its intent is committed: a run that were left like this
-/// would be told of an unknown outcome, although nobody began anything.
+/// What an answer, or the lack of one, means to the machine.
+fn answered(claimed: &mut Claimed, answer: Result<Answer, ModelFailure>, duration_ms: u64) -> Performed {
+    let scope = scope_of(&claimed.turn.workspace);
+    let read = answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
+    match read {
+        Err(failure) => Performed::just(Input::AttemptFailed {
+            failure: failure.bounded(),
+            duration_ms,
+        }),
+        Ok(((mut reply, blob), blocks)) => {
+            reply.duration_ms = duration_ms;
+            claimed.asked = asked(&blocks);
+            Performed {
+                input: Input::Replied(reply),
+                contents: vec![blob.clone()],
+                blobs: vec![blob],
+            }
+        }
+    }
+}
+
+/// Those who hear a model speak: the words go to whoever watches this process.
+struct Room<'a> {
+    observer: &'a dyn Observer,
+    agent: &'a AgentId,
+    run: RunKey,
+    attempt: u32,
+    chunks: AtomicU32,
+}
+
+impl Audience for Room<'_> {
+    fn hear(&self, text: &str) {
+        self.observer.heard(&Spoken {
+            agent: self.agent,
+            run: self.run,
+            attempt: self.attempt,
+            chunk: self.chunks.fetch_add(1, Ordering::Relaxed),
+            text,
+        });
+    }
+}
+
+/// Whether an action is next that may be done only once, and whose intent is committed.
 fn begins_plain(effects: &[Effect]) -> bool {
     let is_plain = |effect: &Effect| match effect {
         Effect::Act { class, .. } => class.after_crash() == AfterCrash::Unknown,
         Effect::CallModel { .. } => false,
     };
     effects.iter().any(is_plain)
-}
-
-/// What a run is told of an action that a stop came before.
-fn not_begun(call: &ToolCall) -> Done {
-    let message = "the program came to a stop before this action began";
-    let fault = Fault {
-        retryable: true,
-        ..Fault::new("halted", message, "ask for it again")
-    };
-    Done {
-        content: fault.receipt(&call.name),
-        code: Some(fault.kind),
-        sandbox: None,
-        blobs: Vec::new(),
-    }
 }
 
 fn asked(blocks: &[Block]) -> Vec<ToolCall> {

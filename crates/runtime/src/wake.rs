@@ -5,10 +5,10 @@ use wakeful_core::conversation::{Block, Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::report::{Draft, Kind};
-use wakeful_core::run::{Input, Moved, Reads, Turn};
+use wakeful_core::report::{Draft, Event, Kind};
+use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Candidate, Gate, Lifecycle, Refusal, Verdict, decide};
+use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{Admission, Agent, Claim, Fence, PackedBlob, RunFilter, Visibility, WakeRow};
@@ -68,60 +68,100 @@ pub enum Admitted {
 
 /// What the admitting transaction found.
 enum Found {
-    Claimed(Fence),
+    Claimed(Fence, Vec<Event>),
     Before,
+    Waits,
     KeyReused,
     Unknown,
     Refused(Refusal),
     Held(RunnerId),
 }
 
+/// Where the message of a wake comes from.
+enum Source {
+    /// From whoever waits for the answer: it is admitted in the same transaction.
+    Caller { create: Option<Agent>, body: PackedBlob },
+    /// From the queue, where it has waited since its own admission.
+    Queue,
+}
+
 /// Everything the transaction writes, prepared before it: the closure may run more than once.
 struct Admit {
     message: Message,
-    body: PackedBlob,
-    create: Option<Agent>,
+    source: Source,
     transition: Transition,
     runner: RunnerId,
+}
+
+/// What is to be begun: a message, what it says, how its run is limited, and the events before the run's own.
+struct Beginning {
+    message: Message,
+    source: Source,
+    opening: Entry,
+    limits: Limits,
+    before: Vec<Draft>,
 }
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Admits what a person asked for, and begins its run.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
         let now = self.clock.now();
-        let opening = Entry {
-            role: Role::User,
-            blocks: vec![Block::Text {
-                text: ask.prompt.clone(),
-            }],
-        };
-        // Text always has a JSON form.
-        let body = Blob::new(serde_json::to_vec(&opening.blocks).unwrap_or_default());
+        let (opening, body) = opening(&ask.prompt);
         let message = Message::from_operator(ask.agent.clone(), &ask.session, &ask.turn, body.hash(), now);
-        let run = message.run_key;
-        let Limits {
-            model_ref,
-            max_rounds,
-            workspace,
-            deny_tools,
-        } = ask.limits;
-        let create = new_agent(&ask.when_missing, &ask.agent, &workspace, now);
-        let turn = Turn::new(run, model_ref, max_rounds)
-            .in_workspace(workspace)
-            .denying(deny_tools);
-        let input = Input::Admitted { body: body.hash() };
+        let source = Source::Caller {
+            create: new_agent(&ask.when_missing, &ask.agent, &ask.limits.workspace, now),
+            body: self.store.pack(body).await?,
+        };
+        let beginning = Beginning {
+            before: vec![admitted_event(&message, &ask.prompt), woken_event(&message)],
+            message,
+            source,
+            opening,
+            limits: ask.limits,
+        };
+        self.begin(beginning, now).await
+    }
+
+    /// Begins the run of a message that has waited in the queue. `opening` is what it says.
+    pub(crate) async fn wake_queued(
+        &self,
+        message: Message,
+        opening: Entry,
+        limits: Limits,
+    ) -> Result<Admitted, EngineError> {
+        let beginning = Beginning {
+            before: vec![woken_event(&message)],
+            message,
+            source: Source::Queue,
+            opening,
+            limits,
+        };
+        self.begin(beginning, self.clock.now()).await
+    }
+
+    async fn begin(&self, beginning: Beginning, now: Millis) -> Result<Admitted, EngineError> {
+        let Beginning {
+            message,
+            source,
+            opening,
+            limits,
+            before,
+        } = beginning;
+        let (run, agent) = (message.run_key, message.agent_id.clone());
+        let turn = Turn::new(run, limits.model_ref, limits.max_rounds)
+            .in_workspace(limits.workspace)
+            .denying(limits.deny_tools);
+        let input = Input::Admitted { body: message.body };
         let mut moved = turn
             .apply(&Reads::default(), input.clone())
             .map_err(|e| broken(run, &e))?;
-        announce(&mut moved, &message, &ask.prompt);
+        moved.events.splice(0..0, before);
         let (turn, effects) = (moved.turn.clone(), moved.effects.clone());
-        let transition = self.first_transition(&message, moved, &input).await?;
-        let (row, events) = (transition.run.clone(), transition.events.clone());
-        let body = self.store.pack(body).await?;
+        let transition = self.first_transition(&message, moved, &input, now).await?;
+        let row = transition.run.clone();
         let admit = Admit {
             message,
-            body,
-            create,
+            source,
             transition,
             runner: self.runner.clone(),
         };
@@ -129,17 +169,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let found = self.store.write(move |tx| admit.commit(tx)).await?;
         fail::point("admit.after_commit");
         match found {
-            Found::Claimed(fence) => {
-                self.observer.saw(&run, &events);
+            Found::Claimed(fence, events) => {
+                self.observer.saw(&agent, &events);
                 Ok(Admitted::New(Box::new(Claimed::fresh(
                     row, turn, fence, effects, opening,
                 ))))
             }
             Found::Before => Ok(Admitted::Before(run)),
+            Found::Waits => Err(EngineError::Waits { run }),
             Found::KeyReused => Err(EngineError::KeyReused { run }),
-            Found::Unknown => Err(EngineError::UnknownAgent(ask.agent)),
+            Found::Unknown => Err(EngineError::UnknownAgent(agent)),
             Found::Refused(refusal) => Err(refusal.into()),
-            Found::Held(by) => Err(EngineError::AgentBusy { agent: ask.agent, by }),
+            Found::Held(by) => Err(EngineError::AgentBusy { agent, by }),
         }
     }
 }
@@ -147,19 +188,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 impl Admit {
     fn commit(&self, tx: &mut dyn Tx) -> Result<Found, StoreError> {
         let agent_id = &self.message.agent_id;
-        if let Some(agent) = &self.create {
+        if let Source::Caller {
+            create: Some(agent), ..
+        } = &self.source
+        {
             tx.create_agent(agent)?;
         }
         let Some(agent) = tx.agent(agent_id)? else {
             return Ok(Found::Unknown);
         };
-        // Looked at before the claim: asking for what is already there must not disturb whoever drives the agent.
-        if let Some(known) = tx.message(&self.message.run_key)? {
-            return Ok(if known.is_same_as(&self.message) {
-                Found::Before
-            } else {
-                Found::KeyReused
-            });
+        if let Some(found) = self.known(tx)? {
+            return Ok(found);
         }
         let fence = match tx.claim_head(agent_id, &self.runner)? {
             Claim::Held { by } => return Ok(Found::Held(by)),
@@ -169,30 +208,59 @@ impl Admit {
             agent_id: Some(agent_id.clone()),
             open_only: true,
             limit: 1,
+            ..RunFilter::default()
         };
         let open_run = tx.runs(&open)?.first().map(|run| run.run_key);
         let (verdict, gates) = decide(&Candidate {
             lifecycle: agent.lifecycle,
+            control: agent.control,
             open_run,
         });
         tx.put_wake(&self.wake_row(&verdict, &gates))?;
-        let found = match verdict {
-            Verdict::Refused(refusal) => Found::Refused(refusal),
-            Verdict::Run => match tx.admit_message(&self.message)? {
-                Admission::New => Found::Claimed(fence),
-                // Somebody else admitted it while we waited for the claim.
-                Admission::Same => Found::Before,
-                Admission::Differs => Found::KeyReused,
-            },
+        let refused = match verdict {
+            Verdict::Refused(refusal) => Some(Found::Refused(refusal)),
+            Verdict::Run => self.take_in(tx)?,
         };
-        if let Found::Claimed(fence) = found {
-            tx.put_blob(&self.body)?;
-            tx.create_run(&self.transition.run)?;
-            self.transition.write_rest(tx, fence)?;
-        } else {
+        if let Some(refused) = refused {
             tx.release_head(agent_id, fence)?;
+            return Ok(refused);
         }
-        Ok(found)
+        tx.create_run(&self.transition.run)?;
+        let events = self.transition.write_rest(tx, fence)?;
+        Ok(Found::Claimed(fence, events))
+    }
+
+    /// Looked at before the claim: asking for what is already there must not disturb whoever drives the agent.
+    fn known(&self, tx: &mut dyn Tx) -> Result<Option<Found>, StoreError> {
+        Ok(match &self.source {
+            // Whoever else looked at the queue may have taken it first, or a person may have called it off.
+            Source::Queue => (!tx.is_queued(&self.message.run_key)?).then_some(Found::Before),
+            Source::Caller { .. } => match tx.message(&self.message.run_key)? {
+                None => None,
+                Some(known) if !known.is_same_as(&self.message) => Some(Found::KeyReused),
+                Some(_) if tx.is_queued(&self.message.run_key)? => Some(Found::Waits),
+                Some(_) => Some(Found::Before),
+            },
+        })
+    }
+
+    /// The message becomes this run's: out of the queue, or straight from the caller.
+    fn take_in(&self, tx: &mut dyn Tx) -> Result<Option<Found>, StoreError> {
+        Ok(match &self.source {
+            Source::Queue => {
+                tx.dequeue(&self.message.agent_id, &self.message.run_key)?;
+                None
+            }
+            Source::Caller { body, .. } => match tx.admit_message(&self.message)? {
+                Admission::New => {
+                    tx.put_blob(body)?;
+                    None
+                }
+                // Somebody else admitted it while we waited for the claim.
+                Admission::Same => Some(Found::Before),
+                Admission::Differs => Some(Found::KeyReused),
+            },
+        })
     }
 
     fn wake_row(&self, verdict: &Verdict, gates: &[Gate]) -> WakeRow {
@@ -201,18 +269,12 @@ impl Admit {
             Verdict::Refused(refusal) => refusal.code().to_owned(),
         };
         let gates = serde_json::to_string(gates).unwrap_or_default();
-        let Message {
-            run_key,
-            agent_id,
-            admitted_at,
-            ..
-        } = &self.message;
         WakeRow {
-            run_key: *run_key,
-            agent_id: agent_id.clone(),
+            run_key: self.message.run_key,
+            agent_id: self.message.agent_id.clone(),
             verdict,
             gates,
-            at: *admitted_at,
+            at: self.transition.run.started_at,
         }
     }
 }
@@ -225,6 +287,7 @@ fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, no
         agent_id: agent_id.clone(),
         visibility: *visibility,
         lifecycle: Lifecycle::Active,
+        control: Control::Running,
         workspace: workspace.to_owned(),
         created_at: now,
         usage: wakeful_core::conversation::Usage::default(),
@@ -232,16 +295,28 @@ fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, no
     })
 }
 
-/// Puts admission and wake before what the machine itself has to show.
-fn announce(moved: &mut Moved, message: &Message, prompt: &str) {
-    let admitted = serde_json::json!({
+/// What a person said, as the first entry of a run and as the blob that keeps it.
+pub(crate) fn opening(prompt: &str) -> (Entry, Blob) {
+    let blocks = vec![Block::Text {
+        text: prompt.to_owned(),
+    }];
+    // Text always has a JSON form.
+    let body = Blob::new(serde_json::to_vec(&blocks).unwrap_or_default());
+    let role = Role::User;
+    (Entry { role, blocks }, body)
+}
+
+/// A message entered the queue.
+pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
+    let payload = serde_json::json!({
         "run_key": message.run_key, "kind": message.kind, "authority": message.authority,
-        "surface": message.surface, "text": wakeful_core::run::preview(prompt),
+        "surface": message.surface, "context": message.context, "text": wakeful_core::run::preview(prompt),
     });
-    let woken = serde_json::json!({"run_key": message.run_key, "verdict": "run", "reason": message.kind});
-    let before = [
-        Draft::new(Kind::MessageAdmitted, admitted),
-        Draft::new(Kind::WakeDecided, woken),
-    ];
-    moved.events.splice(0..0, before);
+    Draft::new(Kind::MessageAdmitted, payload)
+}
+
+/// Its turn has come.
+fn woken_event(message: &Message) -> Draft {
+    let payload = serde_json::json!({"run_key": message.run_key, "verdict": "run", "reason": message.kind});
+    Draft::new(Kind::WakeDecided, payload)
 }

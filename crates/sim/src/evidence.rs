@@ -76,6 +76,7 @@ impl Evidence {
                 agent_id: None,
                 open_only: false,
                 limit: ROWS_MAX,
+                before: None,
             };
             let runs = view.runs(&filter)?;
             let runs = runs

@@ -271,6 +271,9 @@ impl Stage {
                 | EngineError::Refused(_)
                 | EngineError::KeyReused { .. }
                 | EngineError::AgentBusy { .. }
+                | EngineError::AgentExists(_)
+                | EngineError::Waits { .. }
+                | EngineError::NoEngine { .. }
                 | EngineError::MachineVersion { .. }
                 | EngineError::Broken { .. }
                 | EngineError::Store(_),
@@ -394,6 +397,7 @@ fn open_only() -> RunFilter {
         agent_id: None,
         open_only: true,
         limit: 1,
+        before: None,
     }
 }
 

@@ -9,15 +9,16 @@ use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
+use wakeful_core::id::AgentId;
 use wakeful_core::json::digest;
-use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
-use wakeful_core::report::Sealed;
+use wakeful_core::report::Event;
 use wakeful_core::run::runtime_failure;
 use wakeful_core::step::{EffectClass, Fault, OUTCOME_UNKNOWN};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::records::PackedBlob;
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
@@ -60,8 +61,8 @@ impl Entropy for Salts {
 pub(crate) struct Screen(pub(crate) Life);
 
 impl Observer for Screen {
-    fn saw(&self, _: &RunKey, events: &[Sealed]) {
-        let hashes = events.iter().map(|event| event.payload_hash);
+    fn saw(&self, _: &AgentId, events: &[Event]) {
+        let hashes = events.iter().map(|event| event.sealed.payload_hash);
         self.0.world.note(|ledger| ledger.shown.extend(hashes));
     }
 }
@@ -95,7 +96,7 @@ impl SimModel {
 }
 
 impl Model for SimModel {
-    async fn ask(&self, request: Request) -> Result<Answer, ModelFailure> {
+    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
         self.life.pass(Site::BeforeAsk).await;
         let named = request.model_ref.strip_prefix("sim:");
         let Some(ask) = named.and_then(|index| index.parse::<u32>().ok()) else {

@@ -420,6 +420,7 @@ impl World {
             agent_id: Some(self.agent.clone()),
             open_only: true,
             limit: ROWS_MAX,
+            before: None,
         };
         let open = read(&self.store, move |view| view.runs(&filter))?;
         Ok(open.into_iter().map(|run| run.run_key).collect())

@@ -2,7 +2,7 @@
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
-use wakeful_core::wake::Lifecycle;
+use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{Agent, Visibility};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
@@ -10,9 +10,9 @@ use crate::head;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
-    INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms,
+    INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
         input_tokens, output_tokens, model_rounds)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
     ON CONFLICT (agent_id) DO NOTHING";
 
 /// Makes an agent with an empty log. False when the name is taken.
@@ -21,6 +21,7 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
         (&agent.agent_id).into(),
         agent.visibility.as_str().into(),
         agent.lifecycle.as_str().into(),
+        agent.control.as_str().into(),
         agent.workspace.as_str().into(),
         agent.created_at.into(),
         agent.usage.input_tokens.into(),
@@ -35,7 +36,8 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
 }
 
 const ONE: &str = "
-    SELECT agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds
+    SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
+        model_rounds
     FROM agent WHERE agent_id = ?1";
 
 /// One agent.
@@ -45,11 +47,13 @@ pub(crate) fn one(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Agent>, S
 }
 
 const ALL: &str = "
-    SELECT agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds
+    SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
+        model_rounds
     FROM agent ORDER BY agent_id LIMIT ?1";
 
 const PUBLIC: &str = "
-    SELECT agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds
+    SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
+        model_rounds
     FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
 
 /// All agents by name; private ones only when asked for.
@@ -63,6 +67,7 @@ fn read(mut row: Row) -> Result<Agent, StoreError> {
         agent_id: row.agent_id("agent.agent_id")?,
         visibility: row.word("agent.visibility", visibility)?,
         lifecycle: row.word("agent.lifecycle", lifecycle)?,
+        control: row.word("agent.control", Control::parse)?,
         workspace: row.text("agent.workspace")?,
         created_at: row.millis("agent.created_at_ms")?,
         usage: Usage {

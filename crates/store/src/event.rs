@@ -52,6 +52,23 @@ pub(crate) fn after(
     )
 }
 
+const BEFORE: &str = "
+    SELECT seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt
+    FROM event WHERE agent_id = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
+
+/// The newest events of an agent before a number, oldest first.
+pub(crate) fn before(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    seq: u64,
+    at_most: u32,
+) -> Result<Vec<EventRow>, StoreError> {
+    let rows = sql.query(BEFORE, &[agent.into(), seq.into(), limit(at_most)])?;
+    let mut events = records(rows, read)?;
+    events.reverse();
+    Ok(events)
+}
+
 fn read(mut row: Row) -> Result<EventRow, StoreError> {
     Ok(EventRow {
         seq: row.count("event.seq")?,

@@ -84,6 +84,20 @@ pub(crate) fn lock(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<L
     at_most_one(rows).map_or_else(|| Err(StoreError::FenceLost(agent.clone())), read)
 }
 
+const ANNOUNCE_SQLITE: &str = "
+    SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1";
+
+const ANNOUNCE_POSTGRES: &str = "
+    SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
+
+/// Locks an agent's head without a fence, for what changes no run.
+pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<LockedHead>, StoreError> {
+    let query = sql.dialect().pick(ANNOUNCE_SQLITE, ANNOUNCE_POSTGRES);
+    at_most_one(sql.query(query, &[agent.into()])?)
+        .map(read)
+        .transpose()
+}
+
 fn read(mut row: Row) -> Result<LockedHead, StoreError> {
     Ok(LockedHead {
         next_seq: row.count("agent_head.next_seq")?,

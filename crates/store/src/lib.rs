@@ -34,6 +34,7 @@ mod lock;
 mod message;
 mod pack;
 mod postgres;
+mod queue;
 mod run;
 mod runner;
 mod schema;

@@ -13,8 +13,8 @@ use wakeful_ports::store::StoreError;
 use crate::sql::{Row, Sql, at_most_one};
 
 const ADMIT: &str = "
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT (run_key) DO NOTHING";
 
 /// Keeps a message, unless its key is there already.
@@ -25,6 +25,8 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
         spell(&message.surface)?,
         spell(&message.context)?,
     ];
+    let wishes =
+        serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
     let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
     let params = [
         (&message.run_key).into(),
@@ -35,17 +37,14 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
         surface,
         context,
         (&message.body).into(),
+        wishes.as_str().into(),
         message.admitted_at.into(),
     ];
     if sql.execute(ADMIT, &params)? == 1 {
         return Ok(Admission::New);
     }
-    // The same message comes again at another time; everything else makes it another message.
-    let kept = one(sql, &message.run_key)?.map(|kept| Message {
-        admitted_at: message.admitted_at,
-        ..kept
-    });
-    Ok(if kept.as_ref() == Some(message) {
+    let kept = one(sql, &message.run_key)?;
+    Ok(if kept.is_some_and(|kept| kept.is_same_as(message)) {
         Admission::Same
     } else {
         Admission::Differs
@@ -53,7 +52,7 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
 }
 
 const ONE: &str = "
-    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms
+    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms
     FROM message WHERE run_key = ?1";
 
 /// The message of a run.
@@ -72,6 +71,7 @@ fn read(mut row: Row) -> Result<Message, StoreError> {
         surface: row.word("message.surface", unspell)?,
         context: row.word("message.context", unspell)?,
         body: BlobHash(row.digest("message.body")?),
+        wishes: row.word("message.wishes", |json| serde_json::from_str(json).ok())?,
         admitted_at: row.millis("message.admitted_at_ms")?,
     })
 }

@@ -62,28 +62,45 @@ pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunRow>, Sto
 
 const ALL: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
-    FROM run ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+    FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
+    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
-    FROM run WHERE status = 'open' ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+    FROM run WHERE status = 'open' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
+    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
-    FROM run WHERE agent_id = ?2 ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+    FROM run WHERE agent_id = ?4 AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
+    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN_OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
-    FROM run WHERE agent_id = ?2 AND status = 'open' ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+    FROM run WHERE agent_id = ?4 AND status = 'open' AND started_at_ms <= ?2
+        AND NOT (started_at_ms = ?2 AND run_key <= ?3)
+    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+
+/// Where the list begins when it begins at its beginning: after every run there can be.
+const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
 
 /// Runs, newest first.
 pub(crate) fn list(sql: &mut dyn Sql, filter: &RunFilter) -> Result<Vec<RunRow>, StoreError> {
-    let at_most = limit(filter.limit);
+    let (started, key) = match &filter.before {
+        None => NEWEST,
+        // A run that is gone has no place in the list, and nothing comes after it.
+        Some(before) => match one(sql, before)? {
+            Some(run) => (run.started_at, run.run_key),
+            None => return Ok(Vec::new()),
+        },
+    };
+    let page = [limit(filter.limit), started.into(), (&key).into()];
+    let [at_most, started, key] = page;
     let rows = match (&filter.agent_id, filter.open_only) {
-        (None, false) => sql.query(ALL, &[at_most])?,
-        (None, true) => sql.query(OPEN, &[at_most])?,
-        (Some(agent), false) => sql.query(OF_AGENT, &[at_most, agent.into()])?,
-        (Some(agent), true) => sql.query(OPEN_OF_AGENT, &[at_most, agent.into()])?,
+        (None, false) => sql.query(ALL, &page)?,
+        (None, true) => sql.query(OPEN, &page)?,
+        (Some(agent), false) => sql.query(OF_AGENT, &[at_most, started, key, agent.into()])?,
+        (Some(agent), true) => sql.query(OPEN_OF_AGENT, &[at_most, started, key, agent.into()])?,
     };
     records(rows, read)
 }

@@ -3,13 +3,19 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub(crate) const SCHEMA: u32 = 1;
+pub(crate) const SCHEMA: u32 = 2;
 
 /// What each number brings, in the two dialects.
-pub(crate) const SQLITE: [&str; SCHEMA as usize] = [include_str!("../migrations/sqlite/0001_line.sql")];
+pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
+    include_str!("../migrations/sqlite/0001_line.sql"),
+    include_str!("../migrations/sqlite/0002_queue.sql"),
+];
 
 /// See [`SQLITE`].
-pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [include_str!("../migrations/postgres/0001_line.sql")];
+pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
+    include_str!("../migrations/postgres/0001_line.sql"),
+    include_str!("../migrations/postgres/0002_queue.sql"),
+];
 
 /// Whether a database can be read as it is: a reader may not bring it up to date.
 pub(crate) const fn readable(found: u32, known: u32) -> Result<(), StoreError> {

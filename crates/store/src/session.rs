@@ -10,14 +10,15 @@ use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::Control;
 use wakeful_ports::records::{
-    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, PackedBlob, RunFilter,
-    RunRow, Runner, StepEnd, StepRow, WakeRow,
+    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
+    QueueRow, RunFilter, RunRow, Runner, StepEnd, StepRow, WakeRow,
 };
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
-use crate::{agent, blob, entry, event, head, host, journal, message, run, runner, step, wake};
+use crate::{agent, blob, entry, event, head, host, journal, message, queue, run, runner, step, wake};
 
 /// An open transaction.
 pub(crate) struct Session<'a> {
@@ -77,6 +78,26 @@ impl View for Session<'_> {
         agent::list(self, with_private)
     }
 
+    fn overview(&mut self, agent: &AgentId) -> Result<Option<Overview>, StoreError> {
+        queue::overview(self, agent)
+    }
+
+    fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError> {
+        queue::overviews(self, with_private)
+    }
+
+    fn agents_with_work(&mut self) -> Result<Vec<AgentId>, StoreError> {
+        queue::agents_with_work(self)
+    }
+
+    fn queue(&mut self, agent: &AgentId, limit: u32) -> Result<Vec<QueueRow>, StoreError> {
+        queue::list(self, agent, limit)
+    }
+
+    fn is_queued(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        queue::holds(self, run)
+    }
+
     fn run(&mut self, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
         run::one(self, run)
     }
@@ -126,6 +147,15 @@ impl View for Session<'_> {
         event::after(self, agent, after_seq, limit)
     }
 
+    fn events_before(
+        &mut self,
+        agent: &AgentId,
+        before_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<EventRow>, StoreError> {
+        event::before(self, agent, before_seq, limit)
+    }
+
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
         runner::list(self)
     }
@@ -134,6 +164,10 @@ impl View for Session<'_> {
 impl Tx for Session<'_> {
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError> {
         agent::create(self, agent)
+    }
+
+    fn set_control(&mut self, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
+        queue::set_control(self, agent, control)
     }
 
     fn claim_head(&mut self, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
@@ -148,12 +182,24 @@ impl Tx for Session<'_> {
         head::lock(self, agent, fence)
     }
 
+    fn lock_head_to_announce(&mut self, agent: &AgentId) -> Result<Option<LockedHead>, StoreError> {
+        head::lock_to_announce(self, agent)
+    }
+
     fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError> {
         head::put(self, agent, head)
     }
 
     fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError> {
         message::admit(self, message)
+    }
+
+    fn enqueue(&mut self, agent: &AgentId, seq: u64, run: &RunKey) -> Result<(), StoreError> {
+        queue::append(self, agent, seq, run)
+    }
+
+    fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
+        queue::take(self, agent, run)
     }
 
     fn put_wake(&mut self, wake: &WakeRow) -> Result<(), StoreError> {
@@ -178,6 +224,10 @@ impl Tx for Session<'_> {
 
     fn intend_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
         step::intend(self, operation)
+    }
+
+    fn postpone_step(&mut self, operation: &OperationId) -> Result<(), StoreError> {
+        step::postpone(self, operation)
     }
 
     fn settle_step(&mut self, end: &StepEnd) -> Result<(), StoreError> {

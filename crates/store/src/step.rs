@@ -56,6 +56,13 @@ pub(crate) fn intend(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), S
     exactly_one(sql.execute(INTEND, &[operation.into()])?)
 }
 
+const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'intended'";
+
+/// Marks an intended step as planned again. One that has ended is a conflict.
+pub(crate) fn postpone(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), StoreError> {
+    exactly_one(sql.execute(POSTPONE, &[operation.into()])?)
+}
+
 const SETTLE: &str = "
     UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6,
         reason = COALESCE(?7, reason)

@@ -1,12 +1,15 @@
 //! Every failure a person sees has a stable code, one sentence, and where there is one a way out.
 
+use std::borrow::Cow;
+
 use serde_json::json;
 use wakeful_core::id::BadId;
 use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
-use wakeful_core::wake::Refusal;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
+pub(crate) use wakeful_runtime::problem::with_causes;
+use wakeful_runtime::problem::{Problem, ways_out};
 
 /// The exit status of a failure that is not the caller's form.
 pub(crate) const FAILED: u8 = 1;
@@ -17,16 +20,20 @@ pub(crate) const USAGE: u8 = 2;
 /// A failure on its way to a person.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    code: &'static str,
+    code: Cow<'static, str>,
     message: String,
     hint: String,
     exit: u8,
 }
 
 impl Failure {
-    pub(crate) fn new(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        code: impl Into<Cow<'static, str>>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
         Self {
-            code,
+            code: code.into(),
             message: message.into(),
             hint: hint.into(),
             exit: FAILED,
@@ -59,12 +66,17 @@ impl Failure {
         Self { exit: USAGE, ..self }
     }
 
+    /// The same failure with another exit status.
+    pub(crate) fn exiting(self, exit: u8) -> Self {
+        Self { exit, ..self }
+    }
+
     pub(crate) const fn exit(&self) -> u8 {
         self.exit
     }
 
-    pub(crate) const fn code(&self) -> &'static str {
-        self.code
+    pub(crate) fn code(&self) -> &str {
+        &self.code
     }
 
     /// One object for programs.
@@ -106,109 +118,29 @@ impl From<UnknownTool> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        let (code, hint) = match &error {
-            StoreError::Conflict => ("conflict", "try again"),
-            StoreError::FenceLost(_) => (
-                "fence_lost",
-                "another process goes on with this agent; look with `wakeful runs list`",
-            ),
-            StoreError::Full => (
-                "disk_full",
-                "free some space and run `wakeful run --resume`; nothing was lost",
-            ),
-            StoreError::ReadOnly => (
-                "home_read_only",
-                "make the home writable or choose another with --home",
-            ),
-            StoreError::Corrupt(_) => (
-                "database_corrupt",
-                "keep the file, move it aside and put a copy from a backup in its place",
-            ),
-            StoreError::Foreign => ("database_foreign", "choose another home with --home"),
-            StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
-            StoreError::OlderSchema { .. } => ("schema_older", "`wakeful run --resume` brings it up to date"),
-            StoreError::Absent => (
-                "home_missing",
-                "`wakeful run \"…\"` makes one, or give another with --home",
-            ),
-            StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
-            StoreError::Unreachable(_) => (
-                "database_unreachable",
-                "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
-            ),
-            StoreError::Malformed(_) => (
-                "database_malformed",
-                "the row was not written by this program; restore a backup",
-            ),
-            StoreError::Closed => ("store_closed", "try again"),
-            StoreError::Backend(_) => (
-                "storage_failed",
-                "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
-            ),
-        };
-        Self::new(code, with_causes(&error), hint)
+        Problem::from(&error).into()
     }
 }
 
 impl From<EngineError> for Failure {
     fn from(error: EngineError) -> Self {
-        let message = error.to_string();
-        match error {
-            EngineError::Store(error) => error.into(),
-            EngineError::UnknownAgent(agent) => Self::new(
-                "agent_unknown",
-                message,
-                format!("create it with `wakeful agent create {agent}` or add --create-agent"),
-            ),
-            EngineError::UnknownRun(_) => Self::new(
-                "run_unknown",
-                message,
-                "`wakeful runs list` shows the runs there are",
-            ),
-            EngineError::Refused(refusal) => match refusal {
-                Refusal::RunOpen { run } => Self::new(refusal.code(), message, ways_out(run)),
-            },
-            EngineError::KeyReused { run } => Self::new(
-                "idempotency_conflict",
-                message,
-                format!("use a new key; `wakeful runs show {run}` shows the run that has this one"),
-            ),
-            EngineError::AgentBusy { .. } => Self::new(
-                "agent_busy",
-                message,
-                "wait for it to finish, or end its run with `wakeful runs cancel`",
-            ),
-            EngineError::LeaseLost(_) => Self::new(
-                "lease_lost",
-                message,
-                "check the database connection, then `wakeful run --resume`",
-            ),
-            EngineError::MachineVersion { .. } => Self::new(
-                "machine_version_unsupported",
-                message,
-                "use the wakeful that began the run",
-            ),
-            EngineError::Broken { run, .. } => Self::new(
-                "run_broken",
-                message,
-                format!("`wakeful runs show {run}` shows how far it came"),
-            ),
-        }
+        Problem::from(&error).into()
     }
 }
 
-/// What can be done about an open run.
-fn ways_out(run: RunKey) -> String {
-    format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        let Failure {
+            code, message, hint, ..
+        } = failure;
+        let code = code.into_owned();
+        Self { code, message, hint }
+    }
 }
 
-/// An error with everything that caused it, outermost first.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Self {
+        let Problem { code, message, hint } = problem;
+        Self::new(code, message, hint)
     }
-    text
 }

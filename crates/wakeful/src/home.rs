@@ -17,6 +17,9 @@ const LOCK_LOOK: Duration = Duration::from_millis(20);
 /// Marks a folder as ours, so that we never fill somebody else's.
 const MARKER: &str = "wakeful-home";
 
+/// The settings, which a person may have put there first.
+pub(crate) const CONFIG: &str = "config.toml";
+
 /// What the marker says.
 const MARKER_TEXT: &str = "This folder belongs to Wakeful.\n";
 
@@ -119,8 +122,11 @@ impl Home {
             )
         };
         let entries = fs::read_dir(&self.root);
-        let mut entries = entries.map_err(|error| foreign(&format!("cannot be used as a home: {error}")))?;
-        match entries.next() {
+        let entries = entries.map_err(|error| foreign(&format!("cannot be used as a home: {error}")))?;
+        // Settings may be written down before there is anything else.
+        let mut others =
+            entries.filter(|entry| entry.as_ref().is_ok_and(|entry| entry.file_name() != CONFIG));
+        match others.next() {
             None => Ok(true),
             // The marker is the first file of a home: whoever finds another one without it finds a foreign folder.
             Some(_) if self.is_marked() => Ok(false),
@@ -151,17 +157,16 @@ impl Home {
         loop {
             match self.try_lock()? {
                 Ok(lock) => return Ok(lock),
-                Err(pid) if Instant::now() >= deadline => {
-                    let message = format!("the home {} is in use by process {pid}", self.root.display());
-                    return Err(Failure::new(
-                        "home_busy",
-                        message,
-                        "wait for it to finish, or use another home",
-                    ));
-                }
+                Err(pid) if Instant::now() >= deadline => return Err(self.busy(&pid)),
                 Err(_) => std::thread::sleep(LOCK_LOOK),
             }
         }
+    }
+
+    /// Somebody else works here.
+    pub(crate) fn busy(&self, pid: &str) -> Failure {
+        let message = format!("the home {} is in use by process {pid}", self.root.display());
+        Failure::new("home_busy", message, "wait for it to finish, or use another home")
     }
 
     /// Takes the lock if nobody has it; else says who does.
@@ -210,6 +215,19 @@ impl Home {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_with_nothing_but_settings_may_become_a_home() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::write(folder.path().join(CONFIG), "").expect("written");
+        Home::open_or_create(folder.path()).expect("a home");
+        let other = tempfile::tempdir().expect("a folder");
+        fs::write(other.path().join("mine.txt"), "").expect("written");
+        assert_eq!(
+            Home::open_or_create(other.path()).expect_err("foreign").code(),
+            "home_foreign"
+        );
+    }
 
     #[test]
     fn a_folder_that_got_its_marker_between_two_looks_is_no_foreign_one() {

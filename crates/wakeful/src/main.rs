@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`cli`] | the command line: one file per verb |
+//! | [`config`] | settings: the file, the environment, the flags, one over the other |
 //! | [`home`] | the folder everything lives in, and its lock |
 //! | [`place`] | opens home and database, and builds the engine on them |
 //! | [`model`], [`workspace`] | who answers, and where commands work, looked at before anything is made |
@@ -13,7 +14,10 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod config;
+mod daemon;
 mod failure;
+mod front;
 mod home;
 mod model;
 mod place;

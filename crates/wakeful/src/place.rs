@@ -7,14 +7,14 @@ use wakeful_core::policy::Rules;
 use wakeful_models::Models;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::{Engine, Halt};
+use wakeful_runtime::{Engine, Halt, Observer};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
-use crate::show::{Out, Progress};
+use crate::show::Out;
 use crate::workspace::{WorkspacePath, explain};
 use crate::world::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
 
@@ -23,6 +23,9 @@ pub(crate) const SANDBOX_VERB: &str = "sandbox";
 
 /// Connections to PostgreSQL: one verb drives one run at a time, and looks for requests beside it.
 const CONNECTIONS: usize = 2;
+
+/// Of a daemon, which drives many agents at once.
+const DAEMON_CONNECTIONS: usize = 8;
 
 /// A home and its database, open for writing.
 pub(crate) struct Place {
@@ -64,6 +67,7 @@ pub(crate) struct Tooling<'a> {
     pub(crate) workspace: &'a WorkspacePath,
     pub(crate) sandboxing: Sandboxing,
     pub(crate) halt: Halt,
+    pub(crate) observer: Arc<dyn Observer>,
 }
 
 /// The engine of the shipped program.
@@ -75,7 +79,7 @@ pub(crate) async fn reading<T>(
     look: impl AsyncFnOnce(&Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let store = match shared.database() {
-        Some(url) => Store::open_postgres_read_only(&postgres(url))
+        Some(url) => Store::open_postgres_read_only(&postgres(url, CONNECTIONS))
             .await
             .map_err(unreadable)?,
         None => {
@@ -99,7 +103,7 @@ impl Place {
                 let lock = home.lock()?;
                 Self::open_own(home, Some(lock))
             }
-            Some(url) => Self::open_server(home, url).await,
+            Some(url) => Self::open_server(home, url, CONNECTIONS).await,
         }
     }
 
@@ -107,8 +111,36 @@ impl Place {
     pub(crate) async fn open_beside(shared: &Shared) -> Result<Self, Failure> {
         match shared.database() {
             None => Self::open_own(Home::open(&shared.home()?)?, None),
-            Some(url) => Self::open_server(Home::open_or_create(&shared.home()?)?, url).await,
+            Some(url) => {
+                let home = Home::open_or_create(&shared.home()?)?;
+                Self::open_server(home, url, CONNECTIONS).await
+            }
         }
+    }
+
+    /// For the daemon, which has taken the lock of its home in either case: one home, one daemon. The database is
+    /// opened beside, so that the socket answers meanwhile.
+    pub(crate) async fn open_as_daemon(shared: &Shared, home: Home, lock: HomeLock) -> Result<Self, Failure> {
+        match shared.database() {
+            Some(url) => {
+                let place = Self::open_server(home, url, DAEMON_CONNECTIONS).await?;
+                Ok(Self {
+                    lock: Some(lock),
+                    ..place
+                })
+            }
+            None => {
+                let opened = tokio::task::spawn_blocking(move || Self::open_own(home, Some(lock)));
+                opened.await.unwrap_or_else(|panicked| {
+                    Err(Failure::new("storage_failed", panicked.to_string(), "try again"))
+                })
+            }
+        }
+    }
+
+    /// Whether others may write to the same database.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.kind == Kind::Postgres
     }
 
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
@@ -122,8 +154,8 @@ impl Place {
         })
     }
 
-    async fn open_server(home: Home, url: &str) -> Result<Self, Failure> {
-        let store = Store::open_postgres(&postgres(url), &fresh_id()).await?;
+    async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
+        let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
             home,
             store,
@@ -171,7 +203,7 @@ impl Place {
     }
 
     /// An engine whose commands run in one workspace.
-    pub(crate) fn engine(&self, tooling: Tooling<'_>, out: &Out) -> Result<RealEngine, Failure> {
+    pub(crate) fn engine(&self, tooling: Tooling<'_>) -> Result<RealEngine, Failure> {
         let tools = Tools::new(ToolsOptions {
             program: "/proc/self/exe".into(),
             program_args_prefix: vec![SANDBOX_VERB.to_owned()],
@@ -193,7 +225,7 @@ impl Place {
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,
-            observer: Arc::new(Progress::new(out)),
+            observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
         })
     }
@@ -235,10 +267,10 @@ fn unreadable(error: StoreError) -> Failure {
     error.into()
 }
 
-fn postgres(url: &str) -> PostgresOptions {
+fn postgres(url: &str, connections: usize) -> PostgresOptions {
     PostgresOptions {
         url: url.to_owned(),
-        connections: CONNECTIONS,
+        connections,
     }
 }
 

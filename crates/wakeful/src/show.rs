@@ -7,12 +7,13 @@ mod view;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_core::key::RunKey;
-use wakeful_core::report::Sealed;
+use wakeful_api::{AgentStatus, Run, RunList, Transcript};
+use wakeful_core::id::AgentId;
+use wakeful_core::report::{Event, Kind};
 use wakeful_runtime::Observer;
 
 use crate::failure::Failure;
-pub(crate) use view::{AgentView, EntryView, ResumedView, RunInFull, RunView, RunsView};
+pub(crate) use view::ResumedView;
 
 /// Where a verb's answer goes, and in which form.
 #[derive(Debug)]
@@ -37,9 +38,9 @@ impl Out {
     }
 
     /// A finished run: the final text, or one object.
-    pub(crate) fn run(&self, run: &RunView) {
+    pub(crate) fn run(&self, run: &Run) {
         match self.form {
-            Form::Json => self.json(run),
+            Form::Json => self.json(&view::in_short(run)),
             Form::Text => {
                 self.text(&run.final_text);
                 text::ending(run).iter().for_each(|line| prose(line));
@@ -48,38 +49,48 @@ impl Out {
     }
 
     /// A run with every step.
-    pub(crate) fn run_in_full(&self, run: &RunInFull) {
+    pub(crate) fn run_in_full(&self, run: &Run) {
         match self.form {
             Form::Json => self.json(run),
             Form::Text => self.text(&text::run(run)),
         }
     }
 
-    pub(crate) fn runs(&self, runs: &RunsView) {
+    pub(crate) fn runs(&self, runs: &RunList) {
         match self.form {
             Form::Json => self.json(runs),
             Form::Text => self.text(&text::runs(runs)),
         }
     }
 
-    pub(crate) fn agents(&self, agents: &[AgentView]) {
+    pub(crate) fn agents(&self, agents: &[AgentStatus]) {
         match self.form {
             Form::Json => self.json(&serde_json::json!({"agents": agents})),
             Form::Text => self.text(&text::agents(agents)),
         }
     }
 
-    pub(crate) fn agent(&self, agent: &AgentView) {
+    /// Agents as people read them.
+    pub(crate) fn agents_text(&self, agents: &[AgentStatus]) -> String {
+        text::agents(agents)
+    }
+
+    /// Runs as people read them.
+    pub(crate) fn runs_text(&self, runs: &RunList) -> String {
+        text::runs(runs)
+    }
+
+    pub(crate) fn agent(&self, agent: &AgentStatus) {
         match self.form {
             Form::Json => self.json(agent),
             Form::Text => self.text(&text::agent(agent)),
         }
     }
 
-    pub(crate) fn transcript(&self, entries: &[EntryView]) {
+    pub(crate) fn transcript(&self, transcript: &Transcript) {
         match self.form {
-            Form::Json => entries.iter().for_each(|entry| self.json(entry)),
-            Form::Text => self.text(&text::transcript(entries)),
+            Form::Json => transcript.lines.iter().for_each(|line| self.json(line)),
+            Form::Text => self.text(&text::transcript(&transcript.lines)),
         }
     }
 
@@ -88,6 +99,14 @@ impl Out {
         match self.form {
             Form::Json => self.json(view),
             Form::Text => self.text(&text::nothing_resumed(view)),
+        }
+    }
+
+    /// An answer that is one object for programs, and these words for people.
+    pub(crate) fn answer<T: serde::Serialize>(&self, object: &T, words: &str) {
+        match self.form {
+            Form::Json => self.json(object),
+            Form::Text => self.text(words),
         }
     }
 
@@ -157,13 +176,27 @@ impl Progress {
     }
 }
 
+impl Out {
+    /// An event of a run that is watched, if it means something to a person.
+    pub(crate) fn progress(&self, kind: &str, payload: &serde_json::Value) {
+        if self.form == Form::Text
+            && let Some(line) = Kind::parse(kind).and_then(|kind| text::progress(kind, payload))
+        {
+            prose(&line);
+        }
+    }
+}
+
 impl Observer for Progress {
-    fn saw(&self, _run: &RunKey, events: &[Sealed]) {
-        if self.form == Form::Text {
-            events
+    fn saw(&self, _agent: &AgentId, events: &[Event]) {
+        if self.form == Form::Json {
+            return;
+        }
+        for event in events {
+            let payload = serde_json::from_slice(&event.sealed.payload).unwrap_or_default();
+            text::progress(event.sealed.kind, &payload)
                 .iter()
-                .filter_map(text::progress)
-                .for_each(|line| prose(&line));
+                .for_each(|line| prose(line));
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Ctrl-C and SIGTERM while a run is driven: the first asks for a stop at a safe point, the second ends at once.
 
 use std::future::Future;
+use std::sync::Arc;
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use wakeful_runtime::{Halt, HaltSwitch};
@@ -18,7 +19,7 @@ const TERMINATE: u8 = 15;
 pub(crate) struct Signals {
     interrupt: Signal,
     terminate: Signal,
-    switch: HaltSwitch,
+    switch: Arc<HaltSwitch>,
     halt: Halt,
     /// The exit status of the first signal that came.
     came: Option<u8>,
@@ -35,7 +36,7 @@ impl Signals {
         Ok(Self {
             interrupt,
             terminate,
-            switch,
+            switch: Arc::new(switch),
             halt,
             came: None,
         })
@@ -44,6 +45,11 @@ impl Signals {
     /// What the engine is to look at.
     pub(crate) fn halt(&self) -> Halt {
         self.halt.clone()
+    }
+
+    /// What throws the switch from elsewhere.
+    pub(crate) fn switch(&self) -> Arc<HaltSwitch> {
+        Arc::clone(&self.switch)
     }
 
     /// The exit status for a run that a signal has stopped.

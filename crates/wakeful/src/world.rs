@@ -87,6 +87,16 @@ pub(crate) fn is_dead_here(runner: &Runner) -> bool {
     }
 }
 
+/// Whether a process of this number lives here. What cannot be looked at counts as alive.
+pub(crate) fn is_process(pid: u32) -> bool {
+    !no_such_process(pid)
+}
+
+/// Whether a process of this machine lives: this very one and not another that has got its number since.
+pub(crate) fn is_alive(pid: u32, started: u64) -> bool {
+    pid_started(pid) == Some(started)
+}
+
 fn no_such_process(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
     pid.is_some_and(|pid| rustix::process::test_kill_process(pid) == Err(rustix::io::Errno::SRCH))

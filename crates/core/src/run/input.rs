@@ -31,6 +31,9 @@ pub enum Input {
         /// How each ended.
         results: Vec<StepResult>,
     },
+    /// A stop came before the intended actions began. Nobody has begun them, and nobody will until they are intended
+    /// anew.
+    Postponed,
     /// A person asked for the end.
     Cancelled,
 }
@@ -44,6 +47,7 @@ impl Input {
             Self::Replied(_) => "replied",
             Self::AttemptFailed { .. } => "attempt_failed",
             Self::Settled { .. } => "settled",
+            Self::Postponed => "postponed",
             Self::Cancelled => "cancelled",
         }
     }

@@ -175,6 +175,8 @@ pub enum StepWrite {
     },
     /// A planned step may now begin.
     Intend(OperationId),
+    /// An intended step was not begun, and waits again.
+    Postpone(OperationId),
     /// A step ended.
     Settle {
         /// Its id.
@@ -292,6 +294,7 @@ impl Turn {
             (Phase::Acting { reply, actions }, Input::Settled { results }) => {
                 self.settled(reply, actions, results)
             }
+            (Phase::Acting { reply, actions }, Input::Postponed) => Ok(self.postponed(reply, actions)),
             (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),
             (phase, input) => Err(Misfit::Unexpected {
@@ -301,7 +304,8 @@ impl Turn {
         }
     }
 
-    /// The effects that this state waits for. After a crash these are exactly the ones without a result.
+    /// The effects that this state waits for. After a crash these are exactly the ones without a result. None at all
+    /// after a stop that came before they began: then [`Input::Settled`] without results goes on.
     #[must_use]
     pub fn pending(&self) -> Vec<Effect> {
         match &self.phase {

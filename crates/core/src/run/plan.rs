@@ -16,7 +16,9 @@ use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy;
 use crate::report::{Draft, Kind};
-use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Seen, Status, StepResult, result_blob};
+use crate::step::{
+    Action, CallReads, EffectClass, Fate, Fault, Seen, Status, StepResult, UNDECIDED, result_blob,
+};
 
 impl Turn {
     /// The model answered: end, or plan what it asks for.
@@ -76,6 +78,18 @@ impl Turn {
         }
         moved.advance(reply, actions);
         Ok(moved)
+    }
+
+    /// A stop came before anything that is intended had begun. Its intent is taken back, so that whoever goes on
+    /// neither takes it for begun nor leaves it out.
+    pub(super) fn postponed(self, reply: BlobHash, mut actions: Vec<Action>) -> Moved {
+        let mut moved = self.unmoved();
+        for action in actions.iter_mut().filter(|action| action.fate == Fate::Intended) {
+            action.fate = Fate::Waiting;
+            moved.steps.push(StepWrite::Postpone(action.operation_id));
+        }
+        moved.turn.phase = Phase::Acting { reply, actions };
+        moved
     }
 
     /// A person ended the turn between two actions. What never began is settled as such, so that the
@@ -291,7 +305,7 @@ fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
 fn undecided() -> Fault {
     let message = "an identical action of this run ended with its outcome unknown";
     let hint = "look at the world by another call; a person must decide whether to do it again";
-    Fault::new("outcome_unknown_undecided", message, hint)
+    Fault::new(UNDECIDED, message, hint)
 }
 
 /// Marks what may begin next: repeatable actions in a row, or else one plain action alone. A plain action

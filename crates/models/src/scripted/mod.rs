@@ -15,7 +15,7 @@ use serde_json::Value;
 use wakeful_core::conversation::{Block, CALLS_PER_REPLY_MAX, ToolCall, Usage};
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use error::{Place, ScriptError};
 
@@ -30,6 +30,9 @@ pub const TOOLS_PER_ROUND_MAX: usize = CALLS_PER_REPLY_MAX;
 
 /// Longest delay of one round, ten minutes. Longer than any time-out one would want to try out.
 pub const DELAY_MS_MAX: u64 = 600_000;
+
+/// Most pieces in which a text is said: enough to look alive, few enough to cost nothing.
+const PIECES_MAX: usize = 64;
 
 /// The script that runs when nobody names a model.
 const DEMO: &str = include_str!("demo.yaml");
@@ -121,13 +124,11 @@ impl Scripted {
 }
 
 impl Model for Scripted {
-    async fn ask(&self, request: Request) -> Result<Answer, ModelFailure> {
+    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         let Some(round) = self.round(request.request) else {
             return Err(self.exhausted(&request));
         };
-        if !round.delay.is_zero() {
-            tokio::time::sleep(round.delay).await;
-        }
+        speak(round, audience).await;
         match &round.play {
             Play::Answer { text, tools, usage } => Ok(Answer {
                 blocks: blocks(text.as_deref(), tools, request.request),
@@ -151,6 +152,48 @@ impl Model for Scripted {
             }
         }
     }
+}
+
+/// Says the words of a round in pieces, spread over its delay, as a provider that streams would. A round without
+/// words takes its time in silence.
+async fn speak(round: &Round, audience: &dyn Audience) {
+    let words = match &round.play {
+        Play::Answer { text: Some(text), .. } => pieces(text),
+        Play::Answer { text: None, .. } | Play::Fail { .. } => Vec::new(),
+    };
+    if words.is_empty() && !round.delay.is_zero() {
+        tokio::time::sleep(round.delay).await;
+    }
+    let (began, count) = (tokio::time::Instant::now(), words.len());
+    for (index, piece) in words.into_iter().enumerate() {
+        if !round.delay.is_zero() {
+            let part = round.delay.mul_f64(fraction(index.saturating_add(1), count));
+            tokio::time::sleep_until(began + part).await;
+        }
+        audience.hear(piece);
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "both are at most PIECES_MAX")]
+fn fraction(part: usize, whole: usize) -> f64 {
+    part as f64 / whole as f64
+}
+
+/// Cuts a text between words into at most [`PIECES_MAX`] pieces that together are the text.
+fn pieces(text: &str) -> Vec<&str> {
+    let words: Vec<&str> = text.split_inclusive(char::is_whitespace).collect();
+    let per_piece = words.len().div_ceil(PIECES_MAX).max(1);
+    let mut rest = text;
+    let lengths = words
+        .chunks(per_piece)
+        .map(|chunk| chunk.iter().map(|word| word.len()).sum::<usize>());
+    lengths
+        .map_while(|length| {
+            let (piece, after) = rest.split_at_checked(length)?;
+            rest = after;
+            Some(piece)
+        })
+        .collect()
 }
 
 /// The blocks of an answer. Call ids are derived from the request, so that a repeated attempt after a crash

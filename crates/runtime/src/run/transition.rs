@@ -6,7 +6,7 @@ use wakeful_core::id::ThreadId;
 use wakeful_core::json::{NotCanonical, canonical, digest};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
-use wakeful_core::report::{Head, Sealed};
+use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
@@ -24,7 +24,7 @@ pub(crate) struct Transition {
     steps: Vec<StepChange>,
     thread: ThreadId,
     entries: Vec<EntryRow>,
-    pub(crate) events: Vec<Sealed>,
+    events: Vec<Sealed>,
     blobs: Vec<PackedBlob>,
     usage: Usage,
     rounds: u64,
@@ -33,6 +33,7 @@ pub(crate) struct Transition {
 enum StepChange {
     Put(StepRow),
     Intend(wakeful_core::key::OperationId),
+    Postpone(wakeful_core::key::OperationId),
     Settle(StepEnd),
 }
 
@@ -43,7 +44,7 @@ impl Transition {
     }
 
     /// Commits the next state of a run with all that belongs to it.
-    pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<(), StoreError> {
+    pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Vec<Event>, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let head = tx.lock_head(&self.run.agent_id, fence)?;
         tx.put_state(&self.run, self.run.version - 1)?;
@@ -51,37 +52,40 @@ impl Transition {
     }
 
     /// Commits what belongs to a run that was made in the same transaction.
-    pub(crate) fn write_rest(&self, tx: &mut dyn Tx, fence: Fence) -> Result<(), StoreError> {
+    pub(crate) fn write_rest(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Vec<Event>, StoreError> {
         let head = tx.lock_head(&self.run.agent_id, fence)?;
         self.write_with(tx, head, fence)
     }
 
-    fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<(), StoreError> {
+    fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_input(&self.journal)?;
         for step in &self.steps {
             match step {
                 StepChange::Put(row) => tx.put_step(row)?,
                 StepChange::Intend(operation) => tx.intend_step(operation)?,
+                StepChange::Postpone(operation) => tx.postpone_step(operation)?,
                 StepChange::Settle(end) => tx.settle_step(end)?,
             }
         }
         self.entries
             .iter()
             .try_for_each(|entry| tx.append_entry(&self.thread, entry))?;
-        for sealed in &self.events {
-            let event = head.chain(&self.run.agent_id, sealed.clone());
-            tx.append_event(&self.run.agent_id, &event)?;
-        }
-        tx.put_head(&self.run.agent_id, &head)?;
+        let agent = &self.run.agent_id;
+        let events = self.events.iter().map(|sealed| head.chain(agent, sealed.clone()));
+        let events: Vec<Event> = events.collect();
+        events
+            .iter()
+            .try_for_each(|event| tx.append_event(agent, event))?;
+        tx.put_head(agent, &head)?;
         if self.run.status != RUN_OPEN {
             // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
-            tx.release_head(&self.run.agent_id, fence)?;
+            tx.release_head(agent, fence)?;
         }
         if self.rounds > 0 {
-            tx.add_usage(&self.run.agent_id, self.usage, self.rounds)?;
+            tx.add_usage(agent, self.usage, self.rounds)?;
         }
-        Ok(())
+        Ok(events)
     }
 }
 
@@ -92,6 +96,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         message: &Message,
         moved: Moved,
         input: &Input,
+        now: Millis,
     ) -> Result<Transition, EngineError> {
         let run = RunRow {
             run_key: message.run_key,
@@ -102,7 +107,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             version: 0,
             state: String::new(),
             status: RUN_OPEN.to_owned(),
-            started_at: message.admitted_at,
+            started_at: now,
             ended_at: None,
         };
         self.transition(run, moved, (input, &Reads::default()), Vec::new())
@@ -185,9 +190,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 fn replied_usage(input: &Input) -> Option<Usage> {
     match input {
         Input::Replied(reply) => Some(reply.usage),
-        Input::Admitted { .. } | Input::AttemptFailed { .. } | Input::Settled { .. } | Input::Cancelled => {
-            None
-        }
+        Input::Admitted { .. }
+        | Input::AttemptFailed { .. }
+        | Input::Settled { .. }
+        | Input::Postponed
+        | Input::Cancelled => None,
     }
 }
 
@@ -232,6 +239,7 @@ fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
             usage: Usage::default(),
         }),
         StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
+        StepWrite::Postpone(operation_id) => StepChange::Postpone(operation_id),
         StepWrite::Settle {
             operation_id,
             status,

@@ -96,6 +96,7 @@ impl Rebuilt {
                     ..
                 } => self.steps.push((*operation_id, name.clone(), *status)),
                 StepWrite::Intend(operation_id) => self.set(*operation_id, Status::Intended)?,
+                StepWrite::Postpone(operation_id) => self.set(*operation_id, Status::Planned)?,
                 StepWrite::Settle {
                     operation_id, status, ..
                 } => self.set(*operation_id, *status)?,

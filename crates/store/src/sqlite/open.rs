@@ -177,4 +177,36 @@ mod tests {
         let full = at_most_one(rows).unwrap().int("synchronous").unwrap();
         assert_eq!(full, 2, "2 is FULL");
     }
+
+    #[test]
+    fn a_database_of_the_first_schema_is_brought_up_to_date_and_keeps_what_it_holds() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        let mut old = Connection::open(&path, Access::Write, BUSY).unwrap();
+        old.batch(schema::SQLITE[0]).unwrap();
+        old.batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;
+            INSERT INTO host VALUES (1, 'host', 1);
+            INSERT INTO agent VALUES ('main', 'public', 'active', '/tmp', 1, 2, 3, 4);
+            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));"
+        ))
+        .unwrap();
+        drop(old);
+        let reading = open_to_read(&path, BUSY).err();
+        assert!(matches!(
+            reading,
+            Some(StoreError::OlderSchema {
+                found: 1,
+                known: SCHEMA
+            })
+        ));
+        let mut new = open_to_write(&path, BUSY, "other").unwrap();
+        let main = wakeful_core::id::AgentId::parse("main").unwrap();
+        let overview = crate::queue::overview(&mut new, &main).unwrap().unwrap();
+        assert_eq!(
+            (overview.agent.control.as_str(), overview.agent.model_rounds),
+            ("running", 4)
+        );
+        assert_eq!((overview.queued, overview.last_seq), (0, 5));
+    }
 }

@@ -62,6 +62,15 @@ fn events_are_read_back_in_order_and_in_pages() {
         assert_eq!(page(5, 9).await, []);
         assert_eq!(page(u64::MAX, 9).await, []);
         assert_eq!(page(0, 0).await, []);
+        let before = async |before, limit| {
+            store
+                .read(move |view| view.events_before(&sample::agent_id("main"), before, limit))
+                .await
+                .expect("read")
+        };
+        assert_eq!(before(u64::MAX, 100).await, expected);
+        assert_eq!(before(4, 2).await, expected[1..3]);
+        assert_eq!(before(1, 9).await, []);
     });
 }
 

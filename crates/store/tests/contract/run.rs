@@ -152,6 +152,7 @@ fn runs_are_listed_newest_first_by_agent_and_openness_within_the_limit() {
                 agent_id: agent.map(sample::agent_id),
                 open_only,
                 limit,
+                before: None,
             };
             let runs = store.read(move |view| view.runs(&filter)).await.expect("read");
             let name = |run: &RunRow| {

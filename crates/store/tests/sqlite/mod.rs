@@ -153,11 +153,11 @@ fn a_newer_schema_is_refused() {
         .expect("set");
     assert!(matches!(
         failed(home.path()),
-        StoreError::NewerSchema { found: 99, known: 1 }
+        StoreError::NewerSchema { found: 99, known: 2 }
     ));
     assert!(matches!(
         failed_to_read(home.path()),
-        StoreError::NewerSchema { found: 99, known: 1 }
+        StoreError::NewerSchema { found: 99, known: 2 }
     ));
 }
 

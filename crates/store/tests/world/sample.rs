@@ -35,6 +35,7 @@ pub(crate) fn agent(name: &str) -> Agent {
         agent_id: agent_id(name),
         visibility: Visibility::Public,
         lifecycle: Lifecycle::Active,
+        control: wakeful_core::wake::Control::Running,
         workspace: "/home/ada/garden – Süd".into(),
         created_at: Millis(1_000),
         usage: Usage::default(),

@@ -1,8 +1,18 @@
 //! The command line. Each verb has its own file; here is only the tree and what all verbs share.
 
 mod agent;
+mod config;
+mod daemon;
+mod doctor;
+mod events;
+mod init;
+mod message;
+mod open;
 mod run;
 mod runs;
+mod serve;
+mod service;
+mod status;
 mod transcript;
 
 use std::ffi::OsString;
@@ -13,9 +23,6 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand};
 
 use crate::failure::{FAILED, Failure, USAGE};
 use crate::show::Out;
-
-/// The session that all calls from a command line share.
-const CLI_SESSION: &str = "cli";
 
 /// Gives AI agents a durable home on your own machine.
 #[derive(Debug, Parser)]
@@ -37,9 +44,12 @@ at any moment: `wakeful run --resume` goes on where it stood, repeats nothing th
 const AFTER_HELP: &str = "\
 Try it, without any key:
   wakeful run \"Show me what you can do\"        the built-in demo script answers
-  wakeful run --model scripted:FILE \"…\"        a script of your own answers
-  wakeful run --resume                         finishes what a crash cut off
-  wakeful runs list                            what ran, and how it ended
+  wakeful daemon start && wakeful open         agents that stay, and the page that shows them
+  wakeful message main \"…\"                    something to do, without waiting for it
+  wakeful run --resume                         finishes what a crash cut off, without a daemon
+
+When something is wrong, look in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \
+`wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
 Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, \
 130 or 143 stopped by Ctrl-C or SIGTERM.";
@@ -108,8 +118,18 @@ fn text_variable(name: &str) -> Result<Option<String>, Failure> {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
+    /// Set up a home: settings and a first agent, in one minute
+    Init(init::InitArgs),
     /// Give an agent something to do and wait for the answer
     Run(run::RunArgs),
+    /// Put a message into an agent's queue and do not wait
+    Message(message::MessageArgs),
+    /// Tell how everything stands
+    Status(status::StatusArgs),
+    /// Watch what happens
+    Tail(events::TailArgs),
+    /// Show what happened, from an agent's log
+    Events(events::EventsArgs),
     /// Look at runs, or end one
     #[command(subcommand)]
     Runs(runs::RunsVerb),
@@ -118,6 +138,21 @@ enum Verb {
     Agent(agent::AgentVerb),
     /// Show what was said between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
+    /// Run the daemon in the foreground: the API, the page, and everything that waits
+    Serve(serve::ServeArgs),
+    /// Run the daemon in the background
+    #[command(subcommand)]
+    Daemon(daemon::DaemonVerb),
+    /// Open the page in a browser that is logged in
+    Open(open::OpenArgs),
+    /// Look at settings, change one, and find what is wrong with them
+    #[command(subcommand)]
+    Config(config::ConfigVerb),
+    /// Look whether everything is in order, and mend what can be mended
+    Doctor(doctor::DoctorArgs),
+    /// Let systemd keep the daemon running for you
+    #[command(subcommand)]
+    Service(service::ServiceVerb),
     /// Print a completion script for your shell
     Completion {
         /// Which shell
@@ -162,10 +197,21 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
     let runtime = runtime.map_err(|error| Failure::io("no_runtime", "cannot start", &error, "try again"))?;
     runtime.block_on(async {
         match verb {
-            Verb::Run(args) => run::run(&args.or_environment()?, &shared, out).await,
+            Verb::Run(args) => run::run(&args, &shared, out).await,
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
+            Verb::Message(args) => message::message(&args, &shared, out).await,
+            Verb::Status(args) => status::status(&args, &shared, out).await,
+            Verb::Tail(args) => events::tail(&args, &shared, out).await,
+            Verb::Events(args) => events::events(&args, &shared, out).await,
+            Verb::Serve(args) => serve::serve(&args, &shared, out).await,
+            Verb::Daemon(verb) => daemon::daemon(&verb, &shared, out).await,
+            Verb::Open(args) => open::open(&args, &shared, out).await,
+            Verb::Init(args) => init::init(&args, &shared, out).await,
+            Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
+            Verb::Config(verb) => config::config(&verb, &shared, out),
+            Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);
@@ -183,5 +229,27 @@ mod tests {
     #[test]
     fn the_command_tree_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    /// One line for each verb: its words, then its flags.
+    fn walk(command: &clap::Command, path: &str, lines: &mut Vec<String>) {
+        let names = command
+            .get_arguments()
+            .filter(|argument| !argument.is_global_set());
+        let names = names.map(|argument| match argument.get_long() {
+            Some(long) => format!(" --{long}"),
+            None => format!(" <{}>", argument.get_id()),
+        });
+        lines.push(format!("{path}{}", names.collect::<String>()));
+        for verb in command.get_subcommands() {
+            walk(verb, &format!("{path} {}", verb.get_name()), lines);
+        }
+    }
+
+    #[test]
+    fn the_command_tree_is_as_reviewed() {
+        let mut lines = Vec::new();
+        walk(&Cli::command(), "wakeful", &mut lines);
+        insta::assert_snapshot!(lines.join("\n"));
     }
 }

@@ -2,6 +2,7 @@
 
 mod journey;
 mod prompt;
+mod remote;
 mod resume;
 
 use std::collections::BTreeSet;
@@ -11,15 +12,19 @@ use clap::Args;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
-use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, Turn};
+use wakeful_core::run::{ROUNDS_MAX, Turn};
 use wakeful_ports::records::{Agent, Visibility};
 use wakeful_ports::store::Store as _;
+use wakeful_runtime::desk::SESSION;
 use wakeful_runtime::run::claim;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
 
 use self::journey::Journey;
-use super::{CLI_SESSION, Shared, text_variable};
+pub(super) use self::prompt::read as read_prompt;
+use super::Shared;
+use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
+use crate::front::daemon;
 use crate::home::Home;
 use crate::model::Loaded;
 use crate::place::{Place, Sandboxing, reading, tool_names};
@@ -45,10 +50,10 @@ pub(crate) struct RunArgs {
     /// Make the agent if there is none of that name
     #[arg(long, requires = "agent", conflicts_with = "resume")]
     create_agent: bool,
-    /// Most model rounds before the run is ended
-    #[arg(long, value_name = "N", default_value_t = ROUNDS_DEFAULT, conflicts_with = "resume")]
+    /// Most model rounds before the run is ended [default: 50]
+    #[arg(long, value_name = "N", conflicts_with = "resume")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=i64::from(ROUNDS_MAX)))]
-    max_rounds: u32,
+    max_rounds: Option<u32>,
     /// The folder in which commands run and may write [default: the agent's, else the current folder]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     workspace: Option<PathBuf>,
@@ -67,13 +72,12 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Fills in what the environment says, once. A run that is resumed has its model already.
-    pub(super) fn or_environment(self) -> Result<Self, Failure> {
-        let model = match self.model {
-            None if !self.resume => text_variable("WAKEFUL_MODEL")?,
-            given => given,
-        };
-        Ok(Self { model, ..self })
+    /// What is in force for this call. A run that is resumed has its settings already.
+    fn settings(&self, shared: &Shared) -> Result<Settings, Failure> {
+        let flags = Overrides::default()
+            .flag(Key::ModelDefault, "--model", self.model.clone())
+            .flag(Key::AgentMaxRounds, "--max-rounds", self.max_rounds);
+        config::load(&shared.home()?, &flags)
     }
 
     const fn sandboxing(&self) -> Sandboxing {
@@ -96,7 +100,12 @@ pub(crate) async fn run(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8
 
 async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     // Everything that can be wrong with the call is found before the home is touched.
-    let call = Call::parse(args, out)?;
+    let settings = args.settings(shared)?;
+    let call = Call::parse(args)?;
+    if let Some(client) = daemon(shared)? {
+        return remote::start(&call, (args, &settings), client, shared, out).await;
+    }
+    let model = Loaded::asked(settings.config.model.default.as_deref(), out)?;
     let home = shared.home()?;
     call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?;
@@ -114,9 +123,14 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 signals,
                 out,
             };
-            let engine = journey.engine(call.model.models.clone(), &workspace)?;
-            let ask = call.ask(args, known.as_ref(), &workspace);
-            let limits = ask.limits.clone();
+            let engine = journey.engine(model.models.clone(), &workspace)?;
+            let limits = Limits {
+                model_ref: model.model_ref.clone(),
+                max_rounds: settings.config.agent.max_rounds,
+                workspace: workspace.text.clone(),
+                deny_tools: call.deny_tools.clone(),
+            };
+            let ask = call.ask(args, known.as_ref(), limits.clone());
             match engine.admit(ask).await? {
                 Admitted::New(claimed) => Ok(journey.drive(&engine, claimed).await?),
                 Admitted::Before(run) => again(&mut journey, run, &limits).await,
@@ -167,12 +181,11 @@ struct Call {
     agent: AgentId,
     turn: TurnId,
     prompt: String,
-    model: Loaded,
     deny_tools: BTreeSet<String>,
 }
 
 impl Call {
-    fn parse(args: &RunArgs, out: &Out) -> Result<Self, Failure> {
+    fn parse(args: &RunArgs) -> Result<Self, Failure> {
         let prompt = prompt::read(args.prompt.as_deref().unwrap_or_default())?;
         let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
         let key = args.idempotency_key.as_deref();
@@ -180,7 +193,6 @@ impl Call {
         let deny_tools = args.deny_tools.iter().map(|name| name.trim().to_owned());
         let deny_tools: BTreeSet<String> = deny_tools.collect();
         Rules::new(tool_names()).check_denied(&deny_tools)?;
-        let model = Loaded::asked(args.model.as_deref(), out)?;
         let agent = match &named {
             Some(agent) => agent.clone(),
             None => temporary_agent(key)?,
@@ -190,7 +202,6 @@ impl Call {
             agent,
             turn,
             prompt,
-            model,
             deny_tools,
         })
     }
@@ -206,19 +217,14 @@ impl Call {
         workspace(args.workspace.as_deref(), known.as_ref(), home).map(drop)
     }
 
-    fn ask(&self, args: &RunArgs, known: Option<&Agent>, workspace: &WorkspacePath) -> Ask {
+    fn ask(&self, args: &RunArgs, known: Option<&Agent>, limits: Limits) -> Ask {
         Ask {
             agent: self.agent.clone(),
             when_missing: self.when_missing(args, known),
-            session: SessionId::new(CLI_SESSION),
+            session: SessionId::new(SESSION),
             turn: self.turn.clone(),
             prompt: self.prompt.clone(),
-            limits: Limits {
-                model_ref: self.model.model_ref.clone(),
-                max_rounds: args.max_rounds,
-                workspace: workspace.text.clone(),
-                deny_tools: self.deny_tools.clone(),
-            },
+            limits,
         }
     }
 

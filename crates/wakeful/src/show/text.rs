@@ -1,11 +1,12 @@
 //! What people read: plain lines that fit a terminal.
 
+use serde::Serialize;
 use serde_json::Value;
-use wakeful_core::conversation::Block;
+use wakeful_api::{Activity, AgentStatus, Block, Control, Run, RunLine, RunList, Step, TranscriptLine};
 use wakeful_core::failure::clip;
-use wakeful_core::report::{Kind, Sealed};
+use wakeful_core::report::Kind;
 
-use super::view::{AgentView, EntryView, ResumedView, RunInFull, RunView, RunsView, StepView, member};
+use super::view::{ResumedView, member};
 
 /// Digits of a run key in lists: enough to tell thousands apart, and to name one.
 const SHORT: usize = 12;
@@ -14,51 +15,51 @@ const SHORT: usize = 12;
 const WORDS_MAX: usize = 2_000;
 
 /// The line that an event is worth while a run goes on.
-pub(super) fn progress(event: &Sealed) -> Option<String> {
-    let payload: Value = serde_json::from_slice(&event.payload).ok()?;
-    let text = member(&payload, "text");
-    match event.kind {
+pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
+    let text = member(payload, "text");
+    match kind {
         Kind::AssistantRoundRecorded => {
             (!text.is_empty()).then(|| format!("  » {}", text.replace('\n', "\n    ")))
         }
-        Kind::PolicyDecided if member(&payload, "status").is_empty() => Some(format!(
+        Kind::PolicyDecided if member(payload, "status").is_empty() => Some(format!(
             "  → {} {}",
-            member(&payload, "tool"),
-            member(&payload, "input")
+            member(payload, "tool"),
+            member(payload, "input")
         )),
         Kind::PolicyDecided => {
             let (tool, status, code) = (
-                member(&payload, "tool"),
-                member(&payload, "status"),
-                member(&payload, "code"),
+                member(payload, "tool"),
+                member(payload, "status"),
+                member(payload, "code"),
             );
             Some(format!("  ✗ {tool} {status} ({code})"))
         }
         Kind::ActionCalledOff => Some(format!(
             "  ✗ {} called off ({})",
-            member(&payload, "tool"),
-            member(&payload, "code")
+            member(payload, "tool"),
+            member(payload, "code")
         )),
         Kind::ToolExecuted => {
             let ms = payload.get("duration_ms").and_then(Value::as_u64).unwrap_or(0);
             let mut line = format!(
                 "  ← {} {} in {ms} ms",
-                member(&payload, "tool"),
-                member(&payload, "status")
+                member(payload, "tool"),
+                member(payload, "status")
             );
-            let code = member(&payload, "code");
+            let code = member(payload, "code");
             if !code.is_empty() {
                 line.push_str(&format!(" ({code})"));
             }
             Some(line)
         }
-        Kind::ProviderRoundCompleted if member(&payload, "outcome") == "succeeded" => None,
+        Kind::ProviderRoundCompleted if member(payload, "outcome") == "succeeded" => None,
         Kind::ProviderRoundCompleted => Some(format!(
             "  ! the model request failed ({}): {}",
-            member(&payload, "failure_kind"),
-            member(&payload, "outcome")
+            member(payload, "failure_kind"),
+            member(payload, "outcome")
         )),
         Kind::MessageAdmitted
+        | Kind::AgentStateChanged
         | Kind::WakeDecided
         | Kind::RunStarted
         | Kind::RuntimeError
@@ -67,7 +68,7 @@ pub(super) fn progress(event: &Sealed) -> Option<String> {
 }
 
 /// What is said of a run after its final text.
-pub(super) fn ending(run: &RunView) -> Vec<String> {
+pub(super) fn ending(run: &Run) -> Vec<String> {
     let mut lines = vec![format!(
         "wakeful: run {} of {} {} in {} ms: {} rounds, {} tool calls, {} tokens",
         clip_key(&run.run_key),
@@ -108,31 +109,30 @@ pub(super) fn nothing_resumed(view: &ResumedView) -> String {
 }
 
 /// A run with every step.
-pub(super) fn run(full: &RunInFull) -> String {
-    let run = &full.run;
+pub(super) fn run(run: &Run) -> String {
     let mut lines = vec![
         format!("run      {}", run.run_key),
         format!("agent    {}", run.agent_id),
         format!("outcome  {}", run.outcome),
-        format!("started  {}", full.started_at),
+        format!("started  {}", run.started_at),
     ];
-    if let Some(ended_at) = &full.ended_at {
+    if let Some(ended_at) = &run.ended_at {
         lines.push(format!("ended    {ended_at}"));
     }
     lines.push(format!(
         "took     {} ms, {} rounds, {} tokens",
         run.duration_ms, run.rounds, run.token_usage.total_tokens
     ));
-    if let Some(code) = full.unreadable {
+    if let Some(code) = &run.unreadable {
         lines.push(format!("state    cannot be read ({code})"));
     }
     if let Some(failure) = &run.failure_artifact {
         lines.push(format!("failure  {}: {}", failure.kind, failure.summary));
     }
-    if !full.steps.is_empty() {
+    if !run.steps.is_empty() {
         lines.push("steps".to_owned());
     }
-    let steps = full.steps.iter().enumerate();
+    let steps = run.steps.iter().enumerate();
     lines.extend(steps.map(|(index, one)| step(index + 1, one)));
     if !run.final_text.is_empty() {
         lines.push(format!("\n{}", run.final_text));
@@ -140,7 +140,7 @@ pub(super) fn run(full: &RunInFull) -> String {
     lines.join("\n")
 }
 
-fn step(number: usize, step: &StepView) -> String {
+fn step(number: usize, step: &Step) -> String {
     let ms = step
         .duration_ms
         .map_or_else(|| "-".to_owned(), |ms| format!("{ms} ms"));
@@ -157,15 +157,18 @@ fn step(number: usize, step: &StepView) -> String {
     ];
     notes.retain(|note| !note.is_empty());
     let (name, notes) = (clip(&step.name, 32), notes.join(", "));
-    let line = format!("  {number:>4}  {name:<32}  {:<15}  {ms:>9}  {notes}", step.status);
+    let line = format!(
+        "  {number:>4}  {name:<32}  {:<15}  {ms:>9}  {notes}",
+        word(&step.status)
+    );
     line.trim_end().to_owned()
 }
 
-pub(super) fn runs(view: &RunsView) -> String {
+pub(super) fn runs(view: &RunList) -> String {
     if view.runs.is_empty() {
         return "no runs yet: `wakeful run \"…\"` starts one".to_owned();
     }
-    let line = |run: &super::view::RunLine| {
+    let line = |run: &RunLine| {
         let (key, agent) = (clip_key(&run.run_key), clip(&run.agent_id, 41));
         format!("{key}  {agent:<41}  {:<13}  {}", run.status, run.started_at)
     };
@@ -177,26 +180,31 @@ pub(super) fn runs(view: &RunsView) -> String {
         .join("\n")
 }
 
-pub(super) fn agents(agents: &[AgentView]) -> String {
+pub(super) fn agents(agents: &[AgentStatus]) -> String {
     if agents.is_empty() {
         return "no agents yet: `wakeful agent create ID` makes one".to_owned();
     }
-    let line = |agent: &AgentView| {
+    let line = |agent: &AgentStatus| {
         let name = clip(&agent.agent_id, 41);
         format!(
             "{name:<41}  {:<8}  {:>8} tokens  {}",
-            agent.lifecycle, agent.token_usage.total_tokens, agent.workspace
+            state(agent),
+            agent.token_usage.total_tokens,
+            agent.workspace
         )
     };
     agents.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) fn agent(agent: &AgentView) -> String {
+pub(super) fn agent(agent: &AgentStatus) -> String {
     format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nworkspace  {}\ncreated    {}\nused       {} tokens in {} model rounds",
+        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nworkspace  {}\ncreated    {}\n\
+        used       {} tokens in {} model rounds",
         agent.agent_id,
-        agent.visibility,
-        agent.lifecycle,
+        word(&agent.visibility),
+        word(&agent.lifecycle),
+        state(agent),
+        agent.pending,
         agent.workspace,
         agent.created_at,
         agent.token_usage.total_tokens,
@@ -204,14 +212,14 @@ pub(super) fn agent(agent: &AgentView) -> String {
     )
 }
 
-pub(super) fn transcript(entries: &[EntryView]) -> String {
+pub(super) fn transcript(entries: &[TranscriptLine]) -> String {
     if entries.is_empty() {
         return "nothing was said yet".to_owned();
     }
-    let entry = |entry: &EntryView| {
+    let entry = |entry: &TranscriptLine| {
         let head = format!(
             "── {} · {} · run {}",
-            entry.role,
+            word(&entry.role),
             entry.at,
             clip_key(&entry.run_key)
         );
@@ -229,8 +237,24 @@ pub(super) fn transcript(entries: &[EntryView]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Text { text } => text.clone(),
-        Block::ToolUse(call) => format!("→ {} {}", call.name, call.input),
+        Block::ToolUse { name, input, .. } => format!("→ {name} {input}"),
         Block::ToolResult { content, .. } => format!("← {}", clip(content, WORDS_MAX)),
+    }
+}
+
+/// What an agent does, in a word. That it is paused is what a person has to know first.
+fn state(agent: &AgentStatus) -> String {
+    match (agent.control, agent.activity) {
+        (Control::Paused, Activity::Asleep | Activity::Queued) => "paused".to_owned(),
+        (Control::Running | Control::Paused, activity) => word(&activity),
+    }
+}
+
+/// The word of the contract for a value without data.
+fn word<T: Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
     }
 }
 

@@ -2,6 +2,44 @@
 
 use super::world::World;
 
+/// Every verb with words of its own.
+const VERBS: [&str; 34] = [
+    "init",
+    "run",
+    "message",
+    "status",
+    "tail",
+    "events",
+    "runs",
+    "runs list",
+    "runs show",
+    "runs cancel",
+    "agent",
+    "agent create",
+    "agent list",
+    "agent show",
+    "agent pause",
+    "agent resume",
+    "transcript",
+    "serve",
+    "daemon",
+    "daemon start",
+    "daemon stop",
+    "daemon status",
+    "daemon restart",
+    "daemon logs",
+    "open",
+    "config",
+    "config get",
+    "config set",
+    "config schema",
+    "config doctor",
+    "doctor",
+    "service",
+    "service install",
+    "completion",
+];
+
 fn help(args: &[&str]) -> String {
     let said = World::new().wakeful(args);
     assert_eq!(said.code, Some(0), "{said:?}");
@@ -11,10 +49,10 @@ fn help(args: &[&str]) -> String {
 #[test]
 fn the_help_of_every_verb_is_as_reviewed() {
     insta::assert_snapshot!("help", help(&["--help"]));
-    insta::assert_snapshot!("help_run", help(&["run", "--help"]));
-    insta::assert_snapshot!("help_runs", help(&["runs", "--help"]));
-    insta::assert_snapshot!("help_agent", help(&["agent", "--help"]));
-    insta::assert_snapshot!("help_transcript", help(&["transcript", "--help"]));
+    for verb in VERBS {
+        let words: Vec<&str> = verb.split(' ').chain(["--help"]).collect();
+        insta::assert_snapshot!(format!("help_{}", verb.replace(' ', "_")), help(&words));
+    }
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn a_transcript_that_is_too_large_leaves_out_its_older_lines_and_says_so() {
         let said = world.run(script, &["--agent", "a", "--create-agent"]);
         assert_eq!(said.code, Some(0), "{}", said.stderr);
     }
-    let said = world.wakeful(&["transcript", "a", "--limit", "10000", "--json"]);
+    let said = world.wakeful(&["transcript", "a", "--limit", "500", "--json"]);
     assert!(
         said.stderr.contains("older lines are left out"),
         "{}",

@@ -75,6 +75,11 @@ impl World {
         self.database.as_ref().expect("a world on PostgreSQL")
     }
 
+    /// The same, for another world on it.
+    pub(super) fn shared_database(&self) -> Rc<Database> {
+        Rc::clone(self.database.as_ref().expect("a world on PostgreSQL"))
+    }
+
     pub(super) fn path(&self) -> &Path {
         self.dir.path()
     }

@@ -262,6 +262,32 @@ fn a_run_that_waits_for_the_model_can_be_cancelled() {
 }
 
 #[test]
+fn a_stop_before_an_action_began_takes_its_intent_back_and_going_on_intends_it_anew() {
+    let mut played = Played::begun(9);
+    played.ask(&asks_for(&[call("Shell", 0), call("Shell", 1)]));
+    let intended = played.turn.pending();
+    played.take(Input::Postponed, Reads::default());
+    assert_eq!(
+        (played.turn.pending(), played.last().effects.clone()),
+        (vec![], vec![])
+    );
+    assert_eq!(
+        played.last().events,
+        [],
+        "nothing happened that a person has to know"
+    );
+    played.take(Input::Settled { results: vec![] }, Reads::default());
+    assert_eq!(
+        played.turn.pending(),
+        intended,
+        "the same action under the same operation id"
+    );
+    played.end_all(Status::Ok);
+    played.end_all(Status::Ok);
+    assert_eq!(waits(&played), Ok(0));
+}
+
+#[test]
 fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
     let mut played = Played::begun(9);
     let plan = [

@@ -15,7 +15,11 @@ use crate::step::{CallReads, EffectClass, Status};
 fn calls(played: &Played) -> impl Iterator<Item = (&Call, &CallReads)> {
     played.steps.iter().flat_map(|step| match &step.input {
         Input::Replied(reply) => reply.calls.iter().zip(&step.reads.calls).collect::<Vec<_>>(),
-        Input::Admitted { .. } | Input::AttemptFailed { .. } | Input::Settled { .. } | Input::Cancelled => {
+        Input::Admitted { .. }
+        | Input::AttemptFailed { .. }
+        | Input::Settled { .. }
+        | Input::Postponed
+        | Input::Cancelled => {
             vec![]
         }
     })
@@ -27,7 +31,7 @@ fn puts(writes: &[StepWrite]) -> impl Iterator<Item = (OperationId, ActionBase)>
         StepWrite::Put {
             operation_id, base, ..
         } => base.map(|base| (*operation_id, base)),
-        StepWrite::Intend(_) | StepWrite::Settle { .. } => None,
+        StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Settle { .. } => None,
     })
 }
 
@@ -53,9 +57,18 @@ fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, Status> {
         StepWrite::Settle {
             operation_id, status, ..
         } => Some((*operation_id, *status)),
-        StepWrite::Put { .. } | StepWrite::Intend(_) => None,
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) => None,
     });
     ends.collect()
+}
+
+/// The steps whose intent a transition takes back.
+fn postponed(writes: &[StepWrite]) -> BTreeSet<OperationId> {
+    let taken_back = writes.iter().filter_map(|write| match write {
+        StepWrite::Postpone(operation_id) => Some(*operation_id),
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Settle { .. } => None,
+    });
+    taken_back.collect()
 }
 
 proptest! {
@@ -131,8 +144,8 @@ proptest! {
         }
     }
 
-    /// No effect without a committed intent, and none asked for twice: whoever performs effects as they come
-    /// performs each once.
+    /// No effect without a committed intent, and none asked for twice, unless it was taken back before it began: whoever
+    /// performs effects as they come performs each once.
     #[test]
     fn every_effect_is_intended_in_its_own_transition_and_asked_for_once(world in world()) {
         let mut asked = BTreeSet::new();
@@ -140,10 +153,13 @@ proptest! {
             let intents = step.moved.steps.iter().filter_map(|write| match write {
                 StepWrite::Intend(operation_id) => Some(*operation_id),
                 StepWrite::Put { operation_id, status: Status::Intended, .. } => Some(*operation_id),
-                StepWrite::Put { .. } | StepWrite::Settle { .. } => None,
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } => None,
             });
             let effects: Vec<OperationId> = step.moved.effects.iter().map(operation).collect();
             prop_assert_eq!(intents.collect::<Vec<_>>(), effects.clone());
+            for taken_back in postponed(&step.moved.steps) {
+                prop_assert!(asked.remove(&taken_back), "{} was never asked for", taken_back);
+            }
             for operation in effects {
                 prop_assert!(asked.insert(operation), "{} was asked for twice", operation);
             }
@@ -157,7 +173,8 @@ proptest! {
         let mut open: Vec<Effect> = Vec::new();
         for step in &Played::of(&world).steps {
             let ended = settled(&step.moved.steps);
-            open.retain(|effect| !ended.contains_key(&operation(effect)));
+            let taken_back = postponed(&step.moved.steps);
+            open.retain(|effect| !ended.contains_key(&operation(effect)) && !taken_back.contains(&operation(effect)));
             open.extend(step.moved.effects.iter().cloned());
             let stored = serde_json::to_string(&step.moved.turn).expect("json");
             let revived: Turn = serde_json::from_str(&stored).expect("what was stored");
@@ -214,7 +231,7 @@ proptest! {
                     usage = usage.plus(reply.usage);
                 }
                 Input::AttemptFailed { .. } => requests += 1,
-                Input::Admitted { .. } | Input::Settled { .. } | Input::Cancelled => {}
+                Input::Admitted { .. } | Input::Settled { .. } | Input::Postponed | Input::Cancelled => {}
             }
             let turn = &step.moved.turn;
             prop_assert_eq!((turn.rounds, turn.requests, turn.usage), (rounds, requests, usage));

@@ -24,7 +24,7 @@ fn places() -> [(&'static str, Turn); 4] {
 }
 
 /// One input of every kind.
-fn inputs() -> [Input; 5] {
+fn inputs() -> [Input; 6] {
     let (reply, _) = Played::begun(9).reply(&[], Usage::default());
     [
         Input::Admitted { body: body() },
@@ -34,6 +34,7 @@ fn inputs() -> [Input; 5] {
             duration_ms: 0,
         },
         Input::Settled { results: vec![] },
+        Input::Postponed,
         Input::Cancelled,
     ]
 }
@@ -60,7 +61,7 @@ fn each_place_takes_its_own_inputs_and_no_others() {
             "waiting for the model",
             vec!["replied", "attempt_failed", "cancelled"],
         ),
-        ("acting", vec!["settled", "cancelled"]),
+        ("acting", vec!["settled", "postponed", "cancelled"]),
         ("ended", vec![]),
     ];
     assert_eq!(taken, expected);

@@ -67,6 +67,8 @@ pub(super) struct World {
     pub(super) asks: Vec<Ask>,
     pub(super) ends: Vec<End>,
     pub(super) cancel_after: Option<usize>,
+    /// After which transition a stop comes before what is intended begins.
+    pub(super) stop_after: Option<usize>,
 }
 
 /// One transition as it was made.
@@ -157,11 +159,19 @@ impl Played {
         let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
         let calls: usize = world.asks.iter().map(Ask::call_count).sum();
         // Each step settles a request or at least one action, or is the cancellation.
-        let bound = 3 + world.asks.len() + calls;
+        // A stop takes one, and so does going on after it.
+        let bound = 5 + world.asks.len() + calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
             if world.cancel_after == Some(played.steps.len()) {
                 played.take(Input::Cancelled, Reads::default());
+                continue;
+            }
+            let acting = matches!(played.turn.phase, Phase::Acting { .. });
+            if acting && world.stop_after == Some(played.steps.len()) {
+                played.take(Input::Postponed, Reads::default());
+                assert_eq!(played.turn.pending(), [], "nothing is under way after a stop");
+                played.take(Input::Settled { results: vec![] }, Reads::default());
                 continue;
             }
             match &played.turn.phase {
@@ -334,6 +344,11 @@ impl Played {
                 assert_eq!(row.status, Status::Planned, "step {operation_id} begins");
                 row.status = Status::Intended;
             }
+            StepWrite::Postpone(operation_id) => {
+                let row = self.rows.get_mut(operation_id).expect("a step that was put");
+                assert_eq!(row.status, Status::Intended, "step {operation_id} waits again");
+                row.status = Status::Planned;
+            }
             StepWrite::Settle {
                 operation_id, status, ..
             } => {
@@ -398,12 +413,16 @@ pub(super) fn world() -> impl Strategy<Value = World> {
     let asks = proptest::collection::vec(ask(), 0..8);
     let ends = proptest::collection::vec(end(), 1..8);
     let cancel_after = proptest::option::weighted(0.4, 1_usize..20);
-    (0_u32..6, asks, ends, cancel_after).prop_map(|(max_rounds, asks, ends, cancel_after)| World {
-        max_rounds,
-        asks,
-        ends,
-        cancel_after,
-    })
+    let stop_after = proptest::option::weighted(0.4, 1_usize..12);
+    (0_u32..6, asks, ends, cancel_after, stop_after).prop_map(
+        |(max_rounds, asks, ends, cancel_after, stop_after)| World {
+            max_rounds,
+            asks,
+            ends,
+            cancel_after,
+            stop_after,
+        },
+    )
 }
 
 fn ask() -> impl Strategy<Value = Ask> {

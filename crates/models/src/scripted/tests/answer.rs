@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use wakeful_core::conversation::{Block, ToolCall, Usage, calls_of, text_of};
 use wakeful_core::failure::{Category, ModelFailureKind};
 use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Model};
+use wakeful_ports::model::{Answer, Audience, Model, NoAudience};
 
 use crate::{DELAY_MS_MAX, Models, Scripted, TOOLS_PER_ROUND_MAX};
 
@@ -54,7 +54,7 @@ fn tool(call_id: &str, name: &str, input: serde_json::Value) -> Block {
 #[tokio::test(start_paused = true)]
 async fn the_documented_example_answers_as_documented() {
     let model = load(EXAMPLE);
-    let first = model.ask(request(0)).await.expect("an answer");
+    let first = model.ask(request(0), &NoAudience).await.expect("an answer");
     let blocks = vec![
         text("Let me look."),
         tool("call_0_0", "ExecCommand", json!({"cmd": "ls"})),
@@ -66,7 +66,10 @@ async fn the_documented_example_answers_as_documented() {
             usage: Usage::default()
         }
     );
-    let failure = model.ask(request(1)).await.expect_err("a failed attempt");
+    let failure = model
+        .ask(request(1), &NoAudience)
+        .await
+        .expect_err("a failed attempt");
     assert_eq!(
         (failure.kind, failure.retry_after_ms),
         (ModelFailureKind::Retryable, Some(10))
@@ -80,7 +83,7 @@ async fn the_documented_example_answers_as_documented() {
         (artifact.provider.as_deref(), artifact.model_ref.as_deref()),
         (Some("scripted"), Some("scripted:test.yaml"))
     );
-    let last = model.ask(request(2)).await.expect("an answer");
+    let last = model.ask(request(2), &NoAudience).await.expect("an answer");
     let usage = Usage {
         input_tokens: 120,
         output_tokens: 8,
@@ -100,7 +103,11 @@ async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before()
     let mut said = vec![];
     for number in [2, 0, 0, 1, 2] {
         // A copy has no memory of the other's requests, and a resumed process none at all.
-        let answer = model.clone().ask(request(number)).await.expect("an answer");
+        let answer = model
+            .clone()
+            .ask(request(number), &NoAudience)
+            .await
+            .expect("an answer");
         said.push(text_of(&answer.blocks));
     }
     assert_eq!(said, ["c", "a", "a", "b", "c"]);
@@ -110,7 +117,7 @@ async fn the_entry_is_chosen_by_the_request_and_never_by_what_was_asked_before()
 async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
     let model = load("rounds: [{text: a}]");
     for number in [1, 2, u32::MAX] {
-        let failure = model.ask(request(number)).await.expect_err("an end");
+        let failure = model.ask(request(number), &NoAudience).await.expect_err("an end");
         assert_eq!(
             (failure.kind, failure.artifact.kind.as_str()),
             (ModelFailureKind::FailFast, "script_exhausted")
@@ -132,7 +139,7 @@ async fn a_request_past_the_end_fails_for_good_and_names_the_way_out() {
 async fn a_repeated_last_round_has_call_ids_of_its_own() {
     let model = load("repeat_last: true\nrounds: [{text: a}, {tools: [{name: T}, {name: U, input: [1]}]}]");
     for number in [1, 2, 90_000] {
-        let answer = model.ask(request(number)).await.expect("an answer");
+        let answer = model.ask(request(number), &NoAudience).await.expect("an answer");
         let expected = [
             tool(&format!("call_{number}_0"), "T", json!({})),
             tool(&format!("call_{number}_1"), "U", json!([1])),
@@ -148,7 +155,7 @@ async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
     ));
     for (number, delay_ms) in [(0, 1_500), (1, DELAY_MS_MAX), (2, 0)] {
         let began = Instant::now();
-        let _ = model.ask(request(number)).await;
+        let _ = model.ask(request(number), &NoAudience).await;
         assert_eq!(
             began.elapsed(),
             Duration::from_millis(delay_ms),
@@ -160,12 +167,12 @@ async fn an_answer_and_a_failure_take_as_long_as_the_script_says() {
 #[tokio::test]
 async fn a_failure_carries_the_words_of_the_script_and_the_class_of_its_status() {
     let model = load("rounds: [{fail: {status: 401, message: no key}}, {fail: {status: 503}}]");
-    let refused = model.ask(request(0)).await.expect_err("a failure");
+    let refused = model.ask(request(0), &NoAudience).await.expect_err("a failure");
     assert_eq!(
         (refused.kind, refused.artifact.summary.as_str()),
         (ModelFailureKind::FailFast, "no key")
     );
-    let busy = model.ask(request(1)).await.expect_err("a failure");
+    let busy = model.ask(request(1), &NoAudience).await.expect_err("a failure");
     assert_eq!(
         (busy.kind, busy.retry_after_ms),
         (ModelFailureKind::Retryable, None)
@@ -179,7 +186,7 @@ async fn arguments_reach_the_tool_as_they_were_written() {
         "rounds:\n  - tools:\n      - name: T\n        input:\n",
         "          { s: yes, n: 3, f: 1.5, b: true, z: ~, q: \"0\", deep: [{ k: \"two\\nlines\" }] }\n",
     ));
-    let answer = model.ask(request(0)).await.expect("an answer");
+    let answer = model.ask(request(0), &NoAudience).await.expect("an answer");
     let [call] = calls_of(&answer.blocks)[..] else {
         panic!("{answer:?}")
     };
@@ -192,7 +199,7 @@ async fn arguments_reach_the_tool_as_they_were_written() {
 #[tokio::test]
 async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
     let answer = load("rounds: [{text: \"\"}]")
-        .ask(request(0))
+        .ask(request(0), &NoAudience)
         .await
         .expect("an answer");
     assert_eq!(answer.blocks, []);
@@ -202,7 +209,7 @@ async fn a_model_may_say_nothing_at_all_when_the_script_says_so() {
 async fn the_largest_round_is_taken() {
     let tools = "{name: T},".repeat(TOOLS_PER_ROUND_MAX);
     let answer = load(&format!("rounds: [{{tools: [{tools}]}}]"))
-        .ask(request(0))
+        .ask(request(0), &NoAudience)
         .await
         .expect("an answer");
     assert_eq!(calls_of(&answer.blocks).len(), TOOLS_PER_ROUND_MAX);
@@ -212,10 +219,14 @@ async fn the_largest_round_is_taken() {
 async fn whatever_the_kind_a_model_is_asked_the_same_way() {
     let models = Models::from(load("rounds: [{text: a}]"));
     assert_eq!(
-        models.ask(request(0)).await.expect("an answer").blocks,
+        models
+            .ask(request(0), &NoAudience)
+            .await
+            .expect("an answer")
+            .blocks,
         [text("a")]
     );
-    assert!(models.ask(request(1)).await.is_err());
+    assert!(models.ask(request(1), &NoAudience).await.is_err());
 }
 
 /// Runs the demo's commands in an empty folder, as the shell tool would.
@@ -225,7 +236,7 @@ async fn the_demo_leaves_one_line_per_step_and_ends_with_a_sentence() {
     let folder = tempfile::tempdir().expect("a folder");
     let (mut outputs, mut round) = (vec![], 0);
     let last = loop {
-        let answer = demo.ask(request(round)).await.expect("an answer");
+        let answer = demo.ask(request(round), &NoAudience).await.expect("an answer");
         let calls = calls_of(&answer.blocks);
         if calls.is_empty() {
             break text_of(&answer.blocks);
@@ -257,11 +268,61 @@ async fn the_demo_has_a_moment_in_which_a_person_can_stop_it() {
     let demo = Scripted::demo().expect("the demo loads");
     let began = Instant::now();
     for number in 0..4 {
-        demo.ask(request(number)).await.expect("an answer");
+        demo.ask(request(number), &NoAudience).await.expect("an answer");
     }
     let took = began.elapsed();
     assert!(
         (Duration::from_millis(300)..Duration::from_millis(1_500)).contains(&took),
         "{took:?}"
     );
+}
+
+/// Notes what it hears and when.
+struct Ears {
+    began: Instant,
+    heard: std::sync::Mutex<Vec<(Duration, String)>>,
+}
+
+impl Audience for Ears {
+    fn hear(&self, text: &str) {
+        let mut heard = self.heard.lock().expect("nobody panicked");
+        heard.push((self.began.elapsed(), text.to_owned()));
+    }
+}
+
+async fn heard(script: &str) -> Vec<(Duration, String)> {
+    let ears = Ears {
+        began: Instant::now(),
+        heard: std::sync::Mutex::default(),
+    };
+    let _ = load(script).ask(request(0), &ears).await;
+    ears.heard.into_inner().expect("nobody panicked")
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_are_heard_in_pieces_that_are_the_text_spread_over_the_delay() {
+    let pieces = heard("rounds:\n  - text: \"one two  three\\nfour\"\n    delay_ms: 400\n").await;
+    let text: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+    assert_eq!(text, "one two  three\nfour");
+    let times: Vec<u128> = pieces.iter().map(|(at, _)| at.as_millis()).collect();
+    assert_eq!(times, [80, 160, 240, 320, 400]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_text_is_said_in_a_bounded_number_of_pieces_and_no_word_is_lost() {
+    let long = "wörd ".repeat(5_000);
+    let pieces = heard(&format!("rounds:\n  - text: {long:?}\n")).await;
+    assert!((2..=64).contains(&pieces.len()), "{}", pieces.len());
+    let text: String = pieces.iter().map(|(_, piece)| piece.as_str()).collect();
+    assert_eq!(text, long);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_round_without_words_and_one_that_fails_say_nothing() {
+    assert_eq!(
+        heard("rounds:\n  - fail: {status: 500}\n    delay_ms: 10\n").await,
+        []
+    );
+    let tools = "rounds:\n  - tools: [{name: T, input: {}}]\n    delay_ms: 10\n";
+    assert_eq!(heard(tools).await, []);
 }

@@ -1,19 +1,21 @@
 //! A run on its way: driven with what its own state names, until it ends or a signal comes.
 
+use std::sync::Arc;
+
+use wakeful_api::Run;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::Outcome;
-use wakeful_core::step::Status;
 use wakeful_models::Models;
 use wakeful_ports::fail;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::report::{self, RunReport};
+use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, Driven, give_back};
 
 use crate::failure::{FAILED, Failure};
 use crate::model::Loaded;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
-use crate::show::{Out, RunView};
+use crate::show::{Out, Progress};
 use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
 
@@ -59,15 +61,13 @@ impl Journey<'_> {
     /// An engine that listens to the signals of this call.
     pub(super) fn engine(&self, models: Models, workspace: &WorkspacePath) -> Result<RealEngine, Failure> {
         let (sandboxing, halt) = (self.sandboxing, self.signals.halt());
-        self.place.engine(
-            Tooling {
-                models,
-                workspace,
-                sandboxing,
-                halt,
-            },
-            self.out,
-        )
+        self.place.engine(Tooling {
+            models,
+            workspace,
+            sandboxing,
+            halt,
+            observer: Arc::new(Progress::new(self.out)),
+        })
     }
 
     /// Drives a run and shows how it ended.
@@ -82,8 +82,9 @@ impl Journey<'_> {
     pub(super) async fn tell(&self, run: RunKey) -> Result<u8, EngineError> {
         fail::point("end.before_report");
         let report = report::load(&self.place.store, run).await?;
-        self.out.run(&RunView::new(&report));
-        Ok(exit_code(&report))
+        let run = wakeful_server::view::run(&report);
+        self.out.run(&run);
+        Ok(exit_code(&run))
     }
 }
 
@@ -95,6 +96,9 @@ impl From<EngineError> for Trouble {
             | EngineError::Refused(_)
             | EngineError::KeyReused { .. }
             | EngineError::AgentBusy { .. }
+            | EngineError::AgentExists(_)
+            | EngineError::Waits { .. }
+            | EngineError::NoEngine { .. }
             | EngineError::MachineVersion { .. }
             | EngineError::Broken { .. } => true,
             EngineError::Store(error) => is_of_one_run(error),
@@ -119,7 +123,10 @@ impl From<Trouble> for Failure {
 /// Whether the database complains about rows of one run, and would serve another.
 const fn is_of_one_run(error: &StoreError) -> bool {
     match error {
-        StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Malformed(_) => true,
+        StoreError::Conflict
+        | StoreError::FenceLost(_)
+        | StoreError::QueueFull(_)
+        | StoreError::Malformed(_) => true,
         StoreError::Full
         | StoreError::ReadOnly
         | StoreError::Corrupt(_)
@@ -136,11 +143,10 @@ const fn is_of_one_run(error: &StoreError) -> bool {
 
 /// 1 when the run did not succeed or something may have happened that nobody knows of; 4 when the policy
 /// refused something; 0 else.
-fn exit_code(report: &RunReport) -> u8 {
-    let completed = matches!(report.outcome, Some(Outcome::Completed));
-    if !completed || !report.calls_with(Status::OutcomeUnknown).is_empty() {
+pub(super) fn exit_code(run: &Run) -> u8 {
+    if run.outcome != Outcome::Completed.as_str() || !run.unknown.is_empty() {
         FAILED
-    } else if !report.calls_with(Status::Denied).is_empty() {
+    } else if !run.denied.is_empty() {
         DENIED
     } else {
         0

@@ -7,7 +7,7 @@ use wakeful_core::message::PROMPT_BYTES_MAX;
 use crate::failure::Failure;
 
 /// The prompt as given; `-` reads it from standard input.
-pub(super) fn read(given: &str) -> Result<String, Failure> {
+pub(in crate::cli) fn read(given: &str) -> Result<String, Failure> {
     let text = if given == "-" {
         from_stdin()?
     } else {

@@ -10,19 +10,27 @@ use super::RunArgs;
 use super::journey::{Journey, Trouble};
 use crate::cli::Shared;
 use crate::failure::{FAILED, Failure};
+use crate::front::{Front, Runs, daemon};
 use crate::place::Place;
 use crate::show::{Out, ResumedView};
 use crate::signals::Signals;
 
+/// Open runs of a daemon that are counted.
+const RUNS_LOOKED_AT: u32 = 500;
+
 /// Runs the verb.
 pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let agent_id = args.agent.as_deref().map(AgentId::parse).transpose()?;
+    if let Some(client) = daemon(shared)? {
+        return through_daemon(&Front::Daemon(client), agent_id, out).await;
+    }
     let place = Place::open_for_writing(shared).await?;
     let sandboxing = args.sandboxing();
     let filter = RunFilter {
         agent_id,
         open_only: true,
         limit: ROWS_MAX,
+        before: None,
     };
     place
         .work(out, async |place| {
@@ -46,6 +54,22 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
             Ok(tally.code)
         })
         .await
+}
+
+/// A daemon goes on with what is open by itself.
+async fn through_daemon(front: &Front, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
+    let open = Runs {
+        agent,
+        open: true,
+        limit: RUNS_LOOKED_AT,
+    };
+    let open = front.runs(open).await?.runs.len();
+    out.note("a daemon runs in this home and goes on with open runs by itself");
+    out.nothing_resumed(&ResumedView {
+        driven_elsewhere: u32::try_from(open).unwrap_or(u32::MAX),
+        ..ResumedView::default()
+    });
+    Ok(0)
 }
 
 /// What became of the open runs.

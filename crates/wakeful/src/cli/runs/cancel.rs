@@ -1,7 +1,9 @@
 //! `wakeful runs cancel`: a request to end a run, seen through as far as this process may.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use wakeful_api::Run;
 use wakeful_core::key::RunKey;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::RUN_OPEN;
@@ -9,12 +11,15 @@ use wakeful_ports::store::Store as _;
 use wakeful_runtime::run::{Claimed, claim, give_back};
 use wakeful_runtime::{EngineError, Halt};
 
-use super::{find, show};
+use wakeful_runtime::report::RUN_QUEUED;
+
+use super::show;
 use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::front::{Front, daemon, here};
 use crate::model::Loaded;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
-use crate::show::Out;
+use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
 use crate::world::RealClock;
 
@@ -24,29 +29,61 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the verb.
 pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    if let Some(client) = daemon(shared)? {
+        return through_daemon(&Front::Daemon(client), given, out).await;
+    }
     let place = Place::open_beside(shared).await?;
     place
         .work(out, async |place| {
-            let run = find(&place.store, given).await?;
-            if request(place, run).await? {
-                see_through(place, run, out).await?;
-            } else {
-                out.note("the run had already ended");
+            let front = here(&place.store);
+            let run = front.find(given).await?;
+            let before = front.run(run).await?;
+            match before.outcome.as_str() {
+                RUN_QUEUED => drop(front.cancel(run).await?),
+                RUN_OPEN => {
+                    request(place, run).await?;
+                    see_through(place, run, out).await?;
+                }
+                _ => out.note("the run had already ended"),
             }
-            show(&place.store, run, out).await
+            show(&front.run(run).await?, out);
+            Ok(())
         })
         .await
 }
 
-/// Leaves the request; false when the run has ended.
-async fn request(place: &Place, run: RunKey) -> Result<bool, Failure> {
+/// The daemon ends what it drives; it is waited for.
+async fn through_daemon(front: &Front, given: &str, out: &Out) -> Result<(), Failure> {
+    let run = front.find(given).await?;
+    if !is_under_way(&front.run(run).await?) {
+        out.note("the run had already ended");
+    }
+    let deadline = Instant::now() + WAIT;
+    let mut seen = front.cancel(run).await?;
+    while is_under_way(&seen) {
+        if Instant::now() >= deadline {
+            return Err(left(run, "the daemon has not come to it"));
+        }
+        tokio::time::sleep(LOOK).await;
+        seen = front.run(run).await?;
+    }
+    show(&seen, out);
+    Ok(())
+}
+
+fn is_under_way(run: &Run) -> bool {
+    [RUN_OPEN, RUN_QUEUED].contains(&run.outcome.as_str())
+}
+
+/// Leaves the request, unless the run has ended meanwhile.
+async fn request(place: &Place, run: RunKey) -> Result<(), Failure> {
     let at = RealClock::new().now();
     let left = place.store.write(move |tx| {
         let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
         if open {
             tx.request_cancel(&run, at)?;
         }
-        Ok(open)
+        Ok(())
     });
     Ok(left.await?)
 }
@@ -101,13 +138,11 @@ async fn finish(place: &Place, claimed: Box<Claimed>, out: &Out) -> Result<(), F
 
 fn engine(place: &Place, workspace: &WorkspacePath, out: &Out) -> Result<RealEngine, Failure> {
     let (models, sandboxing, halt) = (Loaded::demo()?.models, Sandboxing::Required, Halt::never());
-    place.engine(
-        Tooling {
-            models,
-            workspace,
-            sandboxing,
-            halt,
-        },
-        out,
-    )
+    place.engine(Tooling {
+        models,
+        workspace,
+        sandboxing,
+        halt,
+        observer: Arc::new(Progress::new(out)),
+    })
 }

@@ -1,0 +1,208 @@
+//! A small typed client: one connection per call, and streams that can be followed.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::net::TcpStream;
+
+use crate::sse::{Frame, Frames};
+use crate::{ErrorBody, Problem};
+
+/// Largest answer that is read. The API's own pages are bounded far below it.
+const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// Longest time for one call. The server's own limit is shorter.
+const CALL_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// The API of one daemon.
+#[derive(Debug, Clone)]
+pub struct Client {
+    address: String,
+    token: String,
+}
+
+/// Why a call did not succeed.
+#[derive(Debug)]
+pub enum ClientError {
+    /// Nobody answers there, or stopped in the middle.
+    Unreachable(String),
+    /// The server said no, and why.
+    Refused {
+        /// The HTTP status.
+        status: u16,
+        /// In words.
+        problem: Problem,
+    },
+    /// What came is not what the contract says.
+    Malformed(String),
+}
+
+impl std::fmt::Display for ClientError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Unreachable(why) => write!(f, "the daemon does not answer: {why}"),
+            Self::Refused { problem, .. } => f.write_str(&problem.message),
+            Self::Malformed(why) => write!(f, "the daemon's answer cannot be understood: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for ClientError {}
+
+impl Client {
+    /// A client for the daemon at `host:port`.
+    #[must_use]
+    pub const fn new(address: String, token: String) -> Self {
+        Self { address, token }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Reads something.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::GET, path, Vec::new()).await
+    }
+
+    /// Does something.
+    pub async fn post<B: Serialize, T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &B,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(|error| ClientError::Malformed(error.to_string()))?;
+        self.call(Method::POST, path, body).await
+    }
+
+    /// Follows a stream, from a place in it if one is given.
+    pub async fn follow(&self, path: &str, after: Option<&str>) -> Result<Stream, ClientError> {
+        let mut request = self.request(Method::GET, path, Vec::new())?;
+        let headers = request.headers_mut();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(after) = after {
+            let after =
+                HeaderValue::from_str(after).map_err(|error| ClientError::Malformed(error.to_string()))?;
+            headers.insert("last-event-id", after);
+        }
+        let response = self.send(request).await?;
+        if response.status() != StatusCode::OK {
+            return Err(refused(response).await);
+        }
+        Ok(Stream {
+            body: response.into_body(),
+            frames: Frames::default(),
+            ready: Vec::new(),
+        })
+    }
+
+    async fn call<T: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<T, ClientError> {
+        let called = async {
+            let response = self.send(self.request(method, path, body)?).await?;
+            if !response.status().is_success() {
+                return Err(refused(response).await);
+            }
+            let bytes = whole(response).await?;
+            serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed(error.to_string()))
+        };
+        let late = |_| ClientError::Unreachable("it took too long".to_owned());
+        tokio::time::timeout(CALL_TIME_MAX, called).await.map_err(late)?
+    }
+
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
+        let built = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, &self.address)
+            .header(AUTHORIZATION, format!("Bearer {}", self.token))
+            .header(CONTENT_TYPE, "application/json")
+            .body(Full::from(body));
+        built.map_err(|error| ClientError::Malformed(error.to_string()))
+    }
+
+    async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ClientError> {
+        let unreachable = |error: &dyn std::error::Error| ClientError::Unreachable(error.to_string());
+        let stream = TcpStream::connect(&self.address).await;
+        let stream = stream.map_err(|error| unreachable(&error))?;
+        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|error| unreachable(&error))?;
+        // It ends with the answer's body, or when that is dropped.
+        tokio::spawn(connection);
+        sender
+            .send_request(request)
+            .await
+            .map_err(|error| unreachable(&error))
+    }
+}
+
+/// A stream of events that is being followed.
+#[derive(Debug)]
+pub struct Stream {
+    body: Incoming,
+    frames: Frames,
+    ready: Vec<Frame>,
+}
+
+impl Stream {
+    /// The next frame; none when the server has ended the stream.
+    pub async fn next(&mut self) -> Result<Option<Frame>, ClientError> {
+        while self.ready.is_empty() {
+            let Some(piece) = self.body.frame().await else {
+                return Ok(None);
+            };
+            let piece = piece.map_err(|error| ClientError::Unreachable(error.to_string()))?;
+            let Ok(bytes) = piece.into_data() else { continue };
+            let fed = self.frames.feed(&bytes);
+            self.ready = fed.map_err(|_| ClientError::Malformed("a line without end".to_owned()))?;
+            self.ready.reverse();
+        }
+        Ok(self.ready.pop())
+    }
+}
+
+async fn whole(response: Response<Incoming>) -> Result<Bytes, ClientError> {
+    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX)
+        .collect()
+        .await;
+    let body = body.map_err(|error| ClientError::Unreachable(error.to_string()))?;
+    let bytes = body.to_bytes();
+    // No content is the JSON of nothing.
+    Ok(if bytes.is_empty() {
+        Bytes::from_static(b"null")
+    } else {
+        bytes
+    })
+}
+
+/// What a server that said no had to say.
+async fn refused(response: Response<Incoming>) -> ClientError {
+    let status = response.status().as_u16();
+    let body = match whole(response).await {
+        Ok(body) => body,
+        Err(error) => return error,
+    };
+    match serde_json::from_slice::<ErrorBody>(&body) {
+        Ok(ErrorBody { error: problem }) => ClientError::Refused { status, problem },
+        Err(_) => ClientError::Malformed(format!("status {status} without an error in it")),
+    }
+}

@@ -1,0 +1,278 @@
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+#[test]
+fn every_kind_is_read_back_as_it_was_written() {
+    for kind in Kind::ALL {
+        assert_eq!(Kind::parse(kind.as_str()), Some(kind));
+    }
+    assert_eq!(Kind::parse("session_state_changed"), None);
+}
+
+/// Payloads as the machine and the desk write them, with the level and the line that people read.
+const SHOWN: &str = r#"
+message_admitted | {"text": "water the\nplants"} | TurnResult | water the plants
+agent_state_changed | {"change": "created", "control": "running"} | Trace | Agent created
+agent_state_changed | {"change": "control", "control": "paused"} | Trace | Agent paused
+agent_state_changed | {"change": "control", "control": "running"} | Trace | Agent goes on
+wake_decided | {"verdict": "run", "reason": "operator_prompt"} | Trace | Message became a run
+wake_decided | {"verdict": "cancelled"} | TurnResult | Message taken back before its turn
+wake_decided | {"verdict": "paused"} | TurnResult | Message did not become a run: paused
+run_started | {"model_ref": "scripted:a", "max_rounds": 50} | Progress | Run started with scripted:a
+provider_round_completed | {"outcome": "succeeded", "duration_ms": 7} | Trace | Model answered in 7 ms
+provider_round_completed | {"outcome": "retrying", "failure_kind": "timeout"} | Progress | Model request failed (timeout), trying again
+provider_round_completed | {"outcome": "fail_fast_aborted", "failure_kind": "auth"} | Trace | Model request failed (auth)
+assistant_round_recorded | {"text": "Hm.", "tools": ["Exec"]} | Progress | Assistant progress: Hm.
+assistant_round_recorded | {"text": "Done.", "tools": []} | TurnResult | Assistant progress: Done.
+assistant_round_recorded | {"text": "", "tools": ["A", "B"]} | Progress | Model requested tools: A, B
+assistant_round_recorded | {"text": " ", "tools": []} | Progress | Model round recorded
+policy_decided | {"tool": "Exec", "effect": "permit", "rule": "registered_tool", "input": "[1]"} | Trace | Exec permitted: [1]
+policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": "denied_tool"} | Trace | Exec denied: denied_tool
+policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
+policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided
+tool_executed | {"tool": "Exec", "status": "ok", "duration_ms": 3} | Trace | Exec done in 3 ms
+tool_executed | {"tool": "Exec", "status": "failed", "code": "exit", "duration_ms": 3} | Trace | Exec failed: exit in 3 ms
+tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired | Exec: outcome unknown, it may or may not have happened
+action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
+action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
+runtime_error | {"failure_artifact": {"kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
+run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
+run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
+run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
+run_ended | {"outcome": "cancelled"} | TurnResult | Run cancelled
+run_ended | null | TurnResult | Run ended
+"#;
+
+fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
+    let rows = SHOWN.lines().filter(|line| !line.is_empty());
+    rows.map(|line| {
+        let fields: Vec<&str> = line.split(" | ").collect();
+        let [kind, payload, level, summary] = fields[..] else {
+            panic!("{line}")
+        };
+        (kind, serde_json::from_str(payload).expect("json"), level, summary)
+    })
+    .collect()
+}
+
+#[test]
+fn each_event_has_the_level_and_the_line_that_a_person_expects() {
+    for (kind, payload, level, summary) in shown() {
+        let presented = present(kind, &payload);
+        assert_eq!(
+            (
+                format!("{:?}", presented.visibility).as_str(),
+                presented.summary.as_str(),
+                presented.source_event_kind.as_str()
+            ),
+            (level, summary, kind),
+            "{payload}"
+        );
+    }
+}
+
+#[test]
+fn every_kind_has_exactly_one_category_whatever_it_carries() {
+    let mut seen: BTreeMap<&str, Vec<Category>> = BTreeMap::new();
+    for (kind, payload, _, _) in shown() {
+        let categories = seen.entry(kind).or_default();
+        categories.push(present(kind, &payload).category);
+        categories.dedup();
+    }
+    let expected = [
+        ("action_called_off", Category::Tool),
+        ("agent_state_changed", Category::StateSync),
+        ("assistant_round_recorded", Category::AssistantProgress),
+        ("message_admitted", Category::Message),
+        ("policy_decided", Category::Tool),
+        ("provider_round_completed", Category::Trace),
+        ("run_ended", Category::Runtime),
+        ("run_started", Category::Runtime),
+        ("runtime_error", Category::OperatorNotification),
+        ("tool_executed", Category::Tool),
+        ("wake_decided", Category::Runtime),
+    ];
+    let expected: BTreeMap<&str, Vec<Category>> = expected.map(|(kind, one)| (kind, vec![one])).into();
+    assert_eq!(seen, expected);
+    assert_eq!(seen.len(), Kind::ALL.len());
+}
+
+#[test]
+fn a_kind_of_a_newer_version_is_a_trace_under_its_own_name() {
+    let presented = present("session_state_changed", &json!({"text": "?"}));
+    let (name, body) = ("session_state_changed".to_owned(), None);
+    let expected = Presentation {
+        visibility: Level::Trace,
+        category: Category::Trace,
+        title: name.clone(),
+        body,
+        summary: name.clone(),
+        source_event_kind: name,
+    };
+    assert_eq!(presented, expected);
+}
+
+#[test]
+fn a_state_that_changed_is_no_line_of_the_conversation() {
+    for kind in ["agent_state_changed", "session_state_changed"] {
+        assert!(
+            !present(kind, &json!({"change": "control"}))
+                .category
+                .is_conversation(),
+            "{kind}"
+        );
+    }
+    assert!(
+        present("message_admitted", &Value::Null)
+            .category
+            .is_conversation()
+    );
+}
+
+#[test]
+fn levels_compare_from_what_matters_most() {
+    let order = [
+        Level::ActionRequired,
+        Level::WorkDone,
+        Level::TurnResult,
+        Level::Progress,
+        Level::Trace,
+    ];
+    assert!(order.is_sorted());
+}
+
+#[test]
+fn a_display_mode_has_a_name_and_a_number_and_trace_is_none() {
+    let modes = ["info", "3", "verbose", "4", "debug", "5"].map(Mode::parse);
+    let [info, verbose, debug] = [Mode::Info, Mode::Verbose, Mode::Debug].map(Some);
+    assert_eq!(modes, [info, info, verbose, verbose, debug, debug]);
+    for other in ["trace", "2", "1", "6", "", "Info", " 3", "03", "quiet"] {
+        assert_eq!(Mode::parse(other), None, "{other:?}");
+    }
+}
+
+#[test]
+fn tool_rows_are_shown_from_verbose_on_and_the_rest_by_level() {
+    let row = |kind, payload| present(kind, &payload);
+    let tool = row("tool_executed", json!({"tool": "Exec", "status": "ok"}));
+    let started = row("run_started", Value::Null);
+    let telemetry = row("provider_round_completed", json!({"outcome": "succeeded"}));
+    let unknown = row(
+        "tool_executed",
+        json!({"tool": "Exec", "status": "outcome_unknown"}),
+    );
+    let modes = [Mode::Info, Mode::Verbose, Mode::Debug];
+    let shown = |row: &Presentation| modes.map(|mode| mode.shows(row));
+    assert_eq!(tool.visibility, Level::Trace);
+    assert_eq!(shown(&tool), [false, true, true]);
+    assert_eq!(shown(&started), [false, true, true]);
+    assert_eq!(shown(&telemetry), [false, false, true]);
+    assert_eq!(shown(&unknown), [true, true, true]);
+}
+
+#[test]
+fn a_round_that_asks_for_many_tools_names_the_first_few() {
+    let tools: Vec<String> = (0..9).map(|n| format!("T{n}")).collect();
+    let presented = present("assistant_round_recorded", &json!({"tools": tools}));
+    assert_eq!(
+        presented.summary,
+        "Model requested tools: T0, T1, T2, T3, T4, T5, T6, T7, …"
+    );
+}
+
+#[test]
+fn provenance_is_what_the_payload_says() {
+    let admitted = json!({
+        "run_key": "ab", "authority": "operator_instruction", "surface": "run_once", "context": "local_process",
+    });
+    let some = |text: &str| Some(text.to_owned());
+    let expected = Provenance {
+        message_id: some("ab"),
+        authority: some("operator_instruction"),
+        surface: some("run_once"),
+        context: some("local_process"),
+        correlation_id: some("ab"),
+        causation_id: None,
+    };
+    assert_eq!(provenance("message_admitted", &admitted), expected);
+    let expected = Provenance {
+        causation_id: some("cd"),
+        ..Provenance::default()
+    };
+    assert_eq!(
+        provenance("tool_executed", &json!({"operation_id": "cd"})),
+        expected
+    );
+    assert_eq!(provenance("tool_executed", &Value::Null), Provenance::default());
+}
+
+/// Any JSON, with the names that the rows look for among its members.
+fn any_json() -> impl Strategy<Value = Value> {
+    let text = prop_oneof![
+        ".{0,40}",
+        Just("x\u{1b}[31m\r\n".repeat(400)),
+        Just("outcome_unknown".to_owned()),
+        Just("denied".to_owned()),
+        Just("completed".to_owned()),
+    ];
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        text.prop_map(Value::from),
+    ];
+    let name = prop_oneof![
+        Just("text"),
+        Just("tool"),
+        Just("tools"),
+        Just("status"),
+        Just("code"),
+        Just("outcome"),
+        Just("verdict"),
+        Just("rule"),
+        Just("effect"),
+        Just("input"),
+        Just("rounds"),
+        Just("duration_ms"),
+        Just("run_key"),
+        Just("failure_artifact"),
+        Just("summary"),
+        Just("model_ref"),
+        Just("operation_id"),
+        Just("change"),
+    ];
+    leaf.prop_recursive(3, 24, 8, move |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..12).prop_map(Value::from),
+            proptest::collection::btree_map(name.clone().prop_map(str::to_owned), inner, 0..8)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    /// Payloads come from older and newer versions and from models; a log must be readable whatever is in it.
+    #[test]
+    fn any_payload_of_any_kind_gets_a_line_within_bounds(
+        kind in prop_oneof![proptest::sample::select(Kind::ALL.map(Kind::as_str).to_vec()).prop_map(str::to_owned), ".{0,300}"],
+        payload in any_json(),
+    ) {
+        let presented = present(&kind, &payload);
+        let chars = |text: &str| text.chars().count();
+        prop_assert!(chars(&presented.title) <= TITLE_CHARS_MAX);
+        prop_assert!(chars(&presented.summary) <= SUMMARY_CHARS_MAX);
+        prop_assert!(chars(&presented.source_event_kind) <= TITLE_CHARS_MAX);
+        prop_assert!(presented.body.as_deref().map_or(0, chars) <= BODY_CHARS_MAX);
+        let lines = [&presented.title, &presented.summary, &presented.source_event_kind];
+        prop_assert!(lines.iter().all(|line| !line.chars().any(char::is_control)));
+        let found = provenance(&kind, &payload);
+        let facts = [
+            found.message_id, found.authority, found.surface, found.context, found.correlation_id, found.causation_id,
+        ];
+        prop_assert!(facts.iter().flatten().all(|fact| chars(fact) <= FACT_CHARS_MAX));
+    }
+}

@@ -1,0 +1,442 @@
+//! The one who serves at the desk, over any store.
+
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use wakeful_core::conversation::Usage;
+use wakeful_core::id::{AgentId, SessionId, ThreadId};
+use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
+use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::run::preview;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::records::{
+    Admission, Agent, EntryRow, EventRow, Overview, PackedBlob, RUN_OPEN, RunFilter, RunRow, WakeRow,
+};
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+
+use super::{
+    AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
+    TRANSCRIPT_BYTES_MAX, Waiting,
+};
+use crate::hub::{Hub, Listener};
+use crate::report::{self, RunReport};
+use crate::run::broken;
+use crate::wake::{admitted_event, opening};
+use crate::{EngineError, Observer as _};
+
+/// What was decided about a message that a person took back before its turn came.
+const CALLED_OFF: &str = "cancelled";
+
+/// Serves at the desk.
+pub struct Clerk<S> {
+    store: S,
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    hub: Arc<Hub>,
+    work: Arc<Work>,
+}
+
+/// Tells the service that there may be something to do. What exactly, it finds in the store.
+#[derive(Debug, Default)]
+pub(crate) struct Work(Notify);
+
+impl Work {
+    /// There may be something to do. Said before anybody waits, it is heard by the next who does.
+    pub(crate) fn look(&self) {
+        self.0.notify_one();
+    }
+
+    pub(crate) async fn there(&self) {
+        self.0.notified().await;
+    }
+}
+
+/// What the posting transaction found.
+enum Found {
+    New(Event),
+    Known,
+    KeyReused,
+    Unknown,
+}
+
+/// What became of a wish to end a run.
+enum Called {
+    Requested,
+    Off(AgentId, Box<Event>),
+    TooLate,
+    Unknown,
+}
+
+impl<S: Store> Clerk<S> {
+    pub(crate) fn new(
+        store: S,
+        clock: Arc<dyn Clock>,
+        entropy: Arc<dyn Entropy>,
+        hub: Arc<Hub>,
+        work: Arc<Work>,
+    ) -> Self {
+        Self {
+            store,
+            clock,
+            entropy,
+            hub,
+            work,
+        }
+    }
+
+    /// One who serves a single call, in a process without a service: what is posted waits for one that has it.
+    pub fn alone(store: S, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self::new(store, clock, entropy, Arc::default(), Arc::default())
+    }
+
+    fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
+        let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
+        // What is announced here is made of words and numbers of our own, which always have a canonical form.
+        sealed.map_err(|error| broken(run.unwrap_or(RunKey(wakeful_core::key::Digest::ZERO)), &error))
+    }
+
+    async fn post_one(&self, post: Post) -> Result<Posted, EngineError> {
+        let Post {
+            agent,
+            turn,
+            text,
+            wishes,
+        } = post;
+        let now = self.clock.now();
+        let (_, body) = opening(&text);
+        let session = SessionId::new(SESSION);
+        let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
+        let message = message.through_api(wishes);
+        let run_key = message.run_key;
+        let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
+        let body = self.store.pack(body).await?;
+        let found = self
+            .store
+            .write(move |tx| post_in(tx, &message, &body, &sealed))
+            .await?;
+        match found {
+            Found::New(event) => {
+                self.hub.saw(&agent, &[event]);
+                self.work.look();
+                Ok(Posted {
+                    run_key,
+                    is_new: true,
+                })
+            }
+            Found::Known => Ok(Posted {
+                run_key,
+                is_new: false,
+            }),
+            Found::KeyReused => Err(EngineError::KeyReused { run: run_key }),
+            Found::Unknown => Err(EngineError::UnknownAgent(agent)),
+        }
+    }
+
+    async fn make_agent(&self, new: NewAgent) -> Result<AgentView, EngineError> {
+        let agent_id = new.agent_id.clone();
+        let now = self.clock.now();
+        let agent = Agent {
+            agent_id: new.agent_id,
+            visibility: new.visibility,
+            lifecycle: Lifecycle::Active,
+            control: Control::Running,
+            workspace: new.workspace,
+            created_at: now,
+            usage: Usage::default(),
+            model_rounds: 0,
+        };
+        let payload = serde_json::json!({"change": "created", "control": Control::Running});
+        let sealed = self.seal(Draft::new(Kind::AgentStateChanged, payload), None, now)?;
+        let made = self.store.write(move |tx| {
+            if !tx.create_agent(&agent)? {
+                return Ok(None);
+            }
+            announce(tx, &agent.agent_id, &sealed)
+        });
+        match made.await? {
+            Some(event) => self.hub.saw(&agent_id, &[event]),
+            None => return Err(EngineError::AgentExists(agent_id)),
+        }
+        self.view(agent_id).await
+    }
+
+    async fn control(&self, agent_id: AgentId, control: Control) -> Result<AgentView, EngineError> {
+        let payload = serde_json::json!({"change": "control", "control": control});
+        let sealed = self.seal(
+            Draft::new(Kind::AgentStateChanged, payload),
+            None,
+            self.clock.now(),
+        )?;
+        let wanted = agent_id.clone();
+        let told = self.store.write(move |tx| {
+            let Some(agent) = tx.agent(&wanted)? else {
+                return Ok(None);
+            };
+            if agent.control == control {
+                return Ok(Some(None));
+            }
+            tx.set_control(&wanted, control)?;
+            announce(tx, &wanted, &sealed).map(Some)
+        });
+        match told.await? {
+            None => return Err(EngineError::UnknownAgent(agent_id)),
+            Some(None) => {}
+            Some(Some(event)) => {
+                self.hub.saw(&agent_id, &[event]);
+                self.work.look();
+            }
+        }
+        self.view(agent_id).await
+    }
+
+    async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
+        let at = self.clock.now();
+        let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
+        let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;
+        let called = self.store.write(move |tx| call_off_in(tx, run, &sealed, at));
+        match called.await? {
+            Called::Unknown => return Err(EngineError::UnknownRun(run)),
+            Called::TooLate => {}
+            // The driver looks for the request; an open run that nobody drives needs somebody to write its end.
+            Called::Requested => self.work.look(),
+            Called::Off(agent, event) => self.hub.saw(&agent, &[*event]),
+        }
+        report::load(&self.store, run).await
+    }
+
+    async fn view(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+        let wanted = agent.clone();
+        let found = self.store.read(move |view| {
+            let overview = view.overview(&wanted)?;
+            overview.map(|overview| with_last_run(view, overview)).transpose()
+        });
+        found.await?.ok_or(EngineError::UnknownAgent(agent))
+    }
+
+    /// Reads something of an agent that must be there.
+    async fn of_agent<T: Send + 'static>(
+        &self,
+        agent: AgentId,
+        look: impl FnOnce(&mut dyn View, &AgentId) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let wanted = agent.clone();
+        let found = self.store.read(move |view| match view.agent(&wanted)? {
+            None => Ok(None),
+            Some(_) => look(view, &wanted).map(Some),
+        });
+        found.await?.ok_or(EngineError::UnknownAgent(agent))
+    }
+}
+
+impl<S: Store> Desk for Clerk<S> {
+    fn post(&self, post: Post) -> Asked<'_, Posted> {
+        Box::pin(self.post_one(post))
+    }
+
+    fn create_agent(&self, new: NewAgent) -> Asked<'_, AgentView> {
+        Box::pin(self.make_agent(new))
+    }
+
+    fn agents(&self, with_private: bool) -> Asked<'_, Vec<AgentView>> {
+        let all = self.store.read(move |view| {
+            let overviews = view.overviews(with_private)?;
+            let all = overviews
+                .into_iter()
+                .map(|overview| with_last_run(view, overview));
+            all.collect::<Result<Vec<_>, StoreError>>()
+        });
+        Box::pin(async { Ok(all.await?) })
+    }
+
+    fn agent(&self, agent: AgentId) -> Asked<'_, AgentView> {
+        Box::pin(self.view(agent))
+    }
+
+    fn set_control(&self, agent: AgentId, control: Control) -> Asked<'_, AgentView> {
+        Box::pin(self.control(agent, control))
+    }
+
+    fn queue(&self, agent: AgentId, limit: u32) -> Asked<'_, Vec<Waiting>> {
+        Box::pin(self.of_agent(agent, move |view, agent| {
+            let rows = view.queue(agent, limit)?;
+            let waiting = rows.into_iter().map(|row| {
+                let preview = report::text(view, &row.message)?.map(|text| preview(&text));
+                Ok(Waiting { row, preview })
+            });
+            waiting.collect()
+        }))
+    }
+
+    fn runs(&self, filter: RunFilter) -> Asked<'_, Vec<RunGlance>> {
+        Box::pin(async move {
+            let named = filter.agent_id.clone();
+            let found = self.store.read(move |view| {
+                if let Some(agent) = &filter.agent_id
+                    && view.agent(agent)?.is_none()
+                {
+                    return Ok(None);
+                }
+                let rows = view.runs(&filter)?;
+                let glances = rows.into_iter().map(|row| glance(view, row));
+                glances.collect::<Result<Vec<_>, StoreError>>().map(Some)
+            });
+            match (found.await?, named) {
+                (Some(runs), _) => Ok(runs),
+                (None, Some(agent)) => Err(EngineError::UnknownAgent(agent)),
+                (None, None) => Ok(Vec::new()),
+            }
+        })
+    }
+
+    fn run(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(report::load(&self.store, run))
+    }
+
+    fn runs_with_prefix(&self, hex_prefix: String) -> Asked<'_, Vec<RunGlance>> {
+        let found = self.store.read(move |view| {
+            let mut runs = Vec::new();
+            for key in view.runs_with_prefix(&hex_prefix)? {
+                let row = view.run(&key)?;
+                runs.extend(row.map(|row| glance(view, row)).transpose()?);
+            }
+            Ok(runs)
+        });
+        Box::pin(async { Ok(found.await?) })
+    }
+
+    fn cancel(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(self.call_off(run))
+    }
+
+    fn events_after(&self, agent: AgentId, seq: u64, limit: u32) -> Asked<'_, Vec<EventRow>> {
+        Box::pin(self.of_agent(agent, move |view, agent| view.events(agent, seq, limit)))
+    }
+
+    fn events_before(&self, agent: AgentId, seq: u64, limit: u32) -> Asked<'_, Vec<EventRow>> {
+        Box::pin(self.of_agent(agent, move |view, agent| view.events_before(agent, seq, limit)))
+    }
+
+    fn transcript(&self, agent: AgentId, newest: u32) -> Asked<'_, Conversation> {
+        Box::pin(self.of_agent(agent, move |view, agent| {
+            let thread = ThreadId::of_session(agent, &SessionId::new(SESSION));
+            // One more than asked for tells whether there are older ones.
+            let rows = view.entries(&thread, newest.saturating_add(1))?;
+            conversation(view, rows, newest)
+        }))
+    }
+
+    fn listen(&self) -> Listener {
+        self.hub.listen()
+    }
+
+    fn listeners(&self) -> usize {
+        self.hub.listeners()
+    }
+}
+
+/// One message in one transaction: kept, announced and in line.
+fn post_in(
+    tx: &mut dyn Tx,
+    message: &Message,
+    body: &PackedBlob,
+    sealed: &Sealed,
+) -> Result<Found, StoreError> {
+    let (agent, run) = (&message.agent_id, &message.run_key);
+    // Locked first, like in every transition: two posts with one key meet here and not in each other's way.
+    let Some(mut head) = tx.lock_head_to_announce(agent)? else {
+        return Ok(Found::Unknown);
+    };
+    match tx.admit_message(message)? {
+        Admission::New => {}
+        Admission::Same => return Ok(Found::Known),
+        Admission::Differs => return Ok(Found::KeyReused),
+    }
+    tx.enqueue(agent, head.next_seq, run)?;
+    tx.put_blob(body)?;
+    append(tx, agent, &mut head, sealed).map(Found::New)
+}
+
+/// Gives an event its place.
+fn append(tx: &mut dyn Tx, agent: &AgentId, head: &mut Head, sealed: &Sealed) -> Result<Event, StoreError> {
+    let event = head.chain(agent, sealed.clone());
+    tx.append_event(agent, &event)?;
+    tx.put_head(agent, head)?;
+    Ok(event)
+}
+
+/// Tells of something that concerns no run. None when there is no such agent.
+fn announce(tx: &mut dyn Tx, agent: &AgentId, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
+    let head = tx.lock_head_to_announce(agent)?;
+    head.map(|mut head| append(tx, agent, &mut head, sealed))
+        .transpose()
+}
+
+/// Takes a message out of the queue, or asks whoever drives its run to end it.
+fn call_off_in(tx: &mut dyn Tx, run: RunKey, sealed: &Sealed, at: Millis) -> Result<Called, StoreError> {
+    let Some(message) = tx.message(&run)? else {
+        return Ok(Called::Unknown);
+    };
+    let agent_id = message.agent_id;
+    // Before the look at the queue: whoever begins this run holds the same lock while it does.
+    let Some(mut head) = tx.lock_head_to_announce(&agent_id)? else {
+        return Ok(Called::Unknown);
+    };
+    if !tx.is_queued(&run)? {
+        let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
+        if open {
+            tx.request_cancel(&run, at)?;
+        }
+        return Ok(if open { Called::Requested } else { Called::TooLate });
+    }
+    tx.dequeue(&agent_id, &run)?;
+    let event = append(tx, &agent_id, &mut head, sealed)?;
+    tx.put_wake(&WakeRow {
+        run_key: run,
+        agent_id: agent_id.clone(),
+        verdict: CALLED_OFF.to_owned(),
+        gates: "[]".to_owned(),
+        at,
+    })?;
+    Ok(Called::Off(agent_id, Box::new(event)))
+}
+
+/// Reads from the newest line back, until enough lines or enough bytes were read.
+fn conversation(view: &mut dyn View, rows: Vec<EntryRow>, newest: u32) -> Result<Conversation, StoreError> {
+    let (mut lines, mut bytes) = (Vec::new(), 0);
+    let (all, wanted) = (rows.len(), usize::try_from(newest).unwrap_or(usize::MAX));
+    for row in rows.into_iter().rev().take(wanted) {
+        // A body that is gone was erased; the line stays, so that the gap can be seen.
+        let body = view.blob(&row.content)?;
+        bytes += body.as_ref().map_or(0, Vec::len);
+        if bytes > TRANSCRIPT_BYTES_MAX && !lines.is_empty() {
+            break;
+        }
+        let blocks = body.map(|body| serde_json::from_slice(&body)).transpose();
+        let blocks = blocks.map_err(|_| StoreError::Malformed("a transcript entry"))?;
+        lines.push(Line { row, blocks });
+    }
+    lines.reverse();
+    let has_more = lines.len() < all;
+    Ok(Conversation { lines, has_more })
+}
+
+fn with_last_run(view: &mut dyn View, overview: Overview) -> Result<AgentView, StoreError> {
+    let row = match overview.last_run {
+        Some(run) => view.run(&run)?,
+        None => None,
+    };
+    let last_run = row.map(|row| glance(view, row)).transpose()?;
+    Ok(AgentView { overview, last_run })
+}
+
+fn glance(view: &mut dyn View, row: RunRow) -> Result<RunGlance, StoreError> {
+    let text = match view.message(&row.run_key)? {
+        Some(message) => report::text(view, &message)?,
+        None => None,
+    };
+    let preview = text.map(|text| preview(&text));
+    Ok(RunGlance { row, preview })
+}

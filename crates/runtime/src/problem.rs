@@ -1,0 +1,156 @@
+//! What a person reads when the engine cannot go on: a stable code, a sentence, a way out. The same words for the
+//! command line and the API, so that a code looked up once means the same everywhere.
+
+use wakeful_core::key::RunKey;
+use wakeful_core::wake::Refusal;
+use wakeful_ports::store::StoreError;
+
+use crate::EngineError;
+
+/// A failure in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// A stable word for programs.
+    pub code: String,
+    /// One sentence.
+    pub message: String,
+    /// The way out.
+    pub hint: String,
+}
+
+impl Problem {
+    fn new(code: &str, message: String, hint: impl Into<String>) -> Self {
+        let (code, hint) = (code.to_owned(), hint.into());
+        Self { code, message, hint }
+    }
+}
+
+impl From<&StoreError> for Problem {
+    fn from(error: &StoreError) -> Self {
+        let (code, hint) = match error {
+            StoreError::Conflict => ("conflict", "try again"),
+            StoreError::FenceLost(_) => (
+                "fence_lost",
+                "another process goes on with this agent; look with `wakeful runs list`",
+            ),
+            StoreError::QueueFull(_) => (
+                "queue_full",
+                "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
+            ),
+            StoreError::Full => (
+                "disk_full",
+                "free some space and run `wakeful run --resume`; nothing was lost",
+            ),
+            StoreError::ReadOnly => (
+                "home_read_only",
+                "make the home writable or choose another with --home",
+            ),
+            StoreError::Corrupt(_) => (
+                "database_corrupt",
+                "keep the file, move it aside and put a copy from a backup in its place",
+            ),
+            StoreError::Foreign => ("database_foreign", "choose another home with --home"),
+            StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
+            StoreError::OlderSchema { .. } => ("schema_older", "`wakeful run --resume` brings it up to date"),
+            StoreError::Absent => (
+                "home_missing",
+                "`wakeful run \"…\"` makes one, or give another with --home",
+            ),
+            StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
+            StoreError::Unreachable(_) => (
+                "database_unreachable",
+                "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
+            ),
+            StoreError::Malformed(_) => (
+                "database_malformed",
+                "the row was not written by this program; restore a backup",
+            ),
+            StoreError::Closed => ("store_closed", "try again"),
+            StoreError::Backend(_) => (
+                "storage_failed",
+                "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
+            ),
+        };
+        Self::new(code, with_causes(error), hint)
+    }
+}
+
+impl From<&EngineError> for Problem {
+    fn from(error: &EngineError) -> Self {
+        let message = error.to_string();
+        match error {
+            EngineError::Store(error) => error.into(),
+            EngineError::UnknownAgent(agent) => Self::new(
+                "agent_unknown",
+                message,
+                format!("create it with `wakeful agent create {agent}` or add --create-agent"),
+            ),
+            EngineError::AgentExists(_) => Self::new(
+                "agent_exists",
+                message,
+                "use it with `wakeful run --agent`, or choose another name",
+            ),
+            EngineError::UnknownRun(_) => Self::new(
+                "run_unknown",
+                message,
+                "`wakeful runs list` shows the runs there are",
+            ),
+            EngineError::Refused(refusal) => {
+                let hint = match refusal {
+                    Refusal::RunOpen { run } => ways_out(*run),
+                    Refusal::Paused => "let it go on with `wakeful agent resume`".to_owned(),
+                };
+                Self::new(refusal.code(), message, hint)
+            }
+            EngineError::KeyReused { run } => Self::new(
+                "idempotency_conflict",
+                message,
+                format!("use a new key; `wakeful runs show {run}` shows the run that has this one"),
+            ),
+            EngineError::Waits { .. } => Self::new(
+                "message_queued",
+                message,
+                "the daemon answers it: `wakeful daemon start`",
+            ),
+            EngineError::AgentBusy { .. } => Self::new(
+                "agent_busy",
+                message,
+                "wait for it to finish, or end its run with `wakeful runs cancel`",
+            ),
+            EngineError::LeaseLost(_) => Self::new(
+                "lease_lost",
+                message,
+                "check the database connection, then `wakeful run --resume`",
+            ),
+            EngineError::NoEngine { code, hint, .. } => Self::new(code, message, hint.as_str()),
+            EngineError::MachineVersion { .. } => Self::new(
+                "machine_version_unsupported",
+                message,
+                "use the wakeful that began the run",
+            ),
+            EngineError::Broken { run, .. } => Self::new(
+                "run_broken",
+                message,
+                format!("`wakeful runs show {run}` shows how far it came"),
+            ),
+        }
+    }
+}
+
+/// What can be done about an open run.
+#[must_use]
+pub fn ways_out(run: RunKey) -> String {
+    format!("finish it with `wakeful run --resume`, or end it with `wakeful runs cancel {run}`")
+}
+
+/// An error with everything that caused it, outermost first.
+#[must_use]
+pub fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}

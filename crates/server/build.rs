@@ -1,0 +1,53 @@
+//! Embeds the built page: writes a table of every file under `web/dist` for `src/page.rs` to include.
+//!
+//! A table of our own and not a crate, because the one thing that goes wrong with embedding is a stale or empty
+//! folder that nobody notices, and because forty lines build faster.
+
+use std::env::var_os;
+use std::error::Error;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let here = PathBuf::from(var_os("CARGO_MANIFEST_DIR").ok_or("CARGO_MANIFEST_DIR is not set")?);
+    let out = PathBuf::from(var_os("OUT_DIR").ok_or("OUT_DIR is not set")?);
+    let dist = here.join("../../web/dist");
+    // Cargo watches a folder only when it is there; without one it would run this again every time. Where we may not
+    // make it, that is the price.
+    let _ = fs::create_dir_all(&dist);
+    println!("cargo::rerun-if-changed={}", dist.display());
+    println!("cargo::rerun-if-changed=build.rs");
+    let mut files = Vec::new();
+    collect(&dist, "", &mut files)?;
+    files.sort();
+    let mut table = String::from("static FILES: &[(&str, &[u8])] = &[\n");
+    for (name, path) in files {
+        table.push_str(&format!(
+            "    ({name:?}, include_bytes!({:?})),\n",
+            path.display().to_string()
+        ));
+    }
+    table.push_str("];\n");
+    fs::write(out.join("page.rs"), table)?;
+    Ok(())
+}
+
+fn collect(folder: &Path, prefix: &str, files: &mut Vec<(String, PathBuf)>) -> Result<(), Box<dyn Error>> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Ok(());
+    };
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name
+            .to_str()
+            .ok_or("a file of the page has a name that is not UTF-8")?;
+        let (path, name) = (entry.path(), format!("{prefix}{name}"));
+        if entry.file_type()?.is_dir() {
+            collect(&path, &format!("{name}/"), files)?;
+        } else {
+            files.push((name, path.canonicalize()?));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! Who may come in, and under which names we are called.
+//!
+//! The Host header is checked against rebinding: a foreign page may point its own name at this machine, and the
+//! browser then sends our requests under that name. The Origin header is checked against foreign pages themselves.
+
+use std::net::{IpAddr, SocketAddr};
+
+use subtle::ConstantTimeEq as _;
+use wakeful_core::key::Digest;
+
+/// Shortest token. A token of fewer letters can be guessed.
+pub const TOKEN_CHARS_MIN: usize = 32;
+
+/// Who may come in, and under which names we are called.
+#[derive(Clone)]
+pub struct Access {
+    pub(crate) bound: SocketAddr,
+    token: String,
+    token_hash: Digest,
+    advertised: Option<Advertised>,
+    allowed_hosts: Vec<String>,
+}
+
+/// The address at which others reach us, when it is not the one we listen on.
+#[derive(Debug, Clone)]
+struct Advertised {
+    url: String,
+    host: String,
+}
+
+/// The token is too short to keep anybody out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the token must have at least {TOKEN_CHARS_MIN} characters")]
+pub struct WeakToken;
+
+impl Access {
+    /// Those who hold the token, at the address that the listener is bound to.
+    pub fn new(token: &str, bound: SocketAddr) -> Result<Self, WeakToken> {
+        if token.chars().count() < TOKEN_CHARS_MIN {
+            return Err(WeakToken);
+        }
+        Ok(Self {
+            bound,
+            token: token.to_owned(),
+            token_hash: Digest::of(token.as_bytes()),
+            advertised: None,
+            allowed_hosts: Vec::new(),
+        })
+    }
+
+    /// The same, also reached at this URL: `https://agents.example.org`.
+    #[must_use]
+    pub fn advertised(mut self, url: &str) -> Self {
+        let url = url.trim_end_matches('/').to_ascii_lowercase();
+        let host = url.split_once("://").map(|(scheme, rest)| {
+            let authority = rest.split('/').next().unwrap_or_default();
+            without_default_port(scheme, authority)
+        });
+        self.advertised = host.map(|host| Advertised { host, url });
+        self
+    }
+
+    /// The same, also called by these names. A name without a port is allowed with any.
+    #[must_use]
+    pub fn allowing(mut self, hosts: &[String]) -> Self {
+        self.allowed_hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
+        self
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Compared as hashes and in constant time, so that neither length nor beginning of the token shows.
+    pub(crate) fn token_is(&self, presented: &str) -> bool {
+        let presented = Digest::of(presented.as_bytes());
+        presented.as_bytes().ct_eq(self.token_hash.as_bytes()).into()
+    }
+
+    /// Whether a Host header names us.
+    pub(crate) fn host_is_ours(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        let (name, port) = split_port(&host);
+        let at_our_port = port.unwrap_or("80") == self.bound.port().to_string();
+        (at_our_port && self.is_our_address(name)) || self.is_told(&host)
+    }
+
+    /// Whether an Origin header names the very server that the Host header names, or one that was allowed by name.
+    /// The host must have been checked.
+    pub(crate) fn origin_is_ours(&self, origin: &str, host: &str) -> bool {
+        let origin = origin.to_ascii_lowercase();
+        let Some((scheme @ ("http" | "https"), authority)) = origin.split_once("://") else {
+            return false;
+        };
+        let host = without_default_port(scheme, &host.to_ascii_lowercase());
+        without_default_port(scheme, authority) == host || self.is_told(authority)
+    }
+
+    /// Where a browser is sent.
+    pub(crate) fn url(&self) -> String {
+        match &self.advertised {
+            Some(advertised) => advertised.url.clone(),
+            // Whoever listens everywhere listens here, and a browser cannot open "everywhere".
+            None if self.bound.ip().is_unspecified() => format!("http://127.0.0.1:{}", self.bound.port()),
+            None => format!("http://{}", self.bound),
+        }
+    }
+
+    /// Whether browsers reach us by a line that nobody else reads.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.url().starts_with("https://")
+    }
+
+    /// An address cannot be rebound, only a name can. So beside the loopback the address we are bound to is ours, and
+    /// when we are bound to all of them, each.
+    fn is_our_address(&self, name: &str) -> bool {
+        let bare = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+        match bare.unwrap_or(name).parse::<IpAddr>() {
+            Ok(ip) => ip.is_loopback() || ip == self.bound.ip() || self.bound.ip().is_unspecified(),
+            Err(_) => name == "localhost",
+        }
+    }
+
+    /// Whether the configuration names this host.
+    fn is_told(&self, host: &str) -> bool {
+        let (name, _) = split_port(host);
+        let advertised = self.advertised.as_ref();
+        advertised.is_some_and(|advertised| advertised.host == host)
+            || self
+                .allowed_hosts
+                .iter()
+                .any(|allowed| allowed == host || allowed == name)
+    }
+}
+
+/// A host and its port, if it has one.
+fn split_port(host: &str) -> (&str, Option<&str>) {
+    match host.rsplit_once(':') {
+        // The colons of a bare IPv6 address are not followed by a port, those of one in brackets are.
+        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, Some(port)),
+        Some(_) | None => (host, None),
+    }
+}
+
+fn without_default_port(scheme: &str, authority: &str) -> String {
+    let default = match scheme {
+        "https" => ":443",
+        _ => ":80",
+    };
+    authority.strip_suffix(default).unwrap_or(authority).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn access(bound: &str) -> Access {
+        let bound = bound.parse().expect("an address");
+        Access::new(&"t".repeat(TOKEN_CHARS_MIN), bound).expect("a token")
+    }
+
+    #[test]
+    fn a_short_token_is_refused() {
+        let bound = "127.0.0.1:7717".parse().expect("an address");
+        assert!(Access::new("", bound).is_err());
+        assert!(Access::new(&"t".repeat(TOKEN_CHARS_MIN - 1), bound).is_err());
+    }
+
+    #[test]
+    fn on_the_loopback_we_are_called_by_its_names_at_our_port() {
+        let access = access("127.0.0.1:7717");
+        for ours in [
+            "127.0.0.1:7717",
+            "localhost:7717",
+            "LOCALHOST:7717",
+            "[::1]:7717",
+            "127.0.0.2:7717",
+        ] {
+            assert!(access.host_is_ours(ours), "{ours}");
+        }
+        for foreign in [
+            "",
+            "localhost",
+            "localhost:80",
+            "evil.example:7717",
+            "localhost.evil.example:7717",
+            "localhost.:7717",
+            "127.0.0.1.evil.example:7717",
+            "192.168.0.9:7717",
+            "[::1]",
+            "::1",
+            "127.0.0.1:7717:7717",
+            "@:7717",
+        ] {
+            assert!(!access.host_is_ours(foreign), "{foreign}");
+        }
+    }
+
+    #[test]
+    fn bound_to_everything_any_address_is_ours_but_no_name() {
+        let access = access("0.0.0.0:7717");
+        assert!(access.host_is_ours("192.168.0.9:7717") && access.host_is_ours("[fe80::1]:7717"));
+        assert!(!access.host_is_ours("evil.example:7717") && !access.host_is_ours("192.168.0.9:80"));
+        assert_eq!(access.url(), "http://127.0.0.1:7717");
+    }
+
+    #[test]
+    fn advertised_and_allowed_names_are_ours() {
+        let access = access("127.0.0.1:7717").advertised("https://Agents.example.org/");
+        let access = access.allowing(&["box.lan".to_owned(), "tunnel.example:8443".to_owned()]);
+        for ours in [
+            "agents.example.org",
+            "box.lan",
+            "box.lan:7717",
+            "tunnel.example:8443",
+        ] {
+            assert!(access.host_is_ours(ours), "{ours}");
+        }
+        assert!(!access.host_is_ours("agents.example.org:7717") && !access.host_is_ours("tunnel.example"));
+        assert_eq!(access.url(), "https://agents.example.org");
+        assert!(access.is_encrypted());
+    }
+
+    #[test]
+    fn an_origin_is_ours_when_it_is_the_host_that_was_asked() {
+        let access = access("127.0.0.1:7717");
+        assert!(access.origin_is_ours("http://127.0.0.1:7717", "127.0.0.1:7717"));
+        assert!(access.origin_is_ours("https://agents.example.org", "agents.example.org:443"));
+        for foreign in [
+            "null",
+            "",
+            "http://127.0.0.1",
+            "http://127.0.0.1:8080",
+            "http://localhost:7717",
+            "http://evil.example",
+            "file://127.0.0.1:7717",
+            "http://127.0.0.1:7717/",
+            "http://127.0.0.1:7717.evil.example",
+        ] {
+            assert!(!access.origin_is_ours(foreign, "127.0.0.1:7717"), "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! What the routes share, and how they are put together.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::routing::get;
+use tokio::sync::{Semaphore, watch};
+use wakeful_api::{LastFailure, Model, Readiness};
+use wakeful_core::id::AgentId;
+use wakeful_core::message::Wishes;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::Desk;
+use wakeful_runtime::problem::Problem;
+use wakeful_runtime::service::Stuck;
+
+use crate::access::Access;
+use crate::error::ApiError;
+use crate::login::Logins;
+use crate::metrics::Metrics;
+use crate::rate::Rates;
+use crate::{agent, event, guard, login, message, metrics, openapi, page, run, runtime, transcript};
+
+/// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
+/// it is long.
+pub(crate) const IN_FLIGHT_MAX: usize = 256;
+
+/// Most streams at the same time. Each costs a task and a place in the hub, and people have few windows.
+pub(crate) const STREAMS_MAX: usize = 2_048;
+
+/// Everything a server needs.
+pub struct Options {
+    /// How far the daemon is. The socket answers before the database is open.
+    pub stage: watch::Receiver<Stage>,
+    /// What only the binary knows how to do.
+    pub host: Arc<dyn Host>,
+    /// What is shown of the daemon.
+    pub facts: Facts,
+    /// Who may come in, and under which names we are called.
+    pub access: Access,
+    /// How often somebody may ask.
+    pub limits: Limits,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where fresh keys and codes come from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// How far a daemon is.
+#[derive(Clone)]
+pub enum Stage {
+    /// The database is being opened and what an earlier life left is taken up.
+    Recovering,
+    /// It serves.
+    Ready(Open),
+    /// It brings what is under way to a safe point and ends. Streams end here.
+    Stopping,
+}
+
+/// What is there once a daemon serves.
+#[derive(Clone)]
+pub struct Open {
+    /// Where everything is asked and told.
+    pub desk: Arc<dyn Desk>,
+    /// Who cannot go on, and why.
+    pub stuck: Stuck,
+}
+
+/// What only the binary knows how to do.
+pub trait Host: Send + Sync + 'static {
+    /// The folder that an agent's commands will run in: the one that was asked for, or the default one. The problem
+    /// is why it cannot be.
+    fn workspace(&self, agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem>;
+
+    /// Whether a run can be carried out like this: known model, known tools, an existing folder. What is returned is
+    /// what is kept.
+    fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem>;
+
+    /// Somebody asked for the end of the daemon. Returns at once.
+    fn stop(&self);
+
+    /// Something broke inside while a request was answered. The client is told a code; this is for the log.
+    fn broke(&self, error: &EngineError);
+}
+
+/// What is shown of a daemon.
+#[derive(Debug, Clone)]
+pub struct Facts {
+    /// The program's version.
+    pub version: String,
+    /// Its process.
+    pub pid: u32,
+    /// The folder everything lives in.
+    pub home_dir: String,
+    /// `sqlite` or `postgres`.
+    pub database: String,
+    /// When it began.
+    pub started_at: Millis,
+    /// A hash of the configuration it was started with.
+    pub config_fingerprint: String,
+    /// Who answers when a message names no model.
+    pub model: Model,
+    /// Whom `/api/status` and `/api/state` speak of.
+    pub default_agent: AgentId,
+    /// A failure that this or an earlier life left behind, outside of any run.
+    pub last_failure: Option<LastFailure>,
+}
+
+/// How often somebody may ask within a minute. 0 means as often as they like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Requests of one client.
+    pub client_per_minute: u32,
+    /// Messages to one agent.
+    pub turns_per_minute: u32,
+    /// Wrong tokens and codes from one address.
+    pub failures_per_minute: u32,
+}
+
+/// What every handler can reach. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct App(Arc<Inner>);
+
+pub(crate) struct Inner {
+    pub(crate) stage: watch::Receiver<Stage>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) facts: Facts,
+    pub(crate) access: Access,
+    pub(crate) limits: Limits,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) entropy: Arc<dyn Entropy>,
+    pub(crate) logins: Logins,
+    pub(crate) rates: Rates,
+    pub(crate) metrics: Metrics,
+    /// One permit per request that is worked on.
+    pub(crate) in_flight: Arc<Semaphore>,
+    /// One permit per stream, held as long as it lives.
+    pub(crate) streams: Arc<Semaphore>,
+}
+
+impl std::ops::Deref for App {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl App {
+    fn new(options: Options) -> Self {
+        Self(Arc::new(Inner {
+            stage: options.stage,
+            host: options.host,
+            facts: options.facts,
+            logins: Logins::new(options.access.token()),
+            access: options.access,
+            limits: options.limits,
+            clock: options.clock,
+            entropy: options.entropy,
+            rates: Rates::default(),
+            metrics: Metrics::default(),
+            in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+        }))
+    }
+
+    /// What is there once the daemon serves; before and after that, why not.
+    pub(crate) fn open(&self) -> Result<Open, ApiError> {
+        match &*self.stage.borrow() {
+            Stage::Ready(open) => Ok(open.clone()),
+            Stage::Recovering => Err(ApiError::recovering()),
+            Stage::Stopping => Err(ApiError::stopping()),
+        }
+    }
+
+    pub(crate) fn desk(&self) -> Result<Arc<dyn Desk>, ApiError> {
+        self.open().map(|open| open.desk)
+    }
+
+    pub(crate) fn readiness(&self) -> Readiness {
+        match &*self.stage.borrow() {
+            Stage::Recovering => Readiness::Recovering,
+            Stage::Ready(_) => Readiness::Ready,
+            Stage::Stopping => Readiness::Stopping,
+        }
+    }
+
+    /// An error of the engine on its way to a client. What broke inside is told to the host.
+    pub(crate) fn engine_error(&self, error: &EngineError) -> ApiError {
+        let answer = ApiError::of_engine(error);
+        if answer.is_ours() {
+            self.host.broke(error);
+        }
+        answer
+    }
+}
+
+/// All routes behind their guards.
+pub fn router(options: Options) -> Router {
+    let app = App::new(options);
+    Router::new()
+        .merge(runtime::routes())
+        .merge(agent::routes())
+        .merge(message::routes())
+        .merge(run::routes())
+        .merge(event::routes())
+        .merge(transcript::routes())
+        .merge(login::routes())
+        .route("/metrics", get(metrics::show))
+        .route("/api/openapi.json", get(openapi::show))
+        .fallback(page::show)
+        .method_not_allowed_fallback(page::wrong_method)
+        .layer(axum::middleware::from_fn_with_state(app.clone(), guard::pass))
+        .with_state(app)
+}

@@ -1,0 +1,258 @@
+//! What every request passes before anything is done for it, in this order: the name it asked for, the page it came
+//! from, the login, the rate, the daemon's stage, a free place. Then it has its time, and no more.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::BODY_READ_MS_MAX;
+use crate::login::Login;
+use crate::rate::Key;
+
+/// Longest time for an answer, once the request is there.
+const ANSWER_MS_MAX: u64 = 30_000;
+
+/// What requests that no route wants are counted under.
+const NO_ROUTE: &str = "other";
+
+/// Sent with every answer. The page needs nothing from elsewhere, and nobody else needs anything from here.
+const HEADERS: [(HeaderName, &str); 4] = [
+    (
+        header::CONTENT_SECURITY_POLICY,
+        "default-src 'self'; img-src 'self' data:; object-src 'none'; base-uri 'none'; form-action 'self'; \
+         frame-ancestors 'none'",
+    ),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (
+        HeaderName::from_static("cross-origin-resource-policy"),
+        "same-origin",
+    ),
+];
+
+/// The other end of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// Who asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Caller {
+    /// Whoever shows the token.
+    Bearer,
+    /// A browser that is logged in.
+    Browser(Login),
+    /// Somebody who need not show anything.
+    Anybody,
+}
+
+/// What a path asks of those who come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Door {
+    /// Health: answered to anybody, whatever goes on.
+    Pulse,
+    /// The page, the login, the contract: for anybody.
+    Public,
+    /// Numbers: for those who are logged in.
+    Private,
+    /// The API: for those who are logged in, once the daemon serves.
+    Api,
+}
+
+impl Door {
+    fn of(path: &str) -> Self {
+        match path {
+            "/healthz" | "/readyz" => Self::Pulse,
+            "/metrics" => Self::Private,
+            "/api/openapi.json" => Self::Public,
+            "/api" => Self::Api,
+            path if path.starts_with("/api/") => Self::Api,
+            _ => Self::Public,
+        }
+    }
+}
+
+/// Lets a request pass, or says why not.
+pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Next) -> Response {
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let door = Door::of(request.uri().path());
+    let mut response = match check(&app, door, &request) {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            answer(&app, door, request, next).await
+        }
+        Err(error) => error.into_response(),
+    };
+    let route = route.as_ref().map_or(NO_ROUTE, MatchedPath::as_str);
+    app.metrics.answered(route, response.status());
+    let headers = response.headers_mut();
+    for (name, value) in HEADERS {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
+    response
+}
+
+fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
+    let headers = request.headers();
+    let origin = check_names(app, request)?;
+    let peer = request.extensions().get::<Peer>().copied();
+    let (caller, key) = match door {
+        Door::Pulse => return Ok(Caller::Anybody),
+        Door::Public => (Caller::Anybody, Key::Address(address(peer))),
+        Door::Private | Door::Api => match log_in(app, headers, peer)? {
+            Caller::Browser(login) => {
+                check_page(request.method(), headers, origin)?;
+                (Caller::Browser(login), Key::Login(login.id))
+            }
+            caller @ (Caller::Bearer | Caller::Anybody) => (caller, Key::Token),
+        },
+    };
+    count(app, key, app.limits.client_per_minute, "requests")?;
+    if door == Door::Api {
+        app.open()?;
+    }
+    Ok(caller)
+}
+
+/// Whether the request came by a page of ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    Ours,
+    Unsaid,
+}
+
+fn check_names(app: &App, request: &Request) -> Result<Origin, ApiError> {
+    let headers = request.headers();
+    let in_header = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    // A request line may name the host itself, and then it is the one that counts.
+    let host = request
+        .uri()
+        .authority()
+        .map(axum::http::uri::Authority::as_str)
+        .or(in_header);
+    let Some(host) = host.filter(|host| app.access.host_is_ours(host)) else {
+        return Err(ApiError::new(
+            StatusCode::MISDIRECTED_REQUEST,
+            "host_refused",
+            "the Host header names somebody else",
+            "ask by the address the daemon prints, or add the name to `server.advertise`",
+        ));
+    };
+    match headers
+        .get(header::ORIGIN)
+        .map(|origin| origin.to_str().unwrap_or_default())
+    {
+        None => Ok(Origin::Unsaid),
+        Some(origin) if app.access.origin_is_ours(origin, host) => Ok(Origin::Ours),
+        Some(_) => Err(foreign_page()),
+    }
+}
+
+fn foreign_page() -> ApiError {
+    ApiError::new(
+        StatusCode::FORBIDDEN,
+        "origin_refused",
+        "the request comes from a page that is not ours",
+        "open the page at the address that `wakeful open` prints",
+    )
+}
+
+/// A browser sends its cookie also when a foreign page made it ask. Reading gives such a page nothing; for anything
+/// else the browser itself must say that the page was ours.
+fn check_page(method: &Method, headers: &HeaderMap, origin: Origin) -> Result<(), ApiError> {
+    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
+    match (method.is_safe(), origin, site) {
+        (true, _, _) | (false, Origin::Ours, _) | (false, Origin::Unsaid, Some(b"same-origin")) => Ok(()),
+        (false, Origin::Unsaid, _) => Err(foreign_page()),
+    }
+}
+
+fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, ApiError> {
+    let authorization = headers.get(header::AUTHORIZATION);
+    let mut cookies = headers
+        .get_all(header::COOKIE)
+        .iter()
+        .filter_map(|value| value.to_str().ok());
+    let now = app.clock.now();
+    let (caller, shown) = match authorization {
+        // Whoever shows a token wants to be judged by it.
+        Some(value) => {
+            let token = value.to_str().ok().and_then(bearer);
+            let is_right = token.is_some_and(|token| app.access.token_is(token));
+            (is_right.then_some(Caller::Bearer), true)
+        }
+        None => {
+            let login = cookies.find_map(|cookies| app.logins.read(cookies, now));
+            (login.map(Caller::Browser), false)
+        }
+    };
+    let Some(caller) = caller else {
+        count(
+            app,
+            Key::Address(address(peer)),
+            app.limits.client_per_minute,
+            "requests",
+        )?;
+        if shown {
+            count_failure(app, peer)?;
+        }
+        return Err(ApiError::unauthorized());
+    };
+    Ok(caller)
+}
+
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Counts a wrong token or code. A right one still passes when there were too many: it cannot be guessed, and a
+/// script that went wrong must not lock its owner out.
+pub(crate) fn count_failure(app: &App, peer: Option<Peer>) -> Result<(), ApiError> {
+    let key = Key::Failed(address(peer));
+    count(app, key, app.limits.failures_per_minute, "wrong tokens or codes")
+}
+
+fn count(app: &App, key: Key, limit: u32, what: &str) -> Result<(), ApiError> {
+    let counted = app.rates.count(key, limit, app.clock.ticks_ms());
+    counted.map_err(|wait_s| {
+        app.metrics.rate_limited();
+        ApiError::rate_limited(what, wait_s)
+    })
+}
+
+fn address(peer: Option<Peer>) -> IpAddr {
+    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(peer)| peer.ip())
+}
+
+/// Has a request answered, in a place of its own and within its time. A stream leaves the place as soon as it begins.
+async fn answer(app: &App, door: Door, request: Request, next: Next) -> Response {
+    let place = Arc::clone(&app.in_flight).try_acquire_owned();
+    if place.is_err() && door != Door::Pulse {
+        let message = "as many requests are worked on as this daemon takes at a time";
+        return ApiError::unavailable("overloaded", message, "ask again in a moment").into_response();
+    }
+    // A body has its own time; its handler's begins after it.
+    let body_ms = if request.method().is_safe() {
+        0
+    } else {
+        BODY_READ_MS_MAX
+    };
+    let time = Duration::from_millis(ANSWER_MS_MAX.saturating_add(body_ms));
+    tokio::time::timeout(time, next.run(request))
+        .await
+        .unwrap_or_else(|_| {
+            let message = "the answer took too long; what was asked may still happen";
+            let hint = "look before asking again, or ask again with the same key";
+            ApiError::unavailable("answer_timeout", message, hint).into_response()
+        })
+}

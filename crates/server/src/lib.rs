@@ -1,0 +1,44 @@
+//! The HTTP face of a daemon: the API, the page, the login.
+//!
+//! | module | does |
+//! |---|---|
+//! | `guard` | what every request passes before anything is done for it |
+//! | `access` | which hosts, origins and tokens are ours |
+//! | `rate` | how often somebody may ask |
+//! | `login` | one-time links and the cookies they become |
+//! | `agent`, `message`, `run`, `event`, `transcript`, `runtime` | the routes, one noun each |
+//! | `stream` | events as they happen |
+//! | `metrics` | numbers for Prometheus |
+//! | `page` | the control room's files, embedded |
+//! | [`view`] | from the runtime's values to what goes over the wire |
+//! | `openapi` | the contract, written down from the handlers |
+//! | `serve` | connections: accepted within bounds, ended gracefully |
+//!
+//! *Invariants:* a handler holds no rule and no query; nothing is done for a request before its guards let it pass;
+//! every answer that is not a success has one shape; an idle server has no timer.
+#![forbid(unsafe_code)]
+
+mod access;
+mod agent;
+mod app;
+mod error;
+mod event;
+mod extract;
+mod guard;
+mod login;
+mod message;
+mod metrics;
+mod openapi;
+mod page;
+mod rate;
+mod run;
+mod runtime;
+mod serve;
+mod stream;
+mod transcript;
+pub mod view;
+
+pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
+pub use app::{Facts, Host, Limits, Open, Options, Stage, router};
+pub use openapi::{openapi, openapi_json};
+pub use serve::{Ended, serve};

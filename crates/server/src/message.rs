@@ -1,0 +1,163 @@
+//! Messages over HTTP.
+
+use axum::extract::{FromRequestParts, State};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
+use axum::routing::post;
+use axum::{Json, Router};
+use wakeful_api::{Accepted, Admission, ErrorBody, SendMessage};
+use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::key::Digest;
+use wakeful_core::message::{PROMPT_BYTES_MAX, Wishes};
+use wakeful_core::run::ROUNDS_MAX;
+use wakeful_runtime::desk::Post;
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{AgentPath, Told};
+use crate::rate::Key;
+use crate::view;
+
+/// The header that names a message.
+const KEY_HEADER: &str = "idempotency-key";
+
+/// Most tools that a message may forbid. There are fewer.
+const DENY_TOOLS_MAX: usize = 64;
+
+/// Longest name of a model or a folder: the longest path that Linux takes.
+const NAME_BYTES_MAX: usize = 4_096;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new().route("/api/agents/{agent_id}/messages", post(send))
+}
+
+/// An agent that may be sent one more message this minute. Counted before the body is read.
+pub(crate) struct Addressed(AgentId);
+
+impl FromRequestParts<App> for Addressed {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let AgentPath(agent) = AgentPath::from_request_parts(parts, app).await?;
+        let key = Key::Agent(agent.to_string());
+        app.rates
+            .count(key, app.limits.turns_per_minute, app.clock.ticks_ms())
+            .map_err(|wait_s| {
+                app.metrics.rate_limited();
+                ApiError::rate_limited("messages to this agent", wait_s)
+            })?;
+        Ok(Self(agent))
+    }
+}
+
+/// Puts a message into an agent's queue. It is durable when this answers.
+#[utoipa::path(
+    post, path = "/api/agents/{agent_id}/messages", tag = "messages", operation_id = "send_message",
+    params(
+        view::AgentParam,
+        ("Idempotency-Key" = Option<String>, Header, description = "Names this message, like `key` in the body",
+            nullable = false, min_length = 1, max_length = 200, pattern = "^[!-~]([ -~]*[!-~])?$"),
+    ),
+    request_body = SendMessage,
+    responses(
+        (status = 202, description = "It is kept; its run answers it, now or later", body = Accepted),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+        (status = 409, description = "The key was used before, for another message", body = ErrorBody),
+        (status = 422, description = "The model, the workspace or a tool is not to be had here", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn send(
+    State(app): State<App>,
+    Addressed(agent): Addressed,
+    headers: HeaderMap,
+    Told(told): Told<SendMessage>,
+) -> Result<(StatusCode, Json<Accepted>), ApiError> {
+    let turn = match key(&headers, told.key.as_deref())? {
+        Some(key) => TurnId::parse(key)?,
+        None => TurnId::parse(&Digest::from_bytes(app.entropy.bytes32()).to_string())?,
+    };
+    check(&told)?;
+    let SendMessage {
+        text,
+        model,
+        max_rounds,
+        workspace,
+        deny_tools,
+        ..
+    } = told;
+    let wishes = Wishes {
+        model_ref: model,
+        max_rounds,
+        workspace,
+        deny_tools: deny_tools.into_iter().collect(),
+    };
+    let post = Post {
+        agent: agent.clone(),
+        turn,
+        text,
+        wishes: app.host.wishes(wishes).map_err(ApiError::unusable)?,
+    };
+    let posted = app
+        .desk()?
+        .post(post)
+        .await
+        .map_err(|error| app.engine_error(&error))?;
+    app.metrics.message_accepted();
+    let accepted = Accepted {
+        run_key: posted.run_key.to_string(),
+        agent_id: agent.to_string(),
+        admission: if posted.is_new {
+            Admission::New
+        } else {
+            Admission::Known
+        },
+    };
+    Ok((StatusCode::ACCEPTED, Json(accepted)))
+}
+
+/// The caller's name for the message, which may stand in two places but must be one.
+fn key<'a>(headers: &'a HeaderMap, in_body: Option<&'a str>) -> Result<Option<&'a str>, ApiError> {
+    let mut in_headers = headers.get_all(KEY_HEADER).iter();
+    let (first, second) = (in_headers.next(), in_headers.next());
+    let in_header = first.map(|value| {
+        let text = value.to_str();
+        text.map_err(|_| ApiError::bad("bad_id", "Idempotency-Key is not ASCII", "use letters and digits"))
+    });
+    match (in_header.transpose()?, in_body) {
+        _ if second.is_some() => Err(two_keys()),
+        (Some(header), Some(body)) if header != body => Err(two_keys()),
+        (Some(header), _) => Ok(Some(header)),
+        (None, body) => Ok(body),
+    }
+}
+
+fn two_keys() -> ApiError {
+    let message = "the message has two keys: Idempotency-Key and `key` differ";
+    ApiError::unmet("two_keys", message, "send one of them, or the same in both")
+}
+
+/// The bounds that the wire type promises.
+fn check(told: &SendMessage) -> Result<(), ApiError> {
+    let long = |name: &Option<String>| {
+        name.as_ref()
+            .is_some_and(|name| name.is_empty() || name.len() > NAME_BYTES_MAX)
+    };
+    let wrong = if told.text.is_empty() || told.text.len() > PROMPT_BYTES_MAX {
+        format!("text: must have 1 to {PROMPT_BYTES_MAX} bytes")
+    } else if long(&told.model) {
+        format!("model: must have 1 to {NAME_BYTES_MAX} bytes")
+    } else if long(&told.workspace) {
+        format!("workspace: must have 1 to {NAME_BYTES_MAX} bytes")
+    } else if told
+        .max_rounds
+        .is_some_and(|rounds| !(1..=ROUNDS_MAX).contains(&rounds))
+    {
+        format!("max_rounds: must be 1 to {ROUNDS_MAX}")
+    } else if told.deny_tools.len() > DENY_TOOLS_MAX {
+        format!("deny_tools: must name at most {DENY_TOOLS_MAX}")
+    } else {
+        return Ok(());
+    };
+    let hint = "GET /api/openapi.json describes the body of each path";
+    Err(ApiError::bad("bad_field", wrong, hint))
+}

@@ -1,0 +1,175 @@
+//! Numbers for Prometheus. Label sets are bounded by the routes and by what an agent can be doing; agents have no
+//! labels of their own, because a home may have thousands.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use wakeful_api::{Activity, AgentStatus};
+
+use crate::agent::Stalled;
+use crate::app::App;
+use crate::error::ApiError;
+
+/// The format that Prometheus reads.
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Every class of status, by its first digit less one.
+const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
+
+/// What is counted while the daemon lives.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    /// By route; as many as there are routes, and one for everything else.
+    requests: Mutex<BTreeMap<String, [u64; CLASSES.len()]>>,
+    messages_accepted: AtomicU64,
+    rate_limited: AtomicU64,
+}
+
+impl Metrics {
+    pub(crate) fn answered(&self, route: &str, status: StatusCode) {
+        let class = usize::from(status.as_u16() / 100).saturating_sub(1);
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
+        // Looked for before it is inserted: a name is made once per route and not once per request.
+        if !requests.contains_key(route) {
+            requests.insert(route.to_owned(), [0; CLASSES.len()]);
+        }
+        if let Some(count) = requests.get_mut(route).and_then(|counts| counts.get_mut(class)) {
+            *count = count.saturating_add(1);
+        }
+    }
+
+    pub(crate) fn message_accepted(&self) {
+        self.messages_accepted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn rate_limited(&self) {
+        self.rate_limited.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Numbers for Prometheus.
+#[utoipa::path(
+    get, path = "/metrics", tag = "daemon", operation_id = "metrics",
+    responses((status = 200, description = "The numbers", body = String, content_type = "text/plain")),
+)]
+pub(crate) async fn show(State(app): State<App>) -> Result<impl IntoResponse, ApiError> {
+    let mut page = Page::default();
+    page.begin("wakeful_build_info", "gauge", "The running program, by version.");
+    page.line("wakeful_build_info", &[("version", &app.facts.version)], 1);
+    counters(&mut page, &app.metrics);
+    // Before the daemon serves there are no agents to count, and its scraper should see the rest nevertheless.
+    if let Ok(open) = app.open() {
+        let agents = open
+            .desk
+            .agents(false)
+            .await
+            .map_err(|error| app.engine_error(&error))?;
+        let stalled = Stalled::of(&open);
+        let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
+        gauges(&mut page, &agents);
+        page.begin("wakeful_listeners", "gauge", "Streams that are open.");
+        page.line(
+            "wakeful_listeners",
+            &[],
+            u64::try_from(open.desk.listeners()).unwrap_or(u64::MAX),
+        );
+    }
+    Ok(([(header::CONTENT_TYPE, FORMAT)], page.0))
+}
+
+fn counters(page: &mut Page, metrics: &Metrics) {
+    let name = "wakeful_http_requests_total";
+    page.begin(
+        name,
+        "counter",
+        "Requests that were answered, by route and class of status.",
+    );
+    let requests = metrics.requests.lock().unwrap_or_else(PoisonError::into_inner);
+    for (route, counts) in &*requests {
+        for (class, count) in CLASSES.iter().zip(counts).filter(|(_, count)| **count > 0) {
+            page.line(name, &[("route", route), ("status", class)], *count);
+        }
+    }
+    drop(requests);
+    let name = "wakeful_messages_accepted_total";
+    page.begin(
+        name,
+        "counter",
+        "Messages that were made durable through the API, known ones included.",
+    );
+    page.line(name, &[], metrics.messages_accepted.load(Ordering::Relaxed));
+    let name = "wakeful_rate_limited_total";
+    page.begin(
+        name,
+        "counter",
+        "Requests that were refused because they came too often.",
+    );
+    page.line(name, &[], metrics.rate_limited.load(Ordering::Relaxed));
+}
+
+fn gauges(page: &mut Page, agents: &[AgentStatus]) {
+    let count = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
+    page.begin("wakeful_agents", "gauge", "Listed agents, by what they do.");
+    for (word, activity) in [
+        ("asleep", Activity::Asleep),
+        ("queued", Activity::Queued),
+        ("working", Activity::Working),
+        ("stuck", Activity::Stuck),
+    ] {
+        let count = u64::try_from(count(activity)).unwrap_or(u64::MAX);
+        page.line("wakeful_agents", &[("activity", word)], count);
+    }
+    page.begin(
+        "wakeful_queued_messages",
+        "gauge",
+        "Messages of listed agents that wait for their turn.",
+    );
+    page.line(
+        "wakeful_queued_messages",
+        &[],
+        agents.iter().map(|agent| agent.pending).sum(),
+    );
+    page.begin(
+        "wakeful_open_runs",
+        "gauge",
+        "Runs of listed agents that have not ended.",
+    );
+    let open = agents.iter().filter(|agent| agent.open_run.is_some()).count();
+    page.line("wakeful_open_runs", &[], u64::try_from(open).unwrap_or(u64::MAX));
+}
+
+/// The text as it grows.
+#[derive(Default)]
+struct Page(String);
+
+impl Page {
+    fn begin(&mut self, name: &str, kind: &str, help: &str) {
+        // Writing into a string cannot fail.
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn line(&mut self, name: &str, labels: &[(&str, &str)], value: u64) {
+        let labels: Vec<_> = labels
+            .iter()
+            .map(|(name, value)| format!("{name}=\"{}\"", escaped(value)))
+            .collect();
+        let labels = if labels.is_empty() {
+            String::new()
+        } else {
+            format!("{{{}}}", labels.join(","))
+        };
+        let _ = writeln!(self.0, "{name}{labels} {value}");
+    }
+}
+
+fn escaped(value: &str) -> String {
+    value
+        .replace('\\', "\\\\")
+        .replace('"', "\\\"")
+        .replace('\n', "\\n")
+}

@@ -1,0 +1,186 @@
+//! The contract, written down from the handlers themselves. What guards answer is added here once for all routes,
+//! because no handler knows of it.
+
+use std::sync::OnceLock;
+
+use axum::http::header;
+use axum::response::IntoResponse;
+use serde_json::Value;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
+use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
+use utoipa::{Modify, OpenApi as _};
+
+use crate::login::COOKIE;
+use crate::{agent, event, login, message, metrics, run, runtime, transcript};
+
+/// What any request may be answered with before or instead of its handler.
+const ALWAYS: [(&str, &str, &str); 6] = [
+    (
+        "400",
+        "BadRequest",
+        "What was asked cannot be understood; the message names the part",
+    ),
+    (
+        "403",
+        "Forbidden",
+        "The request comes from a foreign page, or its login does not suffice",
+    ),
+    ("421", "Misdirected", "The Host header names somebody else"),
+    (
+        "422",
+        "Unmet",
+        "What was asked has the right form and cannot be met; the message says why",
+    ),
+    (
+        "429",
+        "TooManyRequests",
+        "Too many within a minute; Retry-After says when to come again",
+    ),
+    (
+        "503",
+        "Unavailable",
+        "Not now: starting, stopping, overloaded, or the database does not answer",
+    ),
+];
+
+/// What the connection answers before there is a request.
+const HEAD_TOO_LARGE: (&str, &str) = ("431", "HeadTooLarge");
+
+/// What a request that needs a login may be answered with.
+const PRIVATE: [(&str, &str, &str); 2] = [
+    ("401", "Unauthorized", "The request carries no valid token"),
+    ("500", "Broken", "Something is broken inside; the log says what"),
+];
+
+/// What a request with a body may be answered with.
+const WITH_BODY: [(&str, &str, &str); 3] = [
+    ("408", "RequestTimeout", "The body did not come in time"),
+    ("413", "BodyTooLarge", "The body is too large"),
+    ("415", "NotJson", "The body is not declared as JSON"),
+];
+
+#[derive(utoipa::OpenApi)]
+#[openapi(
+    info(
+        title = "Wakeful",
+        description = "The API of a Wakeful daemon. Times are RFC 3339 in UTC. Every answer that is not a success is \
+            an `ErrorBody` with a stable code.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    paths(
+        runtime::health, runtime::ready, runtime::status, runtime::shutdown, metrics::show, show,
+        agent::list, agent::create, agent::status, agent::state, agent::pause, agent::resume,
+        agent::default_status, agent::default_state,
+        message::send,
+        run::of_agent, run::list, run::show, run::cancel,
+        event::of_agent, event::of_all,
+        transcript::show,
+        login::link, login::enter, login::leave,
+    ),
+    components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
+    tags(
+        (name = "agents", description = "Agents and what they said"),
+        (name = "messages", description = "What enters an agent's queue"),
+        (name = "runs", description = "What became of it"),
+        (name = "events", description = "Everything that happened, as pages and as streams"),
+        (name = "daemon", description = "The program itself"),
+        (name = "login", description = "How a browser comes in"),
+    ),
+    security(("bearer" = []), ("cookie" = [])),
+    modifiers(&Guards),
+)]
+struct Document;
+
+/// Adds what the guards do.
+struct Guards;
+
+impl Modify for Guards {
+    fn modify(&self, document: &mut openapi::OpenApi) {
+        let components = document.components.get_or_insert_default();
+        let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        components.add_security_scheme("bearer", bearer);
+        let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(COOKIE)));
+        components.add_security_scheme("cookie", cookie);
+        for (_, name, description) in ALWAYS.iter().chain(&PRIVATE).chain(&WITH_BODY) {
+            let schema = Ref::from_schema_name("ErrorBody");
+            let content = ContentBuilder::new().schema(Some(schema)).build();
+            let response = ResponseBuilder::new().description(*description);
+            let response = response.content("application/json", content).build();
+            components.responses.insert((*name).to_owned(), response.into());
+        }
+        let head =
+            ResponseBuilder::new().description("The head of the request is too large; there is no body");
+        components
+            .responses
+            .insert(HEAD_TOO_LARGE.1.to_owned(), head.build().into());
+        for item in document.paths.paths.values_mut() {
+            [&mut item.get, &mut item.post]
+                .into_iter()
+                .flatten()
+                .for_each(guarded);
+        }
+    }
+}
+
+fn guarded(operation: &mut Operation) {
+    // The empty requirement is how an operation says that it asks for nothing.
+    let requirements = operation.security.as_deref().unwrap_or_default();
+    let is_public = requirements.contains(&SecurityRequirement::default());
+    let private = PRIVATE.iter().filter(|_| !is_public);
+    let with_body = WITH_BODY.iter().filter(|_| operation.request_body.is_some());
+    let always = ALWAYS.iter().chain(private).chain(with_body);
+    let always = always.map(|(status, name, _)| (status, name));
+    for (status, name) in always.chain([(&HEAD_TOO_LARGE.0, &HEAD_TOO_LARGE.1)]) {
+        let response = RefOr::Ref(Ref::from_response_name(*name));
+        operation
+            .responses
+            .responses
+            .entry((*status).to_owned())
+            .or_insert(response);
+    }
+}
+
+/// The contract.
+#[must_use]
+pub fn openapi() -> openapi::OpenApi {
+    Document::openapi()
+}
+
+/// The contract as JSON with sorted members, so that the same contract is the same text.
+#[must_use]
+pub fn openapi_json() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        // The document has only string keys, so it always has a JSON form.
+        let value = serde_json::to_value(openapi()).map(sorted).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&value).unwrap_or_default();
+        format!("{text}\n")
+    })
+}
+
+fn sorted(value: Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let mut members: Vec<_> = members
+                .into_iter()
+                .map(|(name, value)| (name, sorted(value)))
+                .collect();
+            members.sort_by(|a, b| a.0.cmp(&b.0));
+            Value::Object(members.into_iter().collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(sorted).collect()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value,
+    }
+}
+
+/// This document.
+#[utoipa::path(
+    get, path = "/api/openapi.json", tag = "daemon", operation_id = "openapi", security(()),
+    responses((status = 200, description = "The contract", body = Object, content_type = "application/json")),
+)]
+pub(crate) async fn show() -> impl IntoResponse {
+    ([(header::CONTENT_TYPE, "application/json")], openapi_json())
+}

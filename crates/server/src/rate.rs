@@ -1,0 +1,119 @@
+//! How often somebody may ask: fixed windows of a minute, counted in a bounded table, without any timer. A window
+//! ends when somebody looks at it after its minute.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, PoisonError};
+
+use wakeful_core::key::Digest;
+
+/// How long a window is.
+const WINDOW_MS: u64 = 60_000;
+
+/// Most counters. More clients and agents than a home has; beyond it, newcomers share one.
+const KEYS_MAX: usize = 4_096;
+
+/// Who or what is counted.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Key {
+    /// Whoever shows the token.
+    Token,
+    /// A browser that is logged in.
+    Login(Digest),
+    /// Somebody who shows nothing.
+    Address(IpAddr),
+    /// Somebody who shows a wrong token or code.
+    Failed(IpAddr),
+    /// Messages to an agent.
+    Agent(String),
+    /// Everybody for whom there was no place.
+    Others,
+}
+
+/// The counters.
+#[derive(Debug, Default)]
+pub(crate) struct Rates(Mutex<BTreeMap<Key, Window>>);
+
+#[derive(Debug, Clone, Copy)]
+struct Window {
+    began_ms: u64,
+    count: u32,
+}
+
+impl Window {
+    const fn is_over(&self, now_ms: u64) -> bool {
+        now_ms.saturating_sub(self.began_ms) >= WINDOW_MS
+    }
+}
+
+impl Rates {
+    /// Counts one. The error is for how many seconds there will be none.
+    pub(crate) fn count(&self, key: Key, limit: u32, now_ms: u64) -> Result<(), u64> {
+        if limit == 0 {
+            return Ok(());
+        }
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if windows.len() >= KEYS_MAX && !windows.contains_key(&key) {
+            windows.retain(|_, window| !window.is_over(now_ms));
+        }
+        let has_place = windows.len() < KEYS_MAX || windows.contains_key(&key);
+        let key = if has_place { key } else { Key::Others };
+        let fresh = Window {
+            began_ms: now_ms,
+            count: 0,
+        };
+        let window = windows.entry(key).or_insert(fresh);
+        if window.is_over(now_ms) {
+            *window = fresh;
+        }
+        if window.count >= limit {
+            let left_ms = WINDOW_MS.saturating_sub(now_ms.saturating_sub(window.began_ms));
+            return Err(left_ms.div_ceil(1_000).max(1));
+        }
+        window.count = window.count.saturating_add(1);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_lets_as_many_pass_as_it_says_and_begins_anew_after_a_minute() {
+        let rates = Rates::default();
+        assert_eq!(rates.count(Key::Token, 2, 1_000), Ok(()));
+        assert_eq!(rates.count(Key::Token, 2, 1_500), Ok(()));
+        assert_eq!(rates.count(Key::Token, 2, 2_000), Err(59));
+        assert_eq!(rates.count(Key::Agent("a".into()), 2, 2_000), Ok(()));
+        assert_eq!(rates.count(Key::Token, 2, 60_999), Err(1));
+        assert_eq!(rates.count(Key::Token, 2, 61_000), Ok(()));
+    }
+
+    #[test]
+    fn without_a_limit_nothing_is_counted() {
+        let rates = Rates::default();
+        for now_ms in 0..10_000 {
+            assert_eq!(rates.count(Key::Token, 0, now_ms), Ok(()));
+        }
+        assert!(rates.0.lock().expect("lock").is_empty());
+    }
+
+    #[test]
+    fn the_table_is_bounded_and_newcomers_share_a_counter_until_places_are_free() {
+        let rates = Rates::default();
+        let key = |n: usize| Key::Agent(n.to_string());
+        for n in 0..KEYS_MAX + 10 {
+            let _ = rates.count(key(n), 5, 0);
+        }
+        assert!(rates.0.lock().expect("lock").len() <= KEYS_MAX + 1);
+        assert_eq!(
+            rates.count(key(KEYS_MAX + 99), 5, 0),
+            Err(60),
+            "the shared one is used up"
+        );
+        assert_eq!(rates.count(key(0), 5, 0), Ok(()), "whoever has a place keeps it");
+        assert_eq!(rates.count(key(KEYS_MAX + 99), 5, WINDOW_MS), Ok(()));
+        assert_eq!(rates.0.lock().expect("lock").len(), 1);
+    }
+}

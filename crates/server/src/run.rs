@@ -1,0 +1,195 @@
+//! Runs over HTTP.
+
+use axum::extract::State;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use wakeful_api::{ErrorBody, Run, RunList};
+use wakeful_core::id::AgentId;
+use wakeful_ports::records::RunFilter;
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{AgentPath, Asked, RunPath, limit, run_key};
+use crate::view;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/agents/{agent_id}/runs", get(of_agent))
+        .route("/api/runs", get(list))
+        .route("/api/runs/{run_key}", get(show))
+        .route("/api/runs/{run_key}/cancel", post(cancel))
+}
+
+/// Which runs to list, of all agents.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AllRuns {
+    /// Only this agent's.
+    #[param(nullable = false, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]*$")]
+    agent_id: Option<String>,
+    /// Only those that have not ended.
+    #[param(nullable = false)]
+    open: Option<bool>,
+    /// Most rows.
+    #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
+    limit: Option<u32>,
+    /// Only those that are older than this one.
+    #[param(nullable = false, pattern = "^[0-9a-f]{64}$")]
+    before: Option<String>,
+    /// Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. Not
+    /// together with anything else.
+    #[param(nullable = false, pattern = "^[0-9a-f]{1,64}$")]
+    prefix: Option<String>,
+}
+
+/// Which runs to list, of one agent.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct AgentRuns {
+    /// Only those that have not ended.
+    #[param(nullable = false)]
+    open: Option<bool>,
+    /// Most rows.
+    #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
+    limit: Option<u32>,
+    /// Only those that are older than this one.
+    #[param(nullable = false, pattern = "^[0-9a-f]{64}$")]
+    before: Option<String>,
+}
+
+/// Runs of one agent, newest first.
+#[utoipa::path(
+    get, path = "/api/agents/{agent_id}/runs", tag = "runs", operation_id = "list_agent_runs",
+    params(view::AgentParam, AgentRuns),
+    responses(
+        (status = 200, description = "The runs", body = RunList),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn of_agent(
+    State(app): State<App>,
+    AgentPath(agent): AgentPath,
+    Asked(asked): Asked<AgentRuns>,
+) -> Result<Json<RunList>, ApiError> {
+    let AgentRuns { open, limit, before } = asked;
+    page(&app, Some(agent), open, limit, before).await
+}
+
+/// Runs of all agents, newest first.
+#[utoipa::path(
+    get, path = "/api/runs", tag = "runs", operation_id = "list_runs",
+    params(AllRuns),
+    responses(
+        (status = 200, description = "The runs", body = RunList),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Asked(asked): Asked<AllRuns>,
+) -> Result<Json<RunList>, ApiError> {
+    let AllRuns {
+        agent_id,
+        open,
+        limit,
+        before,
+        prefix,
+    } = asked;
+    if let Some(prefix) = prefix {
+        let alone = agent_id.is_none() && open.is_none() && limit.is_none() && before.is_none();
+        return with_prefix(&app, prefix, alone).await;
+    }
+    let agent = agent_id.as_deref().map(AgentId::parse).transpose()?;
+    page(&app, agent, open, limit, before).await
+}
+
+/// One run with everything that happened in it. A message whose turn has not come is a run that is `queued`.
+#[utoipa::path(
+    get, path = "/api/runs/{run_key}", tag = "runs", operation_id = "get_run",
+    params(view::RunParam),
+    responses(
+        (status = 200, description = "The run", body = Run),
+        (status = 404, description = "There is no such run", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn show(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
+    let report = app
+        .desk()?
+        .run(run)
+        .await
+        .map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::run(&report)))
+}
+
+/// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
+#[utoipa::path(
+    post, path = "/api/runs/{run_key}/cancel", tag = "runs", operation_id = "cancel_run",
+    params(view::RunParam),
+    responses(
+        (status = 200, description = "The run as it stands; an open one ends at its next safe point", body = Run),
+        (status = 404, description = "There is no such run", body = ErrorBody),
+        (status = 409, description = "Somebody else moved it at the same moment; ask again", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
+    let report = app
+        .desk()?
+        .cancel(run)
+        .await
+        .map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::run(&report)))
+}
+
+async fn with_prefix(app: &App, prefix: String, alone: bool) -> Result<Json<RunList>, ApiError> {
+    let fits = (1..=64).contains(&prefix.len())
+        && prefix
+            .bytes()
+            .all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    if !fits || !alone {
+        return Err(ApiError::unmet(
+            "bad_prefix",
+            "prefix must be 1 to 64 hex digits, and the only parameter",
+            "give the first digits of a run's key",
+        ));
+    }
+    let found = app.desk()?.runs_with_prefix(prefix).await;
+    let found = found.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(RunList {
+        runs: found.iter().map(view::run_line).collect(),
+        next_before: None,
+    }))
+}
+
+async fn page(
+    app: &App,
+    agent_id: Option<AgentId>,
+    open: Option<bool>,
+    rows: Option<u32>,
+    before: Option<String>,
+) -> Result<Json<RunList>, ApiError> {
+    let rows = limit(rows)?;
+    let filter = RunFilter {
+        agent_id,
+        open_only: open.unwrap_or(false),
+        before: before.as_deref().map(run_key).transpose()?,
+        // One more than is shown says whether there are older ones.
+        limit: rows.saturating_add(1),
+    };
+    let mut found = app
+        .desk()?
+        .runs(filter)
+        .await
+        .map_err(|error| app.engine_error(&error))?;
+    let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+    let has_more = found.len() > rows;
+    found.truncate(rows);
+    let last = found.last().map(|run| run.row.run_key.to_string());
+    Ok(Json(RunList {
+        runs: found.iter().map(view::run_line).collect(),
+        next_before: last.filter(|_| has_more),
+    }))
+}

@@ -1,0 +1,186 @@
+//! The stream of one agent: its events in the order of their numbers, none twice and none left out.
+//!
+//! It listens first and reads the store afterwards, so that nothing falls between the two. News tell what is next as
+//! long as their numbers follow on; whenever they do not, the store is asked.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use serde_json::json;
+use wakeful_core::id::AgentId;
+use wakeful_ports::records::EventRow;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::Desk;
+use wakeful_runtime::hub::News;
+
+use super::ear::{Ear, Heard};
+use super::flow::{Source, Step};
+use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Refused, Stay, ahead, frame};
+use crate::view;
+
+/// A stream of one agent.
+pub(super) struct Following {
+    desk: Arc<dyn Desk>,
+    agent: AgentId,
+    ear: Ear,
+    phase: Phase,
+    /// The number of the newest event handed over.
+    seq: u64,
+    /// What follows it, as far as it is known.
+    rows: VecDeque<EventRow>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Nothing was handed over.
+    Opening,
+    /// The store has more, or may have.
+    Reading,
+    /// What comes next is heard.
+    Listening,
+    /// The last frame was handed over.
+    Ended,
+}
+
+/// Begins a stream after a number, or at the newest event.
+pub(super) async fn open(
+    desk: Arc<dyn Desk>,
+    agent: AgentId,
+    after_seq: Option<u64>,
+    stay: Stay,
+) -> Result<Following, Refused> {
+    let ear = Ear::new(desk.listen(), stay);
+    let newest = desk.agent(agent.clone()).await?.overview.last_seq;
+    let seq = after_seq.unwrap_or(newest);
+    if seq > newest {
+        return Err(ahead().into());
+    }
+    Ok(Following {
+        desk,
+        agent,
+        ear,
+        phase: Phase::Opening,
+        seq,
+        rows: VecDeque::new(),
+    })
+}
+
+impl Source for Following {
+    async fn next(mut self: Box<Self>) -> Step<Self> {
+        let bytes = self.frame().await?;
+        self.ear.speak();
+        Some((bytes, self))
+    }
+}
+
+impl Following {
+    async fn frame(&mut self) -> Option<Bytes> {
+        if self.ear.is_over() || self.phase == Phase::Ended {
+            return None;
+        }
+        if self.phase == Phase::Opening {
+            self.phase = Phase::Reading;
+            return Some(frame::opening(
+                &self.seq.to_string(),
+                &json!({"after_seq": self.seq}),
+            ));
+        }
+        if self.ear.was_stalled() {
+            return Some(self.drop_reader("too_slow"));
+        }
+        loop {
+            if let Some(row) = self.rows.pop_front() {
+                self.seq = row.seq;
+                let data = frame::one_line(&view::event(&self.agent, &row));
+                return Some(frame::event(Some(&row.seq.to_string()), &data));
+            }
+            if self.phase == Phase::Reading {
+                match self.read().await {
+                    Ok(()) => continue,
+                    Err(_) => return Some(self.drop_reader("unavailable")),
+                }
+            }
+            match self.ear.hear().await {
+                Heard::News(news) => {
+                    if let Some(words) = self.take(&news) {
+                        return Some(words);
+                    }
+                }
+                Heard::Old(news) => drop(self.take(&news)),
+                Heard::Lagged => match self.is_far_behind().await {
+                    Ok(false) => self.phase = Phase::Reading,
+                    Ok(true) => return Some(self.drop_reader("too_slow")),
+                    Err(_) => return Some(self.drop_reader("unavailable")),
+                },
+                Heard::Quiet => return Some(frame::ALIVE),
+                Heard::Over => return None,
+            }
+        }
+    }
+
+    /// Reads the next page. A short one is the last.
+    async fn read(&mut self) -> Result<(), EngineError> {
+        let page = self
+            .desk
+            .events_after(self.agent.clone(), self.seq, PAGE_EVENTS)
+            .await?;
+        if page.len() < PAGE_EVENTS as usize {
+            self.phase = Phase::Listening;
+            self.ear.caught_up();
+        }
+        self.rows = page.into();
+        Ok(())
+    }
+
+    /// Takes the events of a piece of news, or gives the frame of its words.
+    fn take(&mut self, news: &News) -> Option<Bytes> {
+        match news {
+            News::Events { agent_id, events } if *agent_id == self.agent => {
+                match follows(self.seq, events) {
+                    Follows::Rows(rows) => self.rows = rows,
+                    Follows::Gap => self.phase = Phase::Reading,
+                }
+                None
+            }
+            News::Words {
+                agent_id,
+                run_key,
+                attempt,
+                chunk,
+                text,
+            } if *agent_id == self.agent => Some(frame::delta(agent_id, *run_key, *attempt, *chunk, text)),
+            News::Events { .. } | News::Words { .. } => None,
+        }
+    }
+
+    async fn is_far_behind(&self) -> Result<bool, EngineError> {
+        let newest = self.desk.agent(self.agent.clone()).await?.overview.last_seq;
+        Ok(newest.saturating_sub(self.seq) > LAG_EVENTS_MAX)
+    }
+
+    fn drop_reader(&mut self, code: &str) -> Bytes {
+        self.phase = Phase::Ended;
+        let farewell = json!({"code": code, "after_seq": self.seq});
+        frame::dropped(&self.seq.to_string(), &farewell)
+    }
+}
+
+/// What a piece of news means for a stream that has come to a number.
+pub(super) enum Follows {
+    /// These are next; none when all of them are known.
+    Rows(VecDeque<EventRow>),
+    /// Something is missing between the number and these. The store has it.
+    Gap,
+}
+
+/// Whether events follow on a number. No events at all mean that only the store knows.
+pub(super) fn follows(seq: u64, events: &[EventRow]) -> Follows {
+    let news: VecDeque<EventRow> = events.iter().filter(|row| row.seq > seq).cloned().collect();
+    let expected = (1..).map(|step| seq.saturating_add(step));
+    let unbroken = news.iter().zip(expected).all(|(row, next)| row.seq == next);
+    if events.is_empty() || !unbroken {
+        return Follows::Gap;
+    }
+    Follows::Rows(news)
+}

@@ -1,0 +1,287 @@
+//! The stream of all listed agents. Each agent's events come as in a stream of its own; agents made later join by
+//! themselves; private ones are never in it.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use serde_json::json;
+use wakeful_core::id::AgentId;
+use wakeful_ports::records::{EventRow, Visibility};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{AgentView, Desk};
+use wakeful_runtime::hub::News;
+
+use super::agent::{Follows, follows};
+use super::cursor::{CURSOR_AGENTS_MAX, Positions, Tag};
+use super::ear::{Ear, Heard};
+use super::flow::{Source, Step};
+use super::{LAG_EVENTS_MAX, PAGE_EVENTS, Refused, Stay, TOO_MANY_AGENTS, ahead, frame, too_many_agents};
+use crate::view;
+
+/// Longest cursor that goes with every event: about as long as an event. A longer one waits until there were as many
+/// bytes of events, or nothing happened for a while, so that cursors never cost more than what they are for.
+pub(super) const CURSOR_EACH_CHARS_MAX: usize = 2_048;
+
+/// Most private agents that a stream remembers. Beyond it, it forgets them and asks again.
+const PRIVATE_MAX: usize = 256;
+
+/// A stream of all listed agents.
+pub(super) struct Following {
+    desk: Arc<dyn Desk>,
+    ear: Ear,
+    phase: Phase,
+    /// How far each agent's events were handed over.
+    positions: Positions,
+    /// Agents that are not listed.
+    private: BTreeSet<Tag>,
+    /// Agents of which the store has more, or may have.
+    behind: VecDeque<AgentId>,
+    /// What follows of one agent.
+    rows: VecDeque<EventRow>,
+    /// Whose rows these are; none before the first.
+    rows_of: Option<AgentId>,
+    /// Bytes of events since the newest cursor.
+    unplaced: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Opening,
+    Running,
+    Ended,
+}
+
+/// Why a stream cannot go on.
+struct Stop(&'static str);
+
+impl From<EngineError> for Stop {
+    fn from(_: EngineError) -> Self {
+        Self("unavailable")
+    }
+}
+
+/// Begins a stream after a cursor, or at the newest event of every agent.
+pub(super) async fn open(
+    desk: Arc<dyn Desk>,
+    from: Option<Positions>,
+    stay: Stay,
+) -> Result<Following, Refused> {
+    let ear = Ear::new(desk.listen(), stay);
+    let (positions, behind) = begin(&desk.agents(false).await?, from.as_ref())?;
+    Ok(Following {
+        desk,
+        ear,
+        phase: Phase::Opening,
+        positions,
+        private: BTreeSet::new(),
+        behind: behind.into(),
+        rows: VecDeque::new(),
+        rows_of: None,
+        unplaced: 0,
+    })
+}
+
+/// Where each listed agent begins, and which of them have more than that.
+pub(super) fn begin(
+    agents: &[AgentView],
+    from: Option<&Positions>,
+) -> Result<(Positions, Vec<AgentId>), Refused> {
+    if agents.len() > CURSOR_AGENTS_MAX {
+        return Err(too_many_agents().into());
+    }
+    let mut positions = Positions::default();
+    let mut behind = Vec::new();
+    for view in agents {
+        let (agent, newest) = (&view.overview.agent.agent_id, view.overview.last_seq);
+        let tag = Tag::of(agent);
+        // An agent that the cursor does not know was made after it, or had no events then.
+        let seq = from.map_or(newest, |from| from.get(tag).unwrap_or(0));
+        if seq > newest {
+            return Err(ahead().into());
+        }
+        positions.set(tag, seq);
+        if seq < newest {
+            behind.push(agent.clone());
+        }
+    }
+    Ok((positions, behind))
+}
+
+impl Source for Following {
+    async fn next(mut self: Box<Self>) -> Step<Self> {
+        let bytes = self.frame().await?;
+        self.ear.speak();
+        Some((bytes, self))
+    }
+}
+
+impl Following {
+    async fn frame(&mut self) -> Option<Bytes> {
+        if self.ear.is_over() {
+            return None;
+        }
+        match self.phase {
+            Phase::Ended => return None,
+            Phase::Opening => {
+                self.phase = Phase::Running;
+                let cursor = self.positions.encode();
+                return Some(frame::opening(&cursor, &json!({"cursor": cursor})));
+            }
+            Phase::Running => {}
+        }
+        if self.ear.was_stalled() {
+            return Some(self.drop_reader(&Stop("too_slow")));
+        }
+        match self.running().await {
+            Ok(frame) => frame,
+            Err(stop) => Some(self.drop_reader(&stop)),
+        }
+    }
+
+    async fn running(&mut self) -> Result<Option<Bytes>, Stop> {
+        loop {
+            if let Some(event) = self.next_event() {
+                return Ok(Some(event));
+            }
+            if let Some(agent) = self.behind.pop_front() {
+                self.read(agent).await?;
+                continue;
+            }
+            match self.ear.hear().await {
+                Heard::News(news) => {
+                    if let Some(words) = self.take(&news).await? {
+                        return Ok(Some(words));
+                    }
+                }
+                Heard::Old(news) => drop(self.take(&news).await?),
+                Heard::Lagged => self.look_around().await?,
+                Heard::Quiet => return Ok(Some(self.quiet())),
+                Heard::Over => return Ok(None),
+            }
+        }
+    }
+
+    fn next_event(&mut self) -> Option<Bytes> {
+        let agent = self.rows_of.as_ref()?;
+        let row = self.rows.pop_front()?;
+        self.positions.set(Tag::of(agent), row.seq);
+        let data = frame::one_line(&view::event(agent, &row));
+        self.unplaced += data.len();
+        let chars = self.positions.encoded_chars();
+        if chars > CURSOR_EACH_CHARS_MAX && chars > self.unplaced {
+            return Some(frame::event(None, &data));
+        }
+        self.unplaced = 0;
+        Some(frame::event(Some(&self.positions.encode()), &data))
+    }
+
+    /// Reads the next page of an agent. A short one is its last.
+    async fn read(&mut self, agent: AgentId) -> Result<(), Stop> {
+        let seq = self.positions.get(Tag::of(&agent)).unwrap_or(0);
+        let page = self.desk.events_after(agent.clone(), seq, PAGE_EVENTS).await?;
+        if page.len() == PAGE_EVENTS as usize {
+            self.behind.push_front(agent.clone());
+        } else if self.behind.is_empty() {
+            self.ear.caught_up();
+        }
+        self.rows = page.into();
+        self.rows_of = Some(agent);
+        Ok(())
+    }
+
+    /// Takes the events of a piece of news, or gives the frame of its words.
+    async fn take(&mut self, news: &News) -> Result<Option<Bytes>, Stop> {
+        match news {
+            News::Events { agent_id, events } => {
+                if let Some(seq) = self.position(agent_id).await? {
+                    match follows(seq, events) {
+                        Follows::Rows(rows) => {
+                            self.rows = rows;
+                            self.rows_of = Some(agent_id.clone());
+                        }
+                        Follows::Gap => self.behind.push_back(agent_id.clone()),
+                    }
+                }
+                Ok(None)
+            }
+            News::Words {
+                agent_id,
+                run_key,
+                attempt,
+                chunk,
+                text,
+            } => {
+                let listed = self.position(agent_id).await?;
+                Ok(listed.map(|_| frame::delta(agent_id, *run_key, *attempt, *chunk, text)))
+            }
+        }
+    }
+
+    /// How far a listed agent's events were handed over. One that is met for the first time begins with its first
+    /// event; none for a private one.
+    async fn position(&mut self, agent: &AgentId) -> Result<Option<u64>, Stop> {
+        let tag = Tag::of(agent);
+        if let Some(seq) = self.positions.get(tag) {
+            return Ok(Some(seq));
+        }
+        if self.private.contains(&tag) {
+            return Ok(None);
+        }
+        let met = self.desk.agent(agent.clone()).await?;
+        match met.overview.agent.visibility {
+            Visibility::Public => self.join(tag).map(Some),
+            Visibility::Private => {
+                if self.private.len() == PRIVATE_MAX {
+                    self.private.clear();
+                }
+                self.private.insert(tag);
+                Ok(None)
+            }
+        }
+    }
+
+    fn join(&mut self, tag: Tag) -> Result<u64, Stop> {
+        if self.positions.len() == CURSOR_AGENTS_MAX {
+            return Err(Stop(TOO_MANY_AGENTS));
+        }
+        self.positions.set(tag, 0);
+        Ok(0)
+    }
+
+    /// News were lost: finds out who has more, and who is new.
+    async fn look_around(&mut self) -> Result<(), Stop> {
+        let mut missing = 0_u64;
+        for view in self.desk.agents(false).await? {
+            let (agent, newest) = (view.overview.agent.agent_id, view.overview.last_seq);
+            let tag = Tag::of(&agent);
+            let seq = match self.positions.get(tag) {
+                Some(seq) => seq,
+                None => self.join(tag)?,
+            };
+            missing = missing.saturating_add(newest.saturating_sub(seq));
+            if newest > seq {
+                self.behind.push_back(agent);
+            }
+        }
+        if missing > LAG_EVENTS_MAX {
+            return Err(Stop("too_slow"));
+        }
+        Ok(())
+    }
+
+    fn quiet(&mut self) -> Bytes {
+        if self.unplaced == 0 {
+            return frame::ALIVE;
+        }
+        self.unplaced = 0;
+        let cursor = self.positions.encode();
+        frame::place(&cursor, &json!({"cursor": cursor}))
+    }
+
+    fn drop_reader(&mut self, stop: &Stop) -> Bytes {
+        self.phase = Phase::Ended;
+        let cursor = self.positions.encode();
+        frame::dropped(&cursor, &json!({"code": stop.0, "cursor": cursor}))
+    }
+}

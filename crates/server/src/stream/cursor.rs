@@ -1,0 +1,274 @@
+//! The place of every listed agent in one bounded word. It is given back as it was received: the server keeps nothing
+//! about it, and a forged one is no secret, only a place that somebody could have asked for anyway.
+//!
+//! A version, then for each agent with events six bytes of the hash of its name and the number of the last event seen,
+//! in the order of those bytes, then four bytes of the hash of all that. Six bytes keep 512 names apart but for one
+//! chance in a thousand million; the last four catch what was cut off, mistyped or mixed up.
+
+use std::collections::BTreeMap;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::Digest;
+
+use super::{bad_cursor, base64};
+use crate::error::ApiError;
+
+/// Most agents in one cursor. It has to fit into a header and a line of an address: some eight thousand characters.
+pub(crate) const CURSOR_AGENTS_MAX: usize = 512;
+
+const VERSION: u8 = 1;
+
+const TAG_BYTES: usize = 6;
+
+const CHECK_BYTES: usize = 4;
+
+/// Groups of seven bits that a number of 64 bits takes at most.
+const NUMBER_BYTES_MAX: usize = 10;
+
+/// Longest cursor in characters.
+const CURSOR_CHARS_MAX: usize =
+    base64::digits_of(1 + CURSOR_AGENTS_MAX * (TAG_BYTES + NUMBER_BYTES_MAX) + CHECK_BYTES);
+
+/// What an agent is called in a cursor.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Tag([u8; TAG_BYTES]);
+
+impl Tag {
+    pub(super) fn of(agent: &AgentId) -> Self {
+        let digest = Digest::of(agent.as_str().as_bytes());
+        let [a, b, c, d, e, f, ..] = *digest.as_bytes();
+        Self([a, b, c, d, e, f])
+    }
+}
+
+/// For each agent the number of the last event seen; 0 before the first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Positions(BTreeMap<Tag, u64>);
+
+impl Positions {
+    /// The place of an agent, if it is known.
+    pub(super) fn get(&self, agent: Tag) -> Option<u64> {
+        self.0.get(&agent).copied()
+    }
+
+    /// Puts an agent at a place.
+    pub(super) fn set(&mut self, agent: Tag, seq: u64) {
+        self.0.insert(agent, seq);
+    }
+
+    /// How many agents are known.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// How many characters [`Self::encode`] gives, without doing it.
+    pub(super) fn encoded_chars(&self) -> usize {
+        let entries = self.0.values().filter(|seq| **seq > 0);
+        let bytes: usize = entries.map(|seq| TAG_BYTES + number_bytes(*seq)).sum();
+        base64::digits_of(1 + bytes + CHECK_BYTES)
+    }
+
+    /// Spells it. An agent without events is left out: it begins at 0 anyway.
+    pub(super) fn encode(&self) -> String {
+        let mut bytes = vec![VERSION];
+        for (Tag(tag), seq) in self.0.iter().filter(|(_, seq)| **seq > 0) {
+            bytes.extend_from_slice(tag);
+            put_number(&mut bytes, *seq);
+        }
+        let check = check(&bytes);
+        bytes.extend_from_slice(&check);
+        base64::encode(&bytes)
+    }
+
+    /// Reads one that this server spelled.
+    pub(super) fn decode(text: &str) -> Result<Self, ApiError> {
+        if text.len() > CURSOR_CHARS_MAX {
+            return Err(bad_cursor("the cursor is longer than any that is given out"));
+        }
+        let garbled = || bad_cursor("the cursor is not one that was given out");
+        let bytes = base64::decode(text).ok_or_else(garbled)?;
+        let (body, found) = bytes.split_last_chunk::<CHECK_BYTES>().ok_or_else(garbled)?;
+        if *found != check(body) {
+            return Err(garbled());
+        }
+        match body.split_first() {
+            Some((&VERSION, entries)) => read_entries(entries).map(Self).ok_or_else(garbled),
+            Some(_) | None => Err(bad_cursor("the cursor is of another version")),
+        }
+    }
+}
+
+fn check(bytes: &[u8]) -> [u8; CHECK_BYTES] {
+    let digest = Digest::of(bytes);
+    let [a, b, c, d, ..] = *digest.as_bytes();
+    [a, b, c, d]
+}
+
+/// Only the spelling that [`Positions::encode`] gives: in order, without zeros, each number as short as it can be.
+fn read_entries(mut bytes: &[u8]) -> Option<BTreeMap<Tag, u64>> {
+    let mut entries = BTreeMap::new();
+    while let Some((tag, rest)) = bytes.split_first_chunk::<TAG_BYTES>() {
+        let (seq, rest) = read_number(rest)?;
+        let ordered = entries.last_key_value().is_none_or(|(last, _)| *last < Tag(*tag));
+        if seq == 0 || !ordered || entries.len() == CURSOR_AGENTS_MAX {
+            return None;
+        }
+        entries.insert(Tag(*tag), seq);
+        bytes = rest;
+    }
+    bytes.is_empty().then_some(entries)
+}
+
+const fn number_bytes(number: u64) -> usize {
+    let bits = u64::BITS - number.leading_zeros();
+    if bits == 0 { 1 } else { bits.div_ceil(7) as usize }
+}
+
+/// Seven bits at a time, the lowest first; the eighth says whether more follow.
+fn put_number(bytes: &mut Vec<u8>, mut number: u64) {
+    loop {
+        let [low, ..] = number.to_le_bytes();
+        number >>= 7;
+        if number == 0 {
+            bytes.push(low & 0x7f);
+            return;
+        }
+        bytes.push(low | 0x80);
+    }
+}
+
+fn read_number(bytes: &[u8]) -> Option<(u64, &[u8])> {
+    let mut number = 0_u64;
+    for (at, byte) in bytes.iter().enumerate().take(NUMBER_BYTES_MAX) {
+        let low = u64::from(byte & 0x7f);
+        let shift = 7 * u32::try_from(at).ok()?;
+        number |= low.checked_mul(1_u64.checked_shl(shift)?)?;
+        if byte & 0x80 == 0 {
+            let shortest = number_bytes(number) == at + 1;
+            return shortest.then_some((number, bytes.get(at + 1..)?));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn positions(entries: &[(u8, u64)]) -> Positions {
+        Positions(entries.iter().map(|(tag, seq)| (Tag([*tag; 6]), *seq)).collect())
+    }
+
+    /// A cursor with a right checksum over any bytes.
+    fn sealed(mut bytes: Vec<u8>) -> String {
+        let check = check(&bytes);
+        bytes.extend_from_slice(&check);
+        base64::encode(&bytes)
+    }
+
+    #[test]
+    fn a_cursor_is_spelled_as_documented() {
+        let agent = AgentId::parse("main").expect("id");
+        let mut positions = Positions::default();
+        positions.set(Tag::of(&agent), 300);
+        let mut bytes = vec![1];
+        bytes.extend_from_slice(&Digest::of(b"main").as_bytes()[..6]);
+        bytes.extend_from_slice(&[0xac, 0x02]);
+        assert_eq!(positions.encode(), sealed(bytes));
+        assert_eq!(Positions::default().encode(), sealed(vec![1]));
+    }
+
+    #[test]
+    fn an_agent_without_events_is_left_out() {
+        assert_eq!(
+            positions(&[(1, 0), (2, 5)]).encode(),
+            positions(&[(2, 5)]).encode()
+        );
+    }
+
+    #[test]
+    fn forged_garbled_and_foreign_cursors_are_refused() {
+        let good = positions(&[(1, 5), (2, 6)]).encode();
+        let entry = |tag: u8, rest: &[u8]| [&[tag; 6][..], rest].concat();
+        let cut = good.get(..good.len() - 1).expect("ascii").to_owned();
+        let forged = [
+            String::new(),
+            "AQ".to_owned(),
+            cut,
+            format!("{good}A"),
+            good.replacen('A', "B", 1),
+            sealed(vec![]),
+            sealed(vec![2]),
+            sealed([vec![1], entry(1, &[0])].concat()),
+            sealed([vec![1], entry(1, &[0x80, 0x00])].concat()),
+            sealed([vec![1], entry(1, &[0x85, 0x00])].concat()),
+            sealed([vec![1], entry(1, &[0x85])].concat()),
+            base64::encode(&[vec![1], entry(1, &[5]), vec![0; CHECK_BYTES]].concat()),
+            sealed([vec![1], entry(1, &[0xff; 10])].concat()),
+            sealed([vec![1], entry(1, &[]), vec![]].concat()),
+            sealed([vec![1], entry(2, &[5]), entry(1, &[5])].concat()),
+            sealed([vec![1], entry(1, &[5]), entry(1, &[5])].concat()),
+            "A".repeat(CURSOR_CHARS_MAX + 1),
+        ];
+        for text in forged {
+            let error = Positions::decode(&text).expect_err(&text);
+            assert!(format!("{error:?}").contains("bad_cursor"), "{error:?}");
+        }
+        assert_eq!(
+            Positions::decode(&good).expect("good"),
+            positions(&[(1, 5), (2, 6)])
+        );
+    }
+
+    fn many(agents: u16) -> Positions {
+        let tag = |n: u16| Tag([0, 0, 0, 0, n.to_be_bytes()[0], n.to_be_bytes()[1]]);
+        Positions((0..agents).map(|n| (tag(n), u64::MAX)).collect())
+    }
+
+    #[test]
+    fn the_longest_cursor_is_taken_and_one_agent_more_is_not() {
+        let longest = many(512).encode();
+        assert_eq!(longest.len(), CURSOR_CHARS_MAX);
+        assert!(Positions::decode(&longest).is_ok());
+        let small = Positions(many(513).0.into_keys().map(|tag| (tag, 1)).collect());
+        assert!(small.encode().len() < CURSOR_CHARS_MAX);
+        assert!(Positions::decode(&small.encode()).is_err());
+    }
+
+    fn any_positions() -> impl Strategy<Value = Positions> {
+        let seq = prop_oneof![1_u64..300, any::<u64>().prop_map(|seq| seq.max(1))];
+        let entry = (any::<[u8; 6]>().prop_map(Tag), seq);
+        proptest::collection::btree_map(any::<[u8; 6]>().prop_map(Tag), 1_u64.., 0..40)
+            .prop_flat_map(move |some| (Just(some), proptest::collection::vec(entry.clone(), 0..4)))
+            .prop_map(|(mut some, more)| {
+                some.extend(more);
+                Positions(some)
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn a_cursor_is_read_back_as_it_was_spelled(positions in any_positions()) {
+            let text = positions.encode();
+            prop_assert_eq!(text.len(), positions.encoded_chars());
+            prop_assert_eq!(Positions::decode(&text).expect("our own"), positions);
+        }
+
+        /// Clients may send anything; with a right checksum the rest of the reader is reached as well.
+        #[test]
+        fn any_bytes_are_a_cursor_in_its_one_spelling_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            for text in [base64::encode(&bytes), sealed(bytes.clone()), sealed([&[VERSION], &bytes[..]].concat())] {
+                if let Ok(positions) = Positions::decode(&text) {
+                    prop_assert_eq!(positions.encode(), text);
+                }
+            }
+        }
+
+        #[test]
+        fn any_text_is_a_cursor_or_refused(text in ".{0,80}") {
+            let _ = Positions::decode(&text);
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What a stream waits for: news, the end of the daemon, or silence that has lasted too long.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::watch;
+use tokio::time::Instant;
+use wakeful_runtime::hub::{Listener, News};
+
+use super::{QUIET_MS, STALL_MS_MAX, Stay};
+use crate::app::Stage;
+
+/// A listener with its patience.
+pub(super) struct Ear {
+    listener: Listener,
+    stay: Stay,
+    /// When the newest frame was handed over.
+    spoke_at: Instant,
+    /// How many of the next news were there before the stream had caught up. What was said in them is in the events.
+    stale: usize,
+}
+
+/// What was heard.
+pub(super) enum Heard {
+    /// Something happened.
+    News(Arc<News>),
+    /// Something happened before the stream had caught up: its events may be known already, its words are no longer
+    /// being said.
+    Old(Arc<News>),
+    /// So much happened that some of it was lost here. The store knows.
+    Lagged,
+    /// Nothing, for a while.
+    Quiet,
+    /// There will be no more.
+    Over,
+}
+
+impl Ear {
+    pub(super) fn new(listener: Listener, stay: Stay) -> Self {
+        Self {
+            listener,
+            stay,
+            spoke_at: Instant::now(),
+            stale: 0,
+        }
+    }
+
+    /// Waits.
+    pub(super) async fn hear(&mut self) -> Heard {
+        let quiet_at = self.spoke_at + Duration::from_millis(QUIET_MS);
+        tokio::select! {
+            // In this order: the end goes before everything, and silence is what is left.
+            biased;
+            () = stopping(&mut self.stay.stage) => Heard::Over,
+            news = self.listener.recv() => self.heard(news),
+            () = tokio::time::sleep_until(quiet_at) => Heard::Quiet,
+        }
+    }
+
+    fn heard(&mut self, news: Result<Arc<News>, RecvError>) -> Heard {
+        match news {
+            Ok(news) if self.stale > 0 => {
+                self.stale -= 1;
+                Heard::Old(news)
+            }
+            Ok(news) => Heard::News(news),
+            Err(RecvError::Lagged(_)) => Heard::Lagged,
+            Err(RecvError::Closed) => Heard::Over,
+        }
+    }
+
+    /// The stream has read the store to its end: whatever waits here is older than that.
+    pub(super) fn caught_up(&mut self) {
+        self.stale = self.listener.len();
+    }
+
+    /// Whether the daemon is stopping.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(&*self.stay.stage.borrow(), Stage::Stopping)
+    }
+
+    /// A frame is handed over.
+    pub(super) fn speak(&mut self) {
+        self.spoke_at = Instant::now();
+    }
+
+    /// Whether the reader took longer for the newest frame than anybody may. A stream is only asked for the next frame
+    /// once the one before has left, so the time since then is the reader's.
+    pub(super) fn was_stalled(&self) -> bool {
+        self.spoke_at.elapsed() > Duration::from_millis(STALL_MS_MAX)
+    }
+}
+
+async fn stopping(stage: &mut watch::Receiver<Stage>) {
+    // An error means that whoever tells the stage is gone, which is an end as well.
+    let _ = stage.wait_for(|stage| matches!(stage, Stage::Stopping)).await;
+}

@@ -1,0 +1,150 @@
+//! Pages of all listed agents' events. Each agent is a lane, and the lanes are merged by time.
+
+use std::collections::VecDeque;
+
+use wakeful_api::{Event, EventFeed};
+use wakeful_core::id::AgentId;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::EventRow;
+use wakeful_runtime::desk::{AgentView, Desk};
+
+use super::cursor::{Positions, Tag};
+use super::{Refused, all};
+use crate::view;
+
+/// Fewest events that are read of an agent at a time: with fewer, many agents would mean many reads for a page.
+const CHUNK_EVENTS_MIN: u32 = 8;
+
+/// A page of all listed agents' events, oldest first: what follows a cursor, or else the newest.
+pub(super) async fn read(desk: &dyn Desk, from: Option<Positions>, limit: u32) -> Result<EventFeed, Refused> {
+    let agents = desk.agents(false).await?;
+    let (positions, _) = all::begin(&agents, from.as_ref())?;
+    match from {
+        Some(_) => following(desk, agents, positions, limit).await,
+        None => newest(desk, agents, &positions, limit).await,
+    }
+}
+
+/// One agent's part of a page.
+struct Lane {
+    agent: AgentId,
+    rows: VecDeque<EventRow>,
+    /// How many events the store has beyond those that were read.
+    unread: u64,
+    /// Where to read on.
+    edge: u64,
+}
+
+/// Events after the positions. Within an agent by number, between agents by time: a clock that was set back does not
+/// change the order of one log.
+async fn following(
+    desk: &dyn Desk,
+    agents: Vec<AgentView>,
+    mut positions: Positions,
+    limit: u32,
+) -> Result<EventFeed, Refused> {
+    let at = |agent: &AgentId| positions.get(Tag::of(agent)).unwrap_or(0);
+    let mut lanes = lanes(agents, |agent, newest| {
+        (at(agent), newest.saturating_sub(at(agent)))
+    });
+    let chunk = chunk(limit, lanes.len());
+    let mut events = Vec::new();
+    while events.len() < limit as usize {
+        for lane in lanes
+            .iter_mut()
+            .filter(|lane| lane.rows.is_empty() && lane.unread > 0)
+        {
+            let rows = desk.events_after(lane.agent.clone(), lane.edge, chunk).await?;
+            lane.edge = rows.last().map_or(lane.edge, |row| row.seq);
+            lane.refill(rows);
+        }
+        let ready = lanes.iter_mut().filter(|lane| !lane.rows.is_empty());
+        let Some(lane) = ready.min_by(|a, b| a.key(a.rows.front()).cmp(&b.key(b.rows.front()))) else {
+            break;
+        };
+        if let Some(row) = lane.rows.pop_front() {
+            positions.set(Tag::of(&lane.agent), row.seq);
+            events.push(view::event(&lane.agent, &row));
+        }
+    }
+    let has_more = lanes.iter().any(|lane| !lane.rows.is_empty() || lane.unread > 0);
+    let cursor = positions.encode();
+    Ok(EventFeed {
+        events,
+        cursor,
+        has_more,
+    })
+}
+
+/// The newest events up to the positions, found from their end.
+async fn newest(
+    desk: &dyn Desk,
+    agents: Vec<AgentView>,
+    positions: &Positions,
+    limit: u32,
+) -> Result<EventFeed, Refused> {
+    let mut lanes = lanes(agents, |_, newest| (newest.saturating_add(1), newest));
+    let chunk = chunk(limit, lanes.len());
+    let mut events: Vec<Event> = Vec::new();
+    while events.len() < limit as usize {
+        for lane in lanes
+            .iter_mut()
+            .filter(|lane| lane.rows.is_empty() && lane.unread > 0)
+        {
+            let rows = desk.events_before(lane.agent.clone(), lane.edge, chunk).await?;
+            lane.edge = rows.first().map_or(lane.edge, |row| row.seq);
+            lane.refill(rows);
+        }
+        let ready = lanes.iter_mut().filter(|lane| !lane.rows.is_empty());
+        let Some(lane) = ready.max_by(|a, b| a.key(a.rows.back()).cmp(&b.key(b.rows.back()))) else {
+            break;
+        };
+        if let Some(row) = lane.rows.pop_back() {
+            events.push(view::event(&lane.agent, &row));
+        }
+    }
+    events.reverse();
+    Ok(EventFeed {
+        events,
+        cursor: positions.encode(),
+        has_more: false,
+    })
+}
+
+impl Lane {
+    /// When its next event happened, from either end; the agent decides between equal times.
+    fn key<'a>(&'a self, row: Option<&EventRow>) -> (Option<Millis>, &'a AgentId) {
+        (row.map(|row| row.at), &self.agent)
+    }
+
+    fn refill(&mut self, rows: Vec<EventRow>) {
+        let read = u64::try_from(rows.len()).unwrap_or(u64::MAX);
+        // A store that gives nothing has nothing, whatever was counted before.
+        self.unread = if read == 0 {
+            0
+        } else {
+            self.unread.saturating_sub(read)
+        };
+        self.rows = rows.into();
+    }
+}
+
+/// The agents that have a part in a page: where to read each, and how much there is.
+fn lanes(agents: Vec<AgentView>, part: impl Fn(&AgentId, u64) -> (u64, u64)) -> Vec<Lane> {
+    let lanes = agents.into_iter().map(|view| {
+        let (edge, unread) = part(&view.overview.agent.agent_id, view.overview.last_seq);
+        Lane {
+            agent: view.overview.agent.agent_id,
+            rows: VecDeque::new(),
+            unread,
+            edge,
+        }
+    });
+    lanes.filter(|lane| lane.unread > 0).collect()
+}
+
+/// How many events to read of each agent at a time: its share of the page, within bounds.
+fn chunk(limit: u32, lanes: usize) -> u32 {
+    let share = limit.div_ceil(u32::try_from(lanes).unwrap_or(u32::MAX).max(1));
+    share.max(CHUNK_EVENTS_MIN).min(limit)
+}

@@ -1,0 +1,72 @@
+//! A stream as the body of a response. It has no task and no buffer of its own: the next frame is made when the
+//! connection asks for it, which it does once the one before has left.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use hyper::body::Frame;
+
+/// Where frames come from.
+pub(super) trait Source: Sized + Send + 'static {
+    /// The next frame, and whoever knows the ones after it. None at the end.
+    fn next(self: Box<Self>) -> impl Future<Output = Step<Self>> + Send;
+}
+
+/// A frame and the rest.
+pub(super) type Step<S> = Option<(Bytes, Box<S>)>;
+
+/// A source that is being read.
+struct Flow<S> {
+    next: Option<Pin<Box<dyn Future<Output = Step<S>> + Send>>>,
+}
+
+/// Answers with a stream.
+pub(super) fn respond<S: Source>(source: S) -> Response {
+    let flow = Flow {
+        next: Some(Box::pin(Box::new(source).next())),
+    };
+    let mut response = Response::new(Body::new(flow));
+    let headers = [
+        (header::CONTENT_TYPE, "text/event-stream"),
+        (header::CACHE_CONTROL, "no-store"),
+        // A proxy that collects bytes before it passes them on would turn a stream into a late page.
+        (header::HeaderName::from_static("x-accel-buffering"), "no"),
+    ];
+    for (name, value) in headers {
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+impl<S: Source> hyper::body::Body for Flow<S> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let Some(next) = self.next.as_mut() else {
+            return Poll::Ready(None);
+        };
+        let step = ready!(next.as_mut().poll(context));
+        let frame = match step {
+            Some((bytes, rest)) => {
+                self.next = Some(Box::pin(rest.next()));
+                Some(Ok(Frame::data(bytes)))
+            }
+            None => {
+                self.next = None;
+                None
+            }
+        };
+        Poll::Ready(frame)
+    }
+}

@@ -1,0 +1,72 @@
+//! One piece of a stream as bytes.
+
+use axum::body::Bytes;
+use serde::Serialize;
+use serde_json::json;
+use wakeful_api::Delta;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+
+/// What a client sees when nothing happens: that the stream is there.
+pub(super) const ALIVE: Bytes = Bytes::from_static(b":\n\n");
+
+/// The first lines: when to come back, and from where.
+pub(super) fn opening(id: &str, place: &impl Serialize) -> Bytes {
+    let mut text = String::from("retry: 1000\n");
+    put(&mut text, Some(id), "cursor", place);
+    text.into()
+}
+
+/// The place so far, for a client that has seen events without one.
+pub(super) fn place(id: &str, place: &impl Serialize) -> Bytes {
+    named("cursor", id, place)
+}
+
+/// The last lines: why the stream ends.
+pub(super) fn dropped(id: &str, farewell: &impl Serialize) -> Bytes {
+    named("dropped", id, farewell)
+}
+
+/// An event as JSON, with the place after it where it carries one.
+pub(super) fn event(id: Option<&str>, data: &str) -> Bytes {
+    let mut text = String::with_capacity(data.len() + id.map_or(0, str::len) + 32);
+    put_lines(&mut text, id, "event", data);
+    text.into()
+}
+
+/// Words that a model is saying.
+pub(super) fn delta(agent: &AgentId, run: RunKey, attempt: u32, chunk: u32, words: &str) -> Bytes {
+    let delta = Delta {
+        agent_id: agent.to_string(),
+        run_key: run.to_string(),
+        attempt,
+        chunk,
+        text: words.to_owned(),
+    };
+    let mut text = String::new();
+    put(&mut text, None, "delta", &delta);
+    text.into()
+}
+
+/// A value on one line. JSON has no line breaks of its own, and those inside texts are escaped.
+pub(super) fn one_line(value: &impl Serialize) -> String {
+    // Our own types always have a JSON form.
+    serde_json::to_string(value).unwrap_or_else(|_| json!({}).to_string())
+}
+
+fn named(name: &str, id: &str, data: &impl Serialize) -> Bytes {
+    let mut text = String::new();
+    put(&mut text, Some(id), name, data);
+    text.into()
+}
+
+fn put(text: &mut String, id: Option<&str>, name: &str, data: &impl Serialize) {
+    put_lines(text, id, name, &one_line(data));
+}
+
+fn put_lines(text: &mut String, id: Option<&str>, name: &str, data: &str) {
+    if let Some(id) = id {
+        text.extend(["id: ", id, "\n"]);
+    }
+    text.extend(["event: ", name, "\ndata: ", data, "\n\n"]);
+}

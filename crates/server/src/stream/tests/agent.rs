@@ -1,0 +1,376 @@
+//! The stream of one agent.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+use wakeful_runtime::hub::BEHIND_MAX;
+
+use super::super::agent::open;
+use super::super::{LAG_EVENTS_MAX, STALL_MS_MAX};
+use super::board::Board;
+use super::{Client, Daemon, Seen, code, id};
+
+/// A client past the first frame.
+async fn follow(board: &Arc<Board>, daemon: &Daemon, after_seq: Option<u64>) -> Client {
+    let source = open(board.clone(), id("main"), after_seq, daemon.stay()).await;
+    let mut client = Client::of(source.expect("a stream"));
+    assert_eq!(client.see().await.name, "cursor");
+    client
+}
+
+fn dropped(why: &str, after_seq: u64) -> Seen {
+    Seen {
+        name: "dropped".to_owned(),
+        id: Some(after_seq.to_string()),
+        data: json!({"code": why, "after_seq": after_seq}),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_begins_with_when_to_come_back_and_from_where() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 2);
+    let source = open(board, id("main"), None, daemon.stay())
+        .await
+        .expect("a stream");
+    let first = Client::of(source).text().await.expect("a frame");
+    assert_eq!(
+        first,
+        "retry: 1000\nid: 2\nevent: cursor\ndata: {\"after_seq\":2}\n\n"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_is_one_frame_with_its_number_as_its_place() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    board.write("main", 1);
+    let text = client.text().await.expect("a frame");
+    let data = text
+        .strip_prefix("id: 1\nevent: event\ndata: ")
+        .and_then(|rest| rest.strip_suffix("\n\n"));
+    let event: wakeful_api::Event = serde_json::from_str(data.expect("three lines")).expect("an event");
+    assert_eq!(
+        (event.agent_id.as_str(), event.seq, event.kind.as_str()),
+        ("main", 1, "run_started")
+    );
+    assert_eq!(event.presentation.summary, "Run started with m");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_a_place_only_what_is_new_comes() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.write("main", 3);
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    board.write("main", 2);
+    assert_eq!(client.seqs(2).await, [4, 5]);
+    assert!(client.is_silent().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn from_a_number_on_everything_comes_once_and_then_what_is_new() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 450);
+    let mut client = follow(&board, &daemon, Some(3)).await;
+    let mut seen = client.seqs(100).await;
+    board.write("main", 50);
+    seen.extend(client.seqs(397).await);
+    assert_eq!(seen, (4..=500).collect::<Vec<u64>>());
+    assert!(client.is_silent().await);
+    board.write("main", 1);
+    assert_eq!(client.seqs(1).await, [501]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gap_in_the_numbers_is_read_from_the_store() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    let events = board.append("main", 3);
+    board.tell("main", &events[2..]);
+    assert_eq!(client.seqs(3).await, [1, 2, 3]);
+    board.tell("main", &events[..1]);
+    board.tell("main", &events[1..2]);
+    assert!(client.is_silent().await, "an event came twice");
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_without_events_means_that_the_store_is_read() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    board.append("main", 2);
+    assert!(client.is_silent().await, "nobody was told");
+    board.tell("main", &[]);
+    assert_eq!(client.seqs(2).await, [1, 2]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_that_follow_on_cost_no_read() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    let pages = board.pages();
+    board.write("main", 20);
+    assert_eq!(client.seqs(20).await.len(), 20);
+    assert_eq!(board.pages(), pages);
+}
+
+#[tokio::test(start_paused = true)]
+async fn news_that_are_known_cost_no_read() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    let events = board.append("main", 3);
+    board.tell("main", &[]);
+    assert_eq!(client.seqs(3).await, [1, 2, 3]);
+    assert!(client.is_silent().await);
+    let pages = board.pages();
+    board.tell("main", &events[..2]);
+    assert!(client.is_silent().await);
+    assert_eq!(board.pages(), pages);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_whose_news_were_crowded_out_by_others_comes_nevertheless() {
+    let (board, daemon) = (Board::of(&["main", "other"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    board.write("main", 1);
+    (0..=BEHIND_MAX).for_each(|_| board.say("other", "…"));
+    assert_eq!(client.seqs(1).await, [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_missed_news_is_brought_up_to_date_from_the_store() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    let many = BEHIND_MAX + 500;
+    board.write("main", many);
+    let expected: Vec<u64> = (1..).take(many).collect();
+    assert_eq!(client.seqs(many).await, expected);
+    assert!(client.is_silent().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_too_far_behind_is_dropped_with_its_place() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    board.write("main", 1);
+    assert_eq!(client.seqs(1).await, [1]);
+    board.append(
+        "main",
+        usize::try_from(LAG_EVENTS_MAX).expect("small") - BEHIND_MAX,
+    );
+    board.write("main", BEHIND_MAX + 1);
+    assert_eq!(client.see().await, dropped("too_slow", 1));
+    assert!(client.has_ended().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_long_log_is_no_reason_to_drop_who_asks_for_all_of_it() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let all = usize::try_from(LAG_EVENTS_MAX).expect("small") + 1;
+    board.append("main", all);
+    let mut client = follow(&board, &daemon, Some(0)).await;
+    assert_eq!(client.seqs(all).await.last(), Some(&(LAG_EVENTS_MAX + 1)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_reader_that_takes_half_a_minute_for_a_frame_is_dropped() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    board.write("main", 3);
+    assert_eq!(client.seqs(1).await, [1]);
+    tokio::time::advance(Duration::from_millis(STALL_MS_MAX)).await;
+    assert_eq!(client.seqs(1).await, [2]);
+    tokio::time::advance(Duration::from_millis(STALL_MS_MAX + 1)).await;
+    assert_eq!(client.see().await, dropped("too_slow", 2));
+    assert!(client.has_ended().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_quiet_stream_says_every_quarter_minute_that_it_is_there() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    let begun = tokio::time::Instant::now();
+    for count in 1..=5 {
+        assert_eq!(client.text().await.as_deref(), Some(":\n\n"));
+        assert_eq!(begun.elapsed().as_secs(), 15 * count);
+    }
+    board.write("main", 1);
+    assert_eq!(client.seqs(1).await, [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_end_at_once_when_the_daemon_stops() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 10);
+    let mut waiting = follow(&board, &daemon, None).await;
+    let mut reading = follow(&board, &daemon, Some(0)).await;
+    assert_eq!(reading.seqs(2).await, [1, 2]);
+    let stopped = async {
+        tokio::task::yield_now().await;
+        daemon.stop();
+    };
+    let (ended, ()) = tokio::join!(waiting.has_ended(), stopped);
+    assert!(ended && reading.has_ended().await);
+    drop((waiting, reading));
+    assert_eq!(wakeful_runtime::desk::Desk::listeners(&*board), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_come_without_a_place_and_only_of_this_agent() {
+    let (board, daemon) = (Board::of(&["main", "other"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    board.say("other", "not for you");
+    board.write("other", 1);
+    board.say("main", "one\ntwo");
+    let expected = Seen {
+        name: "delta".to_owned(),
+        id: None,
+        data: json!({"agent_id": "main", "run_key": "0".repeat(64), "attempt": 0, "chunk": 3, "text": "one\ntwo"}),
+    };
+    assert_eq!(client.see().await, expected);
+    assert!(client.is_silent().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn words_that_were_said_before_the_stream_had_caught_up_are_not_repeated() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 1);
+    let mut client = follow(&board, &daemon, Some(0)).await;
+    board.say("main", "old");
+    board.write("main", 1);
+    assert_eq!(client.seqs(2).await, [1, 2]);
+    assert!(client.is_silent().await);
+    board.say("main", "new");
+    assert_eq!(client.see().await.data["text"], "new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_comes_back_with_its_place_misses_nothing_and_sees_nothing_twice() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 6);
+    for cut in 0..=6 {
+        let mut client = follow(&board, &daemon, Some(0)).await;
+        let mut seen = client.seqs(cut).await;
+        let place = seen.last().copied().unwrap_or(0);
+        let mut again = follow(&board, &daemon, Some(place)).await;
+        seen.extend(again.seqs(6 - cut).await);
+        assert_eq!(seen, [1, 2, 3, 4, 5, 6]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_place_beyond_the_newest_event_is_refused() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 2);
+    let refused = open(board.clone(), id("main"), Some(3), daemon.stay())
+        .await
+        .err()
+        .expect("refused");
+    assert_eq!(code(&refused), "bad_cursor");
+    let refused = open(board, id("nobody"), None, daemon.stay())
+        .await
+        .err()
+        .expect("refused");
+    assert!(code(&refused).contains("UnknownAgent"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_went_away_ends_the_stream_with_its_place() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, None).await;
+    assert!(client.is_silent().await);
+    board.closed.store(true, Ordering::Relaxed);
+    board.tell("main", &[]);
+    assert_eq!(client.see().await, dropped("unavailable", 0));
+    assert!(client.has_ended().await);
+}
+
+/// What the world may do to a stream.
+#[derive(Debug, Clone)]
+enum Mishap {
+    Write(usize),
+    AppendUntold(usize),
+    TellNothing,
+    TellLate(usize),
+    Flood,
+    Say,
+    Read(usize),
+    Reconnect,
+}
+
+fn mishap() -> impl Strategy<Value = Mishap> {
+    prop_oneof![
+        4 => (1_usize..5).prop_map(Mishap::Write),
+        2 => (1_usize..300).prop_map(Mishap::AppendUntold),
+        1 => Just(Mishap::TellNothing),
+        2 => (0_usize..400).prop_map(Mishap::TellLate),
+        1 => Just(Mishap::Flood),
+        1 => Just(Mishap::Say),
+        4 => (1_usize..50).prop_map(Mishap::Read),
+        2 => Just(Mishap::Reconnect),
+    ]
+}
+
+/// Reads events until there are enough or nothing comes, and notes their numbers.
+async fn read(client: &mut Client, seen: &mut Vec<u64>, at_most: usize) {
+    for _ in 0..at_most {
+        let soon = Duration::from_millis(1);
+        let Ok(frame) = tokio::time::timeout(soon, client.see()).await else {
+            return;
+        };
+        match frame.name.as_str() {
+            "event" => {
+                assert_eq!(frame.id, Some(frame.data["seq"].to_string()));
+                seen.push(frame.data["seq"].as_u64().expect("a number"));
+            }
+            "delta" => assert_eq!(frame.id, None),
+            _ => panic!("{frame:?}"),
+        }
+    }
+}
+
+async fn live_through(mishaps: Vec<Mishap>) {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let mut client = follow(&board, &daemon, Some(0)).await;
+    let (mut seen, mut written) = (Vec::new(), Vec::new());
+    for mishap in mishaps {
+        match mishap {
+            Mishap::Write(count) => {
+                let events = board.append("main", count);
+                board.tell("main", &events);
+                written.extend(events);
+            }
+            Mishap::AppendUntold(count) => written.extend(board.append("main", count)),
+            Mishap::TellNothing => board.tell("main", &[]),
+            Mishap::TellLate(at) => board.tell("main", written.get(at..).unwrap_or_default()),
+            Mishap::Flood => (0..BEHIND_MAX + 1).for_each(|_| board.say("main", "…")),
+            Mishap::Say => board.say("main", "…"),
+            Mishap::Read(count) => read(&mut client, &mut seen, count).await,
+            Mishap::Reconnect => {
+                client = follow(&board, &daemon, Some(seen.last().copied().unwrap_or(0))).await
+            }
+        }
+    }
+    board.tell("main", &[]);
+    read(&mut client, &mut seen, usize::MAX).await;
+    let expected: Vec<u64> = written.iter().map(|event| event.seq).collect();
+    assert_eq!(seen, expected);
+}
+
+proptest! {
+    /// Other processes write, news come late or not at all, connections break: a reader still sees each event once.
+    #[test]
+    fn whatever_happens_every_event_comes_once_and_in_order(mishaps in proptest::collection::vec(mishap(), 0..16)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        runtime.expect("a runtime").block_on(live_through(mishaps));
+    }
+}

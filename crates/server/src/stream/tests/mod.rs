@@ -1,0 +1,163 @@
+//! Streams and pages over a desk that is made of lists, with the real hub.
+
+mod agent;
+mod all;
+mod board;
+mod feed;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+use wakeful_core::id::AgentId;
+
+use self::board::Board;
+use super::flow::{Source, respond};
+use super::{Stay, last_event_id, seq_of};
+use crate::app::Stage;
+
+fn id(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a good id")
+}
+
+/// A daemon that can be stopped.
+struct Daemon(watch::Sender<Stage>);
+
+impl Daemon {
+    fn new() -> Self {
+        Self(watch::Sender::new(Stage::Recovering))
+    }
+
+    fn stay(&self) -> Stay {
+        let permit = Arc::new(Semaphore::new(1)).try_acquire_owned();
+        Stay {
+            stage: self.0.subscribe(),
+            _permit: permit.expect("a permit"),
+        }
+    }
+
+    fn stop(&self) {
+        self.0.send_replace(Stage::Stopping);
+    }
+}
+
+/// A client that reads frame by frame.
+struct Client(Body);
+
+/// One frame, taken apart.
+#[derive(Debug, Clone, PartialEq)]
+struct Seen {
+    name: String,
+    id: Option<String>,
+    data: Value,
+}
+
+impl Client {
+    fn of(source: impl Source) -> Self {
+        Self(respond(source).into_body())
+    }
+
+    /// The next frame as text, when there is one at this moment. None at the end.
+    async fn text(&mut self) -> Option<String> {
+        let frame = self.0.frame().await?.expect("a body that cannot fail");
+        let bytes = frame.into_data().expect("data");
+        Some(String::from_utf8(bytes.to_vec()).expect("text"))
+    }
+
+    /// The next frame, which must come.
+    async fn see(&mut self) -> Seen {
+        let text = self.text().await.expect("a frame");
+        let field = |name: &str| {
+            text.lines()
+                .find_map(|line| line.strip_prefix(name)?.strip_prefix(": "))
+        };
+        Seen {
+            name: field("event").unwrap_or("").to_owned(),
+            id: field("id").map(str::to_owned),
+            data: field("data").map_or(Value::Null, |data| serde_json::from_str(data).expect("json")),
+        }
+    }
+
+    /// The next frames as agent and number; all must be events.
+    async fn events(&mut self, count: usize) -> Vec<(String, u64)> {
+        let mut events = Vec::new();
+        for _ in 0..count {
+            let seen = self.see().await;
+            assert_eq!(seen.name, "event", "{seen:?}");
+            let agent = seen.data["agent_id"].as_str().expect("an agent");
+            events.push((agent.to_owned(), seen.data["seq"].as_u64().expect("a number")));
+        }
+        events
+    }
+
+    async fn seqs(&mut self, count: usize) -> Vec<u64> {
+        self.events(count).await.into_iter().map(|(_, seq)| seq).collect()
+    }
+
+    /// Whether nothing is there to be read now. The clock stands still while anything is.
+    async fn is_silent(&mut self) -> bool {
+        let soon = Duration::from_millis(1);
+        tokio::time::timeout(soon, self.0.frame()).await.is_err()
+    }
+
+    async fn has_ended(&mut self) -> bool {
+        self.text().await.is_none()
+    }
+}
+
+/// The code of a refusal.
+fn code(refused: &super::Refused) -> String {
+    let text = format!("{refused:?}");
+    let code = text
+        .split("code: \"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    code.unwrap_or(&text).to_owned()
+}
+
+#[test]
+fn a_last_event_id_is_a_plain_number_and_nothing_else() {
+    assert_eq!(seq_of("0").expect("a number"), 0);
+    assert_eq!(seq_of("42").expect("a number"), 42);
+    for bad in ["", "-1", "+1", "1.0", "x", " 1", "18446744073709551616", "१"] {
+        let error = format!("{:?}", seq_of(bad).expect_err(bad));
+        assert!(error.contains("bad_cursor"), "{error}");
+    }
+    let mut headers = axum::http::HeaderMap::new();
+    assert_eq!(last_event_id(&headers).expect("none"), None);
+    headers.insert("last-event-id", "7".parse().expect("a value"));
+    assert_eq!(last_event_id(&headers).expect("one"), Some("7"));
+    headers.insert("last-event-id", "\u{e9}".parse().expect("a value"));
+    assert!(last_event_id(&headers).is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let source = super::agent::open(board, id("main"), None, daemon.stay())
+        .await
+        .expect("a stream");
+    let response = respond(source);
+    let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
+    let shown = ["content-type", "cache-control", "x-accel-buffering"].map(header);
+    assert_eq!(shown, ["text/event-stream", "no-store", "no"]);
+}
+
+/// A thousand idle clients are to cost 40 kB each at most, and their connections take most of that.
+#[tokio::test(start_paused = true)]
+async fn what_a_stream_keeps_while_it_waits_is_small() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    let one = super::agent::open(board.clone(), id("main"), None, daemon.stay())
+        .await
+        .expect("a stream");
+    let all = super::all::open(board, None, daemon.stay())
+        .await
+        .expect("a stream");
+    let held = size_of_val(&one) + size_of_val(&Box::new(one).next());
+    assert!(held <= 4_096, "{held} bytes");
+    let held = size_of_val(&all) + size_of_val(&Box::new(all).next());
+    assert!(held <= 4_096, "{held} bytes");
+}

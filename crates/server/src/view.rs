@@ -1,0 +1,297 @@
+//! From the runtime's values to what goes over the wire. The command line shows the same with `--json`.
+
+mod event;
+
+pub use self::event::event;
+use utoipa::IntoParams;
+use wakeful_api::{
+    Activity, AgentStatus, Block, FailureArtifact, FailureCategory, Gate, Queued, Role, Run, RunCause,
+    RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage, ToolCall, TranscriptLine,
+};
+use wakeful_core::conversation::{self, Usage};
+use wakeful_core::failure::{self, Category};
+use wakeful_core::id::AgentId;
+use wakeful_core::step::Status;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{self, Control, Lifecycle};
+use wakeful_ports::records::{StepRow, Visibility};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
+use wakeful_runtime::problem::Problem;
+use wakeful_runtime::report::{Cause, RunReport};
+
+/// The agent in a path.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it only describes; `extract::AgentPath` reads")]
+pub(crate) struct AgentParam {
+    /// The agent's name.
+    #[param(
+        min_length = 1,
+        max_length = 64,
+        pattern = "^[a-z0-9][a-z0-9_-]*$",
+        example = "main"
+    )]
+    agent_id: String,
+}
+
+/// The run in a path.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it only describes; `extract::RunPath` reads")]
+pub(crate) struct RunParam {
+    /// The run's key, whole.
+    #[param(min_length = 64, max_length = 64, pattern = "^[0-9a-f]{64}$")]
+    run_key: String,
+}
+
+/// Whether an agent's work goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Going {
+    /// Nothing is in its way.
+    Well,
+    /// It cannot go on; the runtime's status says why.
+    Stuck,
+}
+
+/// Tokens.
+#[must_use]
+pub const fn usage(usage: Usage) -> TokenUsage {
+    TokenUsage {
+        input_tokens: usage.input_tokens,
+        output_tokens: usage.output_tokens,
+        total_tokens: usage.total(),
+    }
+}
+
+/// An agent as it stands.
+#[must_use]
+pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
+    let overview = &view.overview;
+    let agent = &overview.agent;
+    let has_work = overview.open_run.is_some() || overview.queued > 0;
+    AgentStatus {
+        agent_id: agent.agent_id.to_string(),
+        visibility: match agent.visibility {
+            Visibility::Public => wakeful_api::Visibility::Public,
+            Visibility::Private => wakeful_api::Visibility::Private,
+        },
+        lifecycle: match agent.lifecycle {
+            Lifecycle::Active => wakeful_api::Lifecycle::Active,
+        },
+        control: match agent.control {
+            Control::Running => wakeful_api::Control::Running,
+            Control::Paused => wakeful_api::Control::Paused,
+        },
+        activity: match (going, overview.open_run) {
+            // A note that somebody was stuck may be a moment older than the end of their work.
+            (Going::Stuck, _) if has_work => Activity::Stuck,
+            (Going::Well | Going::Stuck, Some(_)) => Activity::Working,
+            (Going::Well | Going::Stuck, None) if has_work => Activity::Queued,
+            (Going::Well | Going::Stuck, None) => Activity::Asleep,
+        },
+        workspace: agent.workspace.clone(),
+        created_at: agent.created_at.rfc3339(),
+        pending: overview.queued,
+        open_run: overview.open_run.map(|run| run.to_string()),
+        last_run: view.last_run.as_ref().map(run_line),
+        last_seq: overview.last_seq,
+        token_usage: usage(agent.usage),
+        model_rounds: agent.model_rounds,
+    }
+}
+
+/// A message that waits.
+#[must_use]
+pub fn queued(waiting: &Waiting) -> Queued {
+    let message = &waiting.row.message;
+    Queued {
+        run_key: message.run_key.to_string(),
+        seq: waiting.row.seq,
+        admitted_at: message.admitted_at.rfc3339(),
+        preview: waiting.preview.clone().unwrap_or_default(),
+    }
+}
+
+/// A run in a list.
+#[must_use]
+pub fn run_line(glance: &RunGlance) -> RunLine {
+    let row = &glance.row;
+    RunLine {
+        run_key: row.run_key.to_string(),
+        agent_id: row.agent_id.to_string(),
+        status: row.status.clone(),
+        transitions: u64::try_from(row.version).unwrap_or(0),
+        started_at: row.started_at.rfc3339(),
+        ended_at: row.ended_at.map(Millis::rfc3339),
+        preview: glance.preview.clone(),
+    }
+}
+
+/// A run with everything that happened in it.
+#[must_use]
+pub fn run(report: &RunReport) -> Run {
+    let ids = |status| {
+        report
+            .calls_with(status)
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    };
+    let duration = report.ended_at.map(|ended| ended.since(report.started_at));
+    let begun_with = report.begun_with.as_ref();
+    Run {
+        run_key: report.run_key.to_string(),
+        agent_id: report.agent_id.to_string(),
+        outcome: report.status.clone(),
+        final_text: report.final_text.clone(),
+        rounds: report.rounds,
+        tool_calls: report.tool_calls().map(tool_call).collect(),
+        denied: ids(Status::Denied),
+        unknown: ids(Status::OutcomeUnknown),
+        token_usage: usage(report.usage),
+        duration_ms: duration.unwrap_or(0),
+        failure_artifact: report.failure().map(failure_artifact),
+        started_at: report.started_at.rfc3339(),
+        ended_at: report.ended_at.map(Millis::rfc3339),
+        cause: report.cause.as_ref().map(cause),
+        model: begun_with.map(|with| with.model_ref.clone()),
+        workspace: begun_with.map(|with| with.workspace.clone()),
+        steps: report.steps.iter().map(step).collect(),
+        unreadable: report.unreadable.map(str::to_owned),
+    }
+}
+
+fn cause(cause: &Cause) -> RunCause {
+    let message = &cause.message;
+    let wake = cause.wake.as_ref();
+    // Gates were written by this program; a row that somebody else changed shows none.
+    let gates = wake.and_then(|wake| serde_json::from_str::<Vec<wake::Gate>>(&wake.gates).ok());
+    let gates = gates.unwrap_or_default().into_iter();
+    RunCause {
+        kind: word(&message.kind),
+        authority: word(&message.authority),
+        surface: word(&message.surface),
+        context: word(&message.context),
+        admitted_at: message.admitted_at.rfc3339(),
+        text: cause.text.clone().unwrap_or_default(),
+        verdict: wake.map(|wake| wake.verdict.clone()),
+        gates: gates
+            .map(|wake::Gate { gate, passed }| Gate { gate, passed })
+            .collect(),
+    }
+}
+
+/// The stored spelling of an enum without data.
+fn word<T: serde::Serialize>(value: &T) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        Ok(_) | Err(_) => String::new(),
+    }
+}
+
+fn tool_call(step: &StepRow) -> ToolCall {
+    ToolCall {
+        name: step.name.clone(),
+        operation_id: step.operation_id.to_string(),
+        status: step_status(step.status),
+        sandbox: step.sandbox.clone(),
+    }
+}
+
+fn step(step: &StepRow) -> Step {
+    Step {
+        operation_id: step.operation_id.to_string(),
+        kind: match step.class {
+            Some(_) => StepKind::Tool,
+            None => StepKind::Model,
+        },
+        name: step.name.clone(),
+        status: step_status(step.status),
+        reason: step.reason.clone(),
+        at: step.put_at.rfc3339(),
+        duration_ms: step.duration_ms,
+        token_usage: usage(step.usage),
+        sandbox: step.sandbox.clone(),
+    }
+}
+
+const fn step_status(status: Status) -> StepStatus {
+    match status {
+        Status::Planned => StepStatus::Planned,
+        Status::Intended => StepStatus::Intended,
+        Status::Ok => StepStatus::Ok,
+        Status::Failed => StepStatus::Failed,
+        Status::Denied => StepStatus::Denied,
+        Status::OutcomeUnknown => StepStatus::OutcomeUnknown,
+    }
+}
+
+/// What is kept of a failure.
+#[must_use]
+pub fn failure_artifact(artifact: &failure::FailureArtifact) -> FailureArtifact {
+    let artifact = artifact.clone();
+    FailureArtifact {
+        category: match artifact.category {
+            Category::Transport => FailureCategory::Transport,
+            Category::Protocol => FailureCategory::Protocol,
+            Category::Runtime => FailureCategory::Runtime,
+            Category::Task => FailureCategory::Task,
+            Category::Unknown => FailureCategory::Unknown,
+        },
+        kind: artifact.kind,
+        summary: artifact.summary,
+        provider: artifact.provider,
+        model_ref: artifact.model_ref,
+        status: artifact.status,
+        source_chain: artifact.source_chain,
+        metadata: artifact.metadata,
+    }
+}
+
+/// One line of a conversation.
+#[must_use]
+pub fn transcript_line(line: &Line) -> TranscriptLine {
+    let blocks = line.blocks.clone();
+    TranscriptLine {
+        run_key: line.row.run_key.to_string(),
+        role: match line.row.role {
+            conversation::Role::User => Role::User,
+            conversation::Role::Assistant => Role::Assistant,
+            conversation::Role::Tool => Role::Tool,
+        },
+        at: line.row.at.rfc3339(),
+        erased: blocks.is_none(),
+        blocks: blocks.unwrap_or_default().into_iter().map(block).collect(),
+    }
+}
+
+fn block(block: conversation::Block) -> Block {
+    match block {
+        conversation::Block::Text { text } => Block::Text { text },
+        conversation::Block::ToolUse(conversation::ToolCall { call_id, name, input }) => {
+            Block::ToolUse { call_id, name, input }
+        }
+        conversation::Block::ToolResult {
+            call_id,
+            is_error,
+            content,
+        } => Block::ToolResult {
+            call_id,
+            is_error,
+            content,
+        },
+    }
+}
+
+/// An agent whose work cannot go on.
+#[must_use]
+pub fn stuck(agent: &AgentId, error: &EngineError) -> Stuck {
+    let Problem { code, message, hint } = Problem::from(error);
+    Stuck {
+        agent_id: agent.to_string(),
+        code,
+        message,
+        hint,
+    }
+}

@@ -1,0 +1,224 @@
+//! What is wrong with a request is said in one shape, and the wrong part is named.
+
+use std::sync::atomic::Ordering;
+
+use axum::body::Body;
+use axum::http::Method;
+
+use super::world::{BEARER, World, posted, request};
+
+const MESSAGES: &str = "/api/agents/main/messages";
+
+#[tokio::test]
+async fn a_body_is_checked_and_the_wrong_part_named() {
+    let world = World::new();
+    let long = format!(r#"{{"text":"{}"}}"#, "a".repeat(256 * 1024 + 1));
+    for (body, code, named) in [
+        ("", "bad_json", "JSON"),
+        ("{", "bad_json", "JSON"),
+        (r#"{"text":"a"} {}"#, "bad_json", "JSON"),
+        (r#"{"text":1}"#, "bad_field", "text"),
+        (r#"{}"#, "bad_field", "text"),
+        (r#"{"text":""}"#, "bad_field", "text"),
+        (long.as_str(), "bad_field", "text"),
+        (r#"{"text":"a","colour":"red"}"#, "bad_field", "colour"),
+        (r#"{"text":"a","max_rounds":0}"#, "bad_field", "max_rounds"),
+        (r#"{"text":"a","max_rounds":-1}"#, "bad_field", "max_rounds"),
+        (r#"{"text":"a","model":""}"#, "bad_field", "model"),
+        (r#"{"text":"a","key":""}"#, "bad_id", "idempotency key"),
+        (r#"{"text":"a","key":"a\u0000b"}"#, "bad_id", "idempotency key"),
+    ] {
+        let answer = world.post(MESSAGES, body).await;
+        assert_eq!(answer.code(), (400, code.to_owned()), "{body:.80}");
+        assert!(
+            answer.message().contains(named),
+            "{} for {body:.80}",
+            answer.message()
+        );
+    }
+    assert_eq!(world.posts.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_body_of_more_than_a_mebibyte_is_not_read_to_its_end() {
+    let world = World::new();
+    let mut request = posted(MESSAGES, "", &[BEARER]);
+    *request.body_mut() = Body::from("x".repeat(1024 * 1024 + 1));
+    assert_eq!(
+        world.send(request).await.code(),
+        (413, "body_too_large".to_owned())
+    );
+}
+
+#[tokio::test]
+async fn a_body_must_say_that_it_is_json() {
+    let world = World::new();
+    for kind in [
+        "text/plain",
+        "application/x-www-form-urlencoded",
+        "application/jsonp",
+    ] {
+        let answer = world
+            .send(posted(
+                MESSAGES,
+                r#"{"text":"a"}"#,
+                &[BEARER, ("content-type", kind)],
+            ))
+            .await;
+        assert_eq!(answer.code(), (415, "not_json".to_owned()), "{kind}");
+    }
+    let kind = ("content-type", "Application/JSON; charset=utf-8");
+    let answer = world
+        .send(posted(MESSAGES, r#"{"text":"a"}"#, &[BEARER, kind]))
+        .await;
+    assert_eq!(answer.status, 202);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_not_waited_for() {
+    let world = World::new();
+    let mut request = posted(MESSAGES, "", &[BEARER]);
+    *request.body_mut() = Body::new(Never);
+    let began = tokio::time::Instant::now();
+    assert_eq!(
+        world.send(request).await.code(),
+        (408, "request_timeout".to_owned())
+    );
+    assert_eq!(began.elapsed().as_secs(), 30);
+}
+
+/// A body that never comes.
+struct Never;
+
+impl hyper::body::Body for Never {
+    type Data = axum::body::Bytes;
+    type Error = std::convert::Infallible;
+
+    fn poll_frame(
+        self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Self::Data>, Self::Error>>> {
+        std::task::Poll::Pending
+    }
+}
+
+#[tokio::test]
+async fn a_key_may_stand_in_two_places_but_must_be_one() {
+    let world = World::new();
+    let body = r#"{"text":"a","key":"k"}"#;
+    let both = |key| posted(MESSAGES, body, &[BEARER, ("idempotency-key", key)]);
+    assert_eq!(
+        world.send(both("other")).await.code(),
+        (422, "two_keys".to_owned())
+    );
+    let agreed = world.send(both("k")).await;
+    let in_body = world.post(MESSAGES, body).await;
+    let in_header = world
+        .send(posted(
+            MESSAGES,
+            r#"{"text":"a"}"#,
+            &[BEARER, ("idempotency-key", "k")],
+        ))
+        .await;
+    assert_eq!((agreed.status.as_u16(), &agreed.body), (202, &in_body.body));
+    assert_eq!(in_header.body, in_body.body);
+    let fresh = world.post(MESSAGES, r#"{"text":"a"}"#).await;
+    assert_ne!(fresh.body, in_body.body);
+}
+
+#[tokio::test]
+async fn what_the_machine_cannot_do_is_told_apart_from_what_is_wrong() {
+    let world = World::new();
+    let answer = world.post(MESSAGES, r#"{"text":"a","model":"nobody"}"#).await;
+    assert_eq!(answer.code(), (422, "model_unknown".to_owned()));
+    let answer = world.post("/api/agents", r#"{"agent_id":"main"}"#).await;
+    assert_eq!(answer.code(), (409, "agent_exists".to_owned()));
+}
+
+#[tokio::test]
+async fn names_and_numbers_in_paths_and_queries_are_checked() {
+    let world = World::new();
+    let key = "0".repeat(64);
+    for (path, status, code) in [
+        ("/api/agents/Main/status", 400, "bad_id"),
+        ("/api/agents/%FF/status", 400, "bad_id"),
+        ("/api/agents/a%2Fb/status", 400, "bad_id"),
+        ("/api/agents/other/status", 404, "agent_unknown"),
+        ("/api/agents/other/state", 404, "agent_unknown"),
+        ("/api/agents/other/events", 404, "agent_unknown"),
+        ("/api/agents/other/transcript", 404, "agent_unknown"),
+        ("/api/runs/12", 400, "bad_run_key"),
+        (&format!("/api/runs/{key}"), 404, "run_unknown"),
+        (
+            &format!("/api/runs/{}", key.replace('0', "F")),
+            400,
+            "bad_run_key",
+        ),
+        ("/api/runs?limit=0", 400, "bad_limit"),
+        ("/api/runs?limit=501", 400, "bad_limit"),
+        ("/api/runs?limit=many", 400, "bad_query"),
+        ("/api/runs?limit=1&limit=2", 400, "bad_query"),
+        ("/api/runs?colour=red", 400, "bad_query"),
+        ("/api/runs?before=12", 400, "bad_run_key"),
+        ("/api/runs?agent_id=Main", 400, "bad_id"),
+        ("/api/agents/main/events?after_seq=-1", 400, "bad_query"),
+        (
+            "/api/agents/main/events?after_seq=18446744073709551615",
+            400,
+            "bad_query",
+        ),
+        (
+            "/api/agents/main/events?after_seq=1&before_seq=2",
+            422,
+            "bad_query",
+        ),
+        ("/api/agents/main/transcript?limit=501", 400, "bad_limit"),
+    ] {
+        assert_eq!(world.get(path).await.code(), (status, code.to_owned()), "{path}");
+    }
+    let named = world.get("/api/runs?limit=many").await.message();
+    assert!(named.contains("limit"), "{named}");
+    for path in [
+        "/api/runs?limit=500&open=true",
+        "/api/status",
+        "/api/state",
+        "/api/runtime/status",
+    ] {
+        assert_eq!(world.get(path).await.status, 200, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn pausing_needs_no_body() {
+    let world = World::new();
+    let answer = world
+        .send(request(Method::POST, "/api/agents/main/pause", &[BEARER]))
+        .await;
+    assert!(answer.body.contains(r#""control":"paused""#), "{answer:?}");
+}
+
+#[tokio::test]
+async fn numbers_are_shown_in_the_form_that_prometheus_reads() {
+    let world = World::new();
+    world.post(MESSAGES, r#"{"text":"a"}"#).await;
+    world.get("/api/nothing").await;
+    let numbers = world.get("/metrics").await;
+    assert_eq!(
+        numbers.header("content-type"),
+        "text/plain; version=0.0.4; charset=utf-8"
+    );
+    for line in [
+        r#"wakeful_build_info{version="0.1.0"} 1"#,
+        r#"wakeful_http_requests_total{route="/api/agents/{agent_id}/messages",status="2xx"} 1"#,
+        r#"wakeful_http_requests_total{route="other",status="4xx"} 1"#,
+        "wakeful_messages_accepted_total 1",
+        r#"wakeful_agents{activity="asleep"} 1"#,
+        "wakeful_listeners 0",
+    ] {
+        assert!(
+            numbers.body.lines().any(|found| found == line),
+            "{line} in\n{}",
+            numbers.body
+        );
+    }
+}

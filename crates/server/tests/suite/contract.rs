@@ -1,0 +1,17 @@
+//! The written contract is the one that is served.
+
+use std::path::Path;
+
+#[test]
+fn the_contract_in_docs_is_the_one_that_is_served() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let served = wakeful_server::openapi_json();
+    if std::env::var_os("UPDATE_OPENAPI").is_some() {
+        std::fs::write(&path, served).expect("docs/openapi.json is written");
+    }
+    let written = std::fs::read_to_string(&path).expect("docs/openapi.json is there");
+    assert!(
+        written == served,
+        "docs/openapi.json is stale: run `UPDATE_OPENAPI=1 cargo test -p wakeful-server`"
+    );
+}

@@ -1,0 +1,150 @@
+//! A desk that has one agent and keeps nothing: guards are tested before it, not behind it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use wakeful_core::conversation::Usage;
+use wakeful_core::id::{AgentId, SessionId};
+use wakeful_core::key::RunKey;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_ports::records::{Agent, EventRow, Overview, RunFilter, Visibility};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{
+    AgentView, Asked, Conversation, Desk, NewAgent, Post, Posted, RunGlance, SESSION, Waiting,
+};
+use wakeful_runtime::hub::{Hub, Listener};
+use wakeful_runtime::report::RunReport;
+
+/// The one agent there is.
+pub(super) const MAIN: &str = "main";
+
+/// An agent whose messages are never taken in.
+pub(super) const SLOW: &str = "slow";
+
+#[derive(Default)]
+pub(super) struct OneAgent {
+    hub: Hub,
+    posts: Arc<AtomicUsize>,
+}
+
+impl OneAgent {
+    pub(super) fn counting(posts: Arc<AtomicUsize>) -> Self {
+        Self {
+            hub: Hub::new(),
+            posts,
+        }
+    }
+}
+
+pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
+    if agent.as_str() != MAIN {
+        return Err(EngineError::UnknownAgent(agent));
+    }
+    let agent = Agent {
+        agent_id: agent,
+        visibility: Visibility::Public,
+        lifecycle: Lifecycle::Active,
+        control,
+        workspace: "/tmp".to_owned(),
+        created_at: Millis(0),
+        usage: Usage::default(),
+        model_rounds: 0,
+    };
+    let overview = Overview {
+        agent,
+        queued: 0,
+        last_seq: 0,
+        open_run: None,
+        last_run: None,
+    };
+    Ok(AgentView {
+        overview,
+        last_run: None,
+    })
+}
+
+fn known<T: Send + 'static>(agent: AgentId, value: T) -> Asked<'static, T> {
+    Box::pin(async move { view(agent, Control::Running).map(|_| value) })
+}
+
+impl Desk for OneAgent {
+    fn post(&self, post: Post) -> Asked<'_, Posted> {
+        Box::pin(async move {
+            if post.agent.as_str() == SLOW {
+                std::future::pending::<()>().await;
+            }
+            self.posts.fetch_add(1, Ordering::Relaxed);
+            view(post.agent.clone(), Control::Running)?;
+            let run_key = RunKey::of_user(&post.agent, &SessionId::new(SESSION), &post.turn);
+            Ok(Posted {
+                run_key,
+                is_new: true,
+            })
+        })
+    }
+
+    fn create_agent(&self, new: NewAgent) -> Asked<'_, AgentView> {
+        Box::pin(async { Err(EngineError::AgentExists(new.agent_id)) })
+    }
+
+    fn agents(&self, _with_private: bool) -> Asked<'_, Vec<AgentView>> {
+        let main = AgentId::parse(MAIN).expect("an id");
+        Box::pin(async { view(main, Control::Running).map(|main| vec![main]) })
+    }
+
+    fn agent(&self, agent: AgentId) -> Asked<'_, AgentView> {
+        Box::pin(async { view(agent, Control::Running) })
+    }
+
+    fn set_control(&self, agent: AgentId, control: Control) -> Asked<'_, AgentView> {
+        Box::pin(async move { view(agent, control) })
+    }
+
+    fn queue(&self, agent: AgentId, _limit: u32) -> Asked<'_, Vec<Waiting>> {
+        known(agent, Vec::new())
+    }
+
+    fn runs(&self, _filter: RunFilter) -> Asked<'_, Vec<RunGlance>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn run(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(async move { Err(EngineError::UnknownRun(run)) })
+    }
+
+    fn runs_with_prefix(&self, _hex_prefix: String) -> Asked<'_, Vec<RunGlance>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn cancel(&self, run: RunKey) -> Asked<'_, RunReport> {
+        self.run(run)
+    }
+
+    fn events_after(&self, agent: AgentId, _seq: u64, _limit: u32) -> Asked<'_, Vec<EventRow>> {
+        known(agent, Vec::new())
+    }
+
+    fn events_before(&self, agent: AgentId, _seq: u64, _limit: u32) -> Asked<'_, Vec<EventRow>> {
+        known(agent, Vec::new())
+    }
+
+    fn transcript(&self, agent: AgentId, _newest: u32) -> Asked<'_, Conversation> {
+        let lines = Vec::new();
+        known(
+            agent,
+            Conversation {
+                lines,
+                has_more: false,
+            },
+        )
+    }
+
+    fn listen(&self) -> Listener {
+        self.hub.listen()
+    }
+
+    fn listeners(&self) -> usize {
+        self.hub.listeners()
+    }
+}

@@ -1,0 +1,119 @@
+//! How often, how many at once, how long.
+
+use std::sync::atomic::Ordering;
+
+use axum::http::Method;
+use wakeful_server::Limits;
+
+use super::desk::SLOW;
+use super::world::{BEARER, World, request};
+
+const MESSAGE: &str = r#"{"text":"hello"}"#;
+const OFF: Limits = Limits {
+    client_per_minute: 0,
+    turns_per_minute: 0,
+    failures_per_minute: 0,
+};
+
+#[tokio::test]
+async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
+    let world = World::limited(Limits {
+        client_per_minute: 2,
+        ..OFF
+    });
+    for _ in 0..2 {
+        assert_eq!(world.get("/api/agents").await.status, 200);
+    }
+    let answer = world.get("/api/agents").await;
+    assert_eq!(answer.code(), (429, "rate_limited".to_owned()));
+    assert_eq!(answer.header("retry-after"), "60");
+    assert_eq!(world.get("/healthz").await.status, 200, "health is never refused");
+    world.time.pass(60_000);
+    assert_eq!(world.get("/api/agents").await.status, 200);
+}
+
+#[tokio::test]
+async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
+    let world = World::limited(Limits {
+        turns_per_minute: 1,
+        ..OFF
+    });
+    assert_eq!(world.post("/api/agents/main/messages", MESSAGE).await.status, 202);
+    let answer = world.post("/api/agents/main/messages", "no JSON at all").await;
+    assert_eq!(answer.code(), (429, "rate_limited".to_owned()));
+    assert_eq!(
+        world.post("/api/agents/other/messages", MESSAGE).await.code().0,
+        404
+    );
+    assert_eq!(world.posts.load(Ordering::Relaxed), 2);
+    assert!(
+        world
+            .get("/metrics")
+            .await
+            .body
+            .contains("wakeful_rate_limited_total 1\n")
+    );
+}
+
+#[tokio::test]
+async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
+    let world = World::limited(Limits {
+        failures_per_minute: 3,
+        ..OFF
+    });
+    let guess = || request(Method::GET, "/api/agents", &[("authorization", "Bearer wrong")]);
+    for _ in 0..3 {
+        assert_eq!(world.send(guess()).await.code().0, 401);
+    }
+    assert_eq!(world.send(guess()).await.code(), (429, "rate_limited".to_owned()));
+    assert_eq!(world.get("/api/agents").await.status, 200);
+    let nothing = world.send(request(Method::GET, "/api/agents", &[])).await;
+    assert_eq!(nothing.code().0, 401, "who shows nothing guesses nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_takes_too_long_is_given_up() {
+    let world = World::new();
+    let began = tokio::time::Instant::now();
+    let answer = world.post(&format!("/api/agents/{SLOW}/messages"), MESSAGE).await;
+    assert_eq!(
+        began.elapsed().as_secs(),
+        60,
+        "as long as a body and an answer may take"
+    );
+    assert_eq!(answer.code(), (503, "answer_timeout".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn beyond_so_many_requests_at_once_the_next_is_sent_away_but_health_answers() {
+    let world = World::new();
+    let slow = format!("/api/agents/{SLOW}/messages");
+    let mut many: Vec<_> = (0..256).map(|_| Box::pin(world.post(&slow, MESSAGE))).collect();
+    for request in &mut many {
+        assert!(futures_poll(request.as_mut()).await.is_none(), "it waits");
+    }
+    let answer = world.get("/api/agents").await;
+    assert_eq!(answer.code(), (503, "overloaded".to_owned()));
+    assert_eq!(answer.header("retry-after"), "1");
+    assert_eq!(
+        world.send(request(Method::GET, "/healthz", &[])).await.status,
+        200
+    );
+    drop(many);
+    assert_eq!(
+        world
+            .send(request(Method::GET, "/api/agents", &[BEARER]))
+            .await
+            .status,
+        200
+    );
+}
+
+/// Moves a future on once.
+async fn futures_poll<F: Future>(mut future: std::pin::Pin<&mut F>) -> Option<F::Output> {
+    std::future::poll_fn(|context| match future.as_mut().poll(context) {
+        std::task::Poll::Ready(output) => std::task::Poll::Ready(Some(output)),
+        std::task::Poll::Pending => std::task::Poll::Ready(None),
+    })
+    .await
+}

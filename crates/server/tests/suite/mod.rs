@@ -1,0 +1,10 @@
+mod body;
+mod contract;
+mod desk;
+mod guard;
+mod limit;
+mod login;
+mod page;
+mod serve;
+mod view;
+mod world;

@@ -1,0 +1,58 @@
+//! The server on a real socket.
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::oneshot;
+use wakeful_server::{Ended, Stage, serve};
+
+use super::world::{HOST, TOKEN, World};
+
+#[tokio::test]
+async fn a_server_answers_and_ends_when_it_is_told_to() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(serve(listener, world.app, async {
+        let _ = stopped.await;
+    }));
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let request = b"GET /healthz HTTP/1.1\r\nhost: 127.0.0.1:7717\r\n\r\n";
+    client.write_all(request).await.expect("sent");
+    let mut answer = vec![0; 1_024];
+    let length = client.read(&mut answer).await.expect("an answer");
+    assert!(answer[..length].starts_with(b"HTTP/1.1 200 OK\r\n"));
+    stop.send(()).expect("it runs");
+    // A connection that waits for its next request is hung up on; nobody waits for it.
+    assert_eq!(client.read(&mut answer).await.expect("an end"), 0);
+    assert_eq!(server.await.expect("it ended"), Ended { cut_off: 0 });
+}
+
+#[tokio::test]
+async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (stop, stopped) = oneshot::channel::<()>();
+    let server = tokio::spawn(serve(listener, world.app, async {
+        let _ = stopped.await;
+    }));
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let request = format!(
+        "GET /api/events HTTP/1.1\r\nhost: {HOST}\r\nauthorization: Bearer {TOKEN}\r\naccept: text/event-stream\r\n\r\n"
+    );
+    client.write_all(request.as_bytes()).await.expect("sent");
+    let mut answer = vec![0; 4_096];
+    let length = client.read(&mut answer).await.expect("an answer");
+    assert!(answer[..length].starts_with(b"HTTP/1.1 200 OK\r\n"));
+    world.stage.send_replace(Stage::Stopping);
+    stop.send(()).expect("it runs");
+    let mut rest = Vec::new();
+    client.read_to_end(&mut rest).await.expect("an end");
+    assert!(
+        rest.ends_with(b"0\r\n\r\n"),
+        "the stream is whole: {}",
+        String::from_utf8_lossy(&rest)
+    );
+    assert_eq!(server.await.expect("it ended"), Ended { cut_off: 0 });
+}

@@ -1,0 +1,83 @@
+//! What the runtime's values become on the wire.
+
+use wakeful_api::Activity;
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::{Block, Role};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::Control;
+use wakeful_ports::records::{EntryRow, EventRow};
+use wakeful_runtime::desk::Line;
+use wakeful_server::view::{self, Going};
+
+use super::desk::{self, MAIN};
+
+fn main() -> AgentId {
+    AgentId::parse(MAIN).expect("an id")
+}
+
+#[test]
+fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
+    let run = Some(RunKey(Digest::ZERO));
+    for (open_run, queued, going, activity) in [
+        (None, 0, Going::Well, Activity::Asleep),
+        (None, 2, Going::Well, Activity::Queued),
+        (run, 0, Going::Well, Activity::Working),
+        (run, 2, Going::Stuck, Activity::Stuck),
+        (None, 2, Going::Stuck, Activity::Stuck),
+        (None, 0, Going::Stuck, Activity::Asleep),
+    ] {
+        let mut agent = desk::view(main(), Control::Running).expect("the agent");
+        (agent.overview.open_run, agent.overview.queued) = (open_run, queued);
+        assert_eq!(view::agent_status(&agent, going).activity, activity);
+    }
+}
+
+#[test]
+fn an_event_whose_payload_is_gone_still_has_its_place_and_a_line() {
+    let row = EventRow {
+        seq: 7,
+        run_key: None,
+        kind: "message_admitted".to_owned(),
+        at: Millis(0),
+        hash: Digest::ZERO,
+        payload_hash: Digest::ZERO,
+        policy_version: String::new(),
+        payload: None,
+    };
+    let event = view::event(&main(), &row);
+    assert!(event.erased && event.payload == serde_json::json!({}));
+    assert_eq!((event.seq, event.policy_version, event.run_key), (7, None, None));
+    assert_eq!(event.presentation.title, "Message received");
+    let with_payload = EventRow {
+        payload: Some((br#"{"text":"hello"}"#.to_vec(), [0; 32])),
+        policy_version: "p1".to_owned(),
+        ..row
+    };
+    let event = view::event(&main(), &with_payload);
+    assert!(!event.erased);
+    assert_eq!(event.policy_version.as_deref(), Some("p1"));
+    assert_eq!(event.presentation.summary, "hello");
+}
+
+#[test]
+fn a_line_that_was_erased_is_shown_as_such() {
+    let line = |blocks: Option<Vec<Block>>| Line {
+        row: EntryRow {
+            run_key: RunKey(Digest::ZERO),
+            role: Role::Assistant,
+            content: BlobHash(Digest::ZERO),
+            at: Millis(0),
+        },
+        blocks,
+    };
+    let erased = view::transcript_line(&line(None));
+    assert!(erased.erased && erased.blocks.is_empty());
+    let text = "yes".to_owned();
+    let said = view::transcript_line(&line(Some(vec![Block::Text { text: text.clone() }])));
+    assert_eq!(
+        (said.erased, said.blocks),
+        (false, vec![wakeful_api::Block::Text { text }])
+    );
+}

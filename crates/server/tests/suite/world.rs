@@ -1,0 +1,238 @@
+//! A server without a socket, with a clock that stands still until it is moved.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tokio::sync::watch;
+use tower::ServiceExt as _;
+use wakeful_api::Model;
+use wakeful_core::id::AgentId;
+use wakeful_core::message::Wishes;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::problem::Problem;
+use wakeful_runtime::service::Stuck;
+use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
+
+use super::desk::{MAIN, OneAgent};
+
+pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
+pub(super) const HOST: &str = "127.0.0.1:7717";
+const NOON_MS: u64 = 1_771_344_000_000;
+
+/// A server and the strings it hangs on.
+pub(super) struct World {
+    pub(super) app: Router,
+    pub(super) stage: watch::Sender<Stage>,
+    pub(super) time: Arc<Time>,
+    pub(super) told: Arc<Told>,
+    pub(super) posts: Arc<AtomicUsize>,
+}
+
+impl World {
+    pub(super) fn new() -> Self {
+        Self::limited(Limits {
+            client_per_minute: 0,
+            turns_per_minute: 0,
+            failures_per_minute: 0,
+        })
+    }
+
+    pub(super) fn limited(limits: Limits) -> Self {
+        Self::with_token(TOKEN, limits)
+    }
+
+    pub(super) fn with_token(token: &str, limits: Limits) -> Self {
+        let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
+        let posts = Arc::new(AtomicUsize::new(0));
+        let (stage, receiver) = watch::channel(open(&posts));
+        let options = Options {
+            stage: receiver,
+            host: Arc::clone(&told) as Arc<dyn Host>,
+            facts: facts(),
+            access: Access::new(token, HOST.parse().expect("an address")).expect("a token"),
+            limits,
+            clock: Arc::clone(&time) as Arc<dyn Clock>,
+            entropy: Arc::new(Counter::default()),
+        };
+        let app = router(options);
+        Self {
+            app,
+            stage,
+            time,
+            told,
+            posts,
+        }
+    }
+
+    pub(super) async fn send(&self, request: Request<Body>) -> Answer {
+        let response = self.app.clone().oneshot(request).await.expect("an answer");
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).expect("text"),
+        }
+    }
+
+    /// With the token.
+    pub(super) async fn get(&self, path: &str) -> Answer {
+        self.send(request(Method::GET, path, &[BEARER])).await
+    }
+
+    /// With the token.
+    pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
+        self.send(posted(path, body, &[BEARER])).await
+    }
+}
+
+fn open(posts: &Arc<AtomicUsize>) -> Stage {
+    Stage::Ready(Open {
+        desk: Arc::new(OneAgent::counting(Arc::clone(posts))),
+        stuck: Stuck::default(),
+    })
+}
+
+pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer a-token-that-nobody-could-guess-0");
+
+/// A request to our own name.
+pub(super) fn request(method: Method, path: &str, headers: &[(&str, &str)]) -> Request<Body> {
+    let mut request = Request::builder().method(method).uri(path).header("host", HOST);
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Body::empty()).expect("a request")
+}
+
+/// A request with a JSON body.
+pub(super) fn posted(path: &str, body: &str, headers: &[(&str, &str)]) -> Request<Body> {
+    let mut request = request(Method::POST, path, headers).map(|_| Body::from(body.to_owned()));
+    let json = "application/json".parse().expect("a value");
+    request.headers_mut().entry("content-type").or_insert(json);
+    request
+}
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) status: StatusCode,
+    pub(super) headers: HeaderMap,
+    pub(super) body: String,
+}
+
+impl Answer {
+    /// The status and the code of an error, which has exactly the shape that errors have.
+    pub(super) fn code(&self) -> (u16, String) {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        let members = |value: &Value| {
+            value
+                .as_object()
+                .map(|object| object.keys().cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(members(&body), Some(vec!["error".to_owned()]), "{self:?}");
+        let names = ["code", "hint", "message"].map(str::to_owned).to_vec();
+        assert_eq!(members(&body["error"]), Some(names), "{self:?}");
+        let code = body["error"]["code"].as_str().unwrap_or_default();
+        (self.status.as_u16(), code.to_owned())
+    }
+
+    pub(super) fn message(&self) -> String {
+        let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
+        body["error"]["message"].as_str().unwrap_or_default().to_owned()
+    }
+
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    }
+}
+
+fn facts() -> Facts {
+    Facts {
+        version: "0.1.0".to_owned(),
+        pid: 7,
+        home_dir: "/home".to_owned(),
+        database: "sqlite".to_owned(),
+        started_at: Millis(0),
+        config_fingerprint: "f".to_owned(),
+        model: Model {
+            reference: "demo".to_owned(),
+            is_demo: true,
+        },
+        default_agent: AgentId::parse(MAIN).expect("an id"),
+        last_failure: None,
+    }
+}
+
+/// A clock that stands still.
+#[derive(Default)]
+pub(super) struct Time(AtomicU64);
+
+impl Time {
+    pub(super) fn pass(&self, ms: u64) {
+        self.0.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+impl Clock for Time {
+    fn now(&self) -> Millis {
+        Millis(i64::try_from(NOON_MS + self.ticks_ms()).expect("a time"))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn sleep(&self, _ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// Bytes that are different each time.
+#[derive(Default)]
+struct Counter(AtomicU8);
+
+impl Entropy for Counter {
+    fn bytes32(&self) -> [u8; 32] {
+        [self.0.fetch_add(1, Ordering::Relaxed); 32]
+    }
+}
+
+/// What the binary was told.
+#[derive(Default)]
+pub(super) struct Told {
+    pub(super) stop: AtomicBool,
+}
+
+impl Host for Told {
+    fn workspace(&self, _agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem> {
+        Ok(wanted.unwrap_or("/tmp").to_owned())
+    }
+
+    fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem> {
+        if wishes.model_ref.as_deref() == Some("nobody") {
+            return Err(Problem {
+                code: "model_unknown".to_owned(),
+                message: "there is no model nobody".to_owned(),
+                hint: "choose another".to_owned(),
+            });
+        }
+        Ok(wishes)
+    }
+
+    fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn broke(&self, _error: &EngineError) {}
+}

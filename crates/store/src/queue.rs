@@ -1,0 +1,109 @@
+//! What waits for its turn, and who has something to do.
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::message::QUEUE_MAX;
+use wakeful_core::wake::Control;
+use wakeful_ports::records::{Overview, QueueRow};
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::{agent, message};
+
+const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
+
+const APPEND: &str = "INSERT INTO queue (agent_id, seq, run_key) VALUES (?1, ?2, ?3)";
+
+/// Lets a message wait behind those before it.
+pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, seq: u64, run: &RunKey) -> Result<(), StoreError> {
+    if sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
+        return Err(StoreError::QueueFull(agent.clone()));
+    }
+    exactly_one(sql.execute(APPEND, &[agent.into(), seq.into(), run.into()])?)
+}
+
+const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
+
+const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_id = ?1";
+
+/// Takes a message out of the queue. Whoever comes second finds it gone.
+pub(crate) fn take(sql: &mut dyn Sql, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
+    exactly_one(sql.execute(TAKE, &[run.into()])?)?;
+    exactly_one(sql.execute(COUNT_OUT, &[agent.into()])?)
+}
+
+const IN_ORDER: &str = "SELECT seq, run_key FROM queue WHERE agent_id = ?1 ORDER BY seq LIMIT ?2";
+
+/// The messages that wait, the one whose turn it is first.
+pub(crate) fn list(sql: &mut dyn Sql, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
+    let rows = sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
+    let places = records(rows, |mut row| {
+        Ok((row.count("queue.seq")?, RunKey(row.digest("queue.run_key")?)))
+    })?;
+    let rows = places.into_iter().map(|(seq, run)| {
+        let message = message::one(sql, &run)?.ok_or(StoreError::Malformed("queue.run_key"))?;
+        Ok(QueueRow { seq, message })
+    });
+    rows.collect()
+}
+
+const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";
+
+/// Whether the message of a run waits for its turn.
+pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+    Ok(!sql.query(ONE, &[run.into()])?.is_empty())
+}
+
+/// An agent has work when a run of it is open, or a message waits and it is not paused. By way of the counters and
+/// not of the queue itself, which may be long.
+const WITH_WORK: &str = "
+    SELECT agent_id FROM run WHERE status = 'open'
+    UNION
+    SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
+    WHERE agent_head.queued > 0 AND agent.control = 'running'
+    ORDER BY 1 LIMIT ?1";
+
+/// Agents that have something to do.
+pub(crate) fn agents_with_work(sql: &mut dyn Sql) -> Result<Vec<AgentId>, StoreError> {
+    records(sql.query(WITH_WORK, &[limit(ROWS_MAX)])?, |mut row| {
+        row.agent_id("agent_head.agent_id")
+    })
+}
+
+const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
+
+/// Pauses an agent or lets it go on. False when there is no such agent.
+pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) -> Result<bool, StoreError> {
+    Ok(sql.execute(SET_CONTROL, &[agent.into(), control.as_str().into()])? == 1)
+}
+
+const STANDING: &str = "
+    SELECT queued, next_seq - 1,
+        (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open' ORDER BY started_at_ms LIMIT 1),
+        (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1)
+    FROM agent_head WHERE agent_head.agent_id = ?1";
+
+/// An agent with what waits for it and what it does.
+pub(crate) fn overview(sql: &mut dyn Sql, agent_id: &AgentId) -> Result<Option<Overview>, StoreError> {
+    let Some(agent) = agent::one(sql, agent_id)? else {
+        return Ok(None);
+    };
+    let row = at_most_one(sql.query(STANDING, &[agent_id.into()])?);
+    let mut row: Row = row.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
+    Ok(Some(Overview {
+        agent,
+        queued: row.count("agent_head.queued")?,
+        last_seq: row.count("agent_head.next_seq")?,
+        open_run: row.optional_digest("run.run_key")?.map(RunKey),
+        last_run: row.optional_digest("run.run_key")?.map(RunKey),
+    }))
+}
+
+/// The same of all agents by name.
+pub(crate) fn overviews(sql: &mut dyn Sql, with_private: bool) -> Result<Vec<Overview>, StoreError> {
+    let agents = agent::list(sql, with_private)?;
+    let overviews = agents
+        .iter()
+        .filter_map(|agent| overview(sql, &agent.agent_id).transpose());
+    overviews.collect()
+}

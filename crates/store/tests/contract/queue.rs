@@ -1,0 +1,185 @@
+//! What waits for its turn.
+
+use wakeful_core::key::RunKey;
+use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
+use wakeful_core::wake::Control;
+use wakeful_ports::records::{Overview, RunFilter, RunRow};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::Store;
+
+use crate::world::{everywhere, on_file, sample};
+
+/// Makes an agent.
+async fn agent(store: &Store, name: &'static str) {
+    let made = store.write(move |tx| tx.create_agent(&sample::agent(name))).await;
+    assert!(made.expect("written"));
+}
+
+/// Admits a message and puts it in line at a place.
+async fn post(store: &Store, turn: &str, seq: u64) -> Message {
+    let message = sample::message(turn, "hello").through_api(Wishes::default());
+    let put = message.clone();
+    let posted = store.write(move |tx| {
+        tx.admit_message(&put)?;
+        tx.enqueue(&put.agent_id, seq, &put.run_key)
+    });
+    posted.await.expect("written");
+    message
+}
+
+async fn overview(store: &Store) -> Overview {
+    let found = store.read(|view| view.overview(&sample::agent_id("main"))).await;
+    found.expect("read").expect("an agent")
+}
+
+async fn with_work(store: &Store) -> Vec<String> {
+    let found = store.read(|view| view.agents_with_work()).await.expect("read");
+    found.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn messages_wait_in_the_order_of_the_events_that_announced_them() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let (second, first) = (post(&store, "t1", 9).await, post(&store, "t2", 4).await);
+        let rows = store
+            .read(|view| view.queue(&sample::agent_id("main"), 10))
+            .await
+            .expect("read");
+        let messages: Vec<_> = rows.iter().map(|row| (row.seq, row.message.clone())).collect();
+        assert_eq!(messages, [(4, first.clone()), (9, second)]);
+        let one = store.read(|view| view.queue(&sample::agent_id("main"), 1)).await;
+        assert_eq!(one.expect("read").len(), 1);
+        assert_eq!(overview(&store).await.queued, 2);
+        let key = first.run_key;
+        assert!(store.read(move |view| view.is_queued(&key)).await.expect("read"));
+    });
+}
+
+#[test]
+fn a_message_is_taken_out_of_the_queue_once() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let key = post(&store, "t1", 1).await.run_key;
+        let take = async || {
+            let taken = store.write(move |tx| tx.dequeue(&sample::agent_id("main"), &key));
+            taken.await
+        };
+        take().await.expect("it waits");
+        assert!(matches!(take().await, Err(StoreError::Conflict)));
+        assert_eq!(overview(&store).await.queued, 0);
+        assert!(!store.read(move |view| view.is_queued(&key)).await.expect("read"));
+    });
+}
+
+#[test]
+fn a_full_queue_takes_nothing_and_keeps_nothing_of_it() {
+    // On one database: the verb is the same, and on a server so many rows take a quarter of a minute.
+    on_file(async |store| {
+        agent(&store, "main").await;
+        post(&store, "t1", 1).await;
+        let filled = store.write(|tx| {
+            for seq in 2..=QUEUE_MAX {
+                let key = RunKey(sample::digest(&seq.to_string()));
+                tx.enqueue(&sample::agent_id("main"), seq, &key)?;
+            }
+            let message = sample::message("t2", "one too many");
+            tx.admit_message(&message)?;
+            tx.enqueue(&message.agent_id, QUEUE_MAX + 1, &message.run_key)
+        });
+        let refused = filled.await;
+        assert!(matches!(refused, Err(StoreError::QueueFull(agent)) if agent.as_str() == "main"));
+        assert_eq!(
+            overview(&store).await.queued,
+            1,
+            "the whole transaction is undone"
+        );
+        let key = sample::message("t2", "one too many").run_key;
+        assert_eq!(
+            store.read(move |view| view.message(&key)).await.expect("read"),
+            None
+        );
+    });
+}
+
+#[test]
+fn an_agent_has_work_while_something_waits_or_a_run_is_open() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        agent(&store, "idle").await;
+        assert_eq!(with_work(&store).await, Vec::<String>::new());
+        let key = post(&store, "t1", 1).await.run_key;
+        assert_eq!(with_work(&store).await, ["main"]);
+        let pause = async |control| {
+            let set = store.write(move |tx| tx.set_control(&sample::agent_id("main"), control));
+            assert!(set.await.expect("written"));
+        };
+        pause(Control::Paused).await;
+        assert_eq!(
+            with_work(&store).await,
+            Vec::<String>::new(),
+            "a paused agent waits"
+        );
+        assert_eq!(overview(&store).await.agent.control, Control::Paused);
+        let begun = store.write(move |tx| {
+            tx.dequeue(&sample::agent_id("main"), &key)?;
+            tx.create_run(&sample::run("run"))
+        });
+        begun.await.expect("written");
+        assert_eq!(
+            with_work(&store).await,
+            ["main"],
+            "what was begun goes on, paused or not"
+        );
+        assert_eq!(overview(&store).await.open_run, Some(sample::run_key("run")));
+        assert_eq!(overview(&store).await.last_run, Some(sample::run_key("run")));
+    });
+}
+
+#[test]
+fn nobody_can_pause_an_agent_that_is_not_there() {
+    everywhere(async |store| {
+        let set = store.write(|tx| tx.set_control(&sample::agent_id("nobody"), Control::Paused));
+        assert!(!set.await.expect("written"));
+        let head = store.write(|tx| tx.lock_head_to_announce(&sample::agent_id("nobody")));
+        assert_eq!(head.await.expect("written"), None);
+    });
+}
+
+#[test]
+fn runs_are_listed_in_pages_that_miss_and_repeat_nothing() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let made = store.write(|tx| {
+            for number in 0..7_u8 {
+                let run = RunRow {
+                    // Several begin in the same millisecond.
+                    started_at: wakeful_core::time::Millis(i64::from(number / 3)),
+                    ..sample::run(&number.to_string())
+                };
+                tx.create_run(&run)?;
+            }
+            Ok(())
+        });
+        made.await.expect("written");
+        let page = async |before, limit| {
+            let filter = RunFilter {
+                before,
+                limit,
+                ..RunFilter::default()
+            };
+            let rows = store.read(move |view| view.runs(&filter)).await.expect("read");
+            rows.iter().map(|row| row.run_key).collect::<Vec<_>>()
+        };
+        let all = page(None, 100).await;
+        let mut pages: Vec<RunKey> = page(None, 3).await;
+        while pages.len() < 7 {
+            let next = page(pages.last().copied(), 3).await;
+            assert!(!next.is_empty());
+            pages.extend(next);
+        }
+        assert_eq!(pages, all);
+        assert_eq!(page(all.last().copied(), 3).await, []);
+        assert_eq!(page(Some(sample::run_key("unknown")), 3).await, []);
+    });
+}

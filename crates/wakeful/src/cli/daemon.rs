@@ -1,0 +1,154 @@
+//! `wakeful daemon`: the same `wakeful serve`, in the background.
+
+mod start;
+mod stop;
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{LastFailure, RuntimeStatus};
+
+use super::Shared;
+use super::serve::ServeArgs;
+use crate::daemon::files::{Found, Record, RunFolder};
+use crate::failure::Failure;
+use crate::front::daemon as client;
+use crate::show::Out;
+
+/// Lines of the log that are shown unless asked otherwise.
+const LINES_DEFAULT: usize = 50;
+
+/// Most lines of the log that are shown.
+const LINES_MAX: u64 = 1_000;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DaemonVerb {
+    /// Start the daemon, unless it runs already with the same settings
+    Start(ServeArgs),
+    /// End the daemon; what is under way comes to a safe point first
+    Stop,
+    /// Tell how the daemon stands
+    Status,
+    /// End the daemon, if it runs, and start it with these options
+    Restart(ServeArgs),
+    /// Show the end of the daemon's log, and what failed last
+    Logs {
+        /// Show at most this many lines
+        #[arg(long, value_name = "N", default_value_t = LINES_DEFAULT, value_parser = lines)]
+        lines: usize,
+    },
+}
+
+fn lines(text: &str) -> Result<usize, String> {
+    match text.parse::<u64>() {
+        Ok(count @ 1..=LINES_MAX) => usize::try_from(count).map_err(|error| error.to_string()),
+        Ok(_) | Err(_) => Err(format!("give a number from 1 to {LINES_MAX}")),
+    }
+}
+
+/// Runs the verb.
+pub(crate) async fn daemon(verb: &DaemonVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let folder = RunFolder::of(&shared.home()?);
+    match verb {
+        DaemonVerb::Start(args) => start::start(args, shared, &folder, out).await?,
+        DaemonVerb::Stop => stop::stop(shared, &folder, out).await?,
+        DaemonVerb::Restart(args) => {
+            // Whatever is wrong with the new options is found while the old daemon still serves.
+            args.settings(shared)?;
+            stop::end(shared, &folder, out).await?;
+            start::start(args, shared, &folder, out).await?;
+        }
+        DaemonVerb::Status => status(shared, &folder, out).await?,
+        DaemonVerb::Logs { lines } => logs(&folder, *lines, out),
+    }
+    Ok(0)
+}
+
+/// How the daemon stands, as far as this process can tell.
+async fn status(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Failure> {
+    let record = match folder.found() {
+        Found::Alive(record) => record,
+        found @ (Found::Nobody | Found::Stale) => {
+            let stale = found == Found::Stale;
+            let answer = json!({"running": false, "stale_files": stale, "last_failure": folder.failure()});
+            out.answer(&answer, &not_running(stale, folder.failure().as_ref()));
+            return Ok(());
+        }
+    };
+    let fingerprint =
+        crate::config::load(&shared.home()?, &crate::config::Overrides::default())?.fingerprint();
+    let matches = fingerprint == record.written_fingerprint;
+    let seen: Result<RuntimeStatus, Failure> = match client(shared)? {
+        Some(client) => client.get("/api/runtime/status").await.map_err(Failure::from),
+        None => Err(Failure::new(
+            "daemon_unreachable",
+            "a database was named",
+            "leave --database out",
+        )),
+    };
+    let health = match &seen {
+        Ok(_) => "ok".to_owned(),
+        Err(failure) => failure.to_string(),
+    };
+    let words = running(&record, seen.as_ref().ok(), matches, &health);
+    let mut answer = json!({
+        "running": true, "pid": record.pid, "home_dir": shared.home()?, "http_addr": record.http_addr,
+        "socket_path": null, "control_health": health, "config_fingerprint": record.config_fingerprint,
+        "config_fingerprint_match": matches, "last_failure": folder.failure(),
+    });
+    if let (Ok(status), Some(members)) = (seen, answer.as_object_mut()) {
+        let status = serde_json::to_value(&status).unwrap_or_default();
+        members.extend(status.as_object().cloned().unwrap_or_default());
+    }
+    out.answer(&answer, &words);
+    Ok(())
+}
+
+fn not_running(stale: bool, failure: Option<&LastFailure>) -> String {
+    let mut lines = vec!["no daemon runs in this home".to_owned()];
+    if stale {
+        lines.push("one has died without a word; the next start cleans up after it".to_owned());
+    }
+    lines.extend(failure.map(failed));
+    lines.push("`wakeful daemon start` starts one".to_owned());
+    lines.join("\n")
+}
+
+fn running(record: &Record, status: Option<&RuntimeStatus>, matches: bool, health: &str) -> String {
+    let mut lines = vec![
+        format!("daemon    process {} since {}", record.pid, record.started_at),
+        format!("address   http://{}", record.http_addr),
+        format!("health    {health}"),
+    ];
+    if let Some(status) = status {
+        lines.push(format!(
+            "doing     {} agents at work, {} waiting, {} listening",
+            status.processing_agent_count, status.waiting_agent_count, status.listener_count
+        ));
+        lines.extend(status.last_failure.as_ref().map(failed));
+    }
+    if !matches {
+        lines.push(
+            "settings  have changed since it started: `wakeful daemon restart` takes them up".to_owned(),
+        );
+    }
+    lines.join("\n")
+}
+
+fn failed(failure: &LastFailure) -> String {
+    format!(
+        "failure   at {}: {} ({})",
+        failure.occurred_at, failure.summary, failure.detail_hint
+    )
+}
+
+fn logs(folder: &RunFolder, lines: usize, out: &Out) {
+    let (tail, failure) = (folder.log_tail(lines), folder.failure());
+    let answer = json!({
+        "log_path": folder.log_path(), "metadata_path": folder.record_path(),
+        "last_failure_path": folder.failure_path(), "last_failure": failure, "tail": tail,
+    });
+    let mut words = vec![format!("log       {}", folder.log_path().display())];
+    words.extend(failure.as_ref().map(failed));
+    words.extend(tail);
+    out.answer(&answer, &words.join("\n"));
+}

@@ -1,0 +1,84 @@
+//! `wakeful daemon stop`.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+
+use super::super::Shared;
+use crate::daemon::files::{Found, Record, RunFolder};
+use crate::failure::Failure;
+use crate::front::daemon as client;
+use crate::show::Out;
+use crate::world::is_alive;
+
+/// How long a daemon may take to bring what is under way to a safe point, after each way of asking.
+const ASKED_WAIT: Duration = Duration::from_secs(15);
+const TERM_WAIT: Duration = Duration::from_secs(10);
+const KILL_WAIT: Duration = Duration::from_secs(5);
+
+/// How often it is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Ends the daemon and says so.
+pub(super) async fn stop(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Failure> {
+    let was = end(shared, folder, out).await?;
+    let words = was.map_or_else(
+        || "no daemon was running".to_owned(),
+        |pid| format!("stopped: process {pid}"),
+    );
+    out.answer(&json!({"stopped": was.is_some(), "pid": was}), &words);
+    Ok(())
+}
+
+/// Ends the daemon, if one runs: by asking, then by signals. Whatever dead ones left is cleaned away.
+pub(super) async fn end(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<Option<u32>, Failure> {
+    let Found::Alive(record) = folder.found() else {
+        folder.forget();
+        return Ok(None);
+    };
+    // One that does not answer is sent a signal instead; why it does not is then beside the point.
+    let asked = match client(shared) {
+        Ok(Some(client)) => client
+            .post::<_, serde_json::Value>("/api/runtime/shutdown", &())
+            .await
+            .is_ok(),
+        Ok(None) | Err(_) => false,
+    };
+    let gone =
+        asked && is_gone(&record, ASKED_WAIT).await || signal(&record, Signal::TERM, TERM_WAIT).await || {
+            out.note("the daemon does not end by itself; it is killed, which every run survives");
+            signal(&record, Signal::KILL, KILL_WAIT).await
+        };
+    if !gone {
+        let message = format!("process {} does not end", record.pid);
+        return Err(Failure::new(
+            "daemon_stop_failed",
+            message,
+            "look at it with `ps`, and end it by hand",
+        ));
+    }
+    folder.forget();
+    folder.forget_failure();
+    Ok(Some(record.pid))
+}
+
+async fn signal(record: &Record, signal: Signal, wait: Duration) -> bool {
+    let pid = i32::try_from(record.pid).ok().and_then(Pid::from_raw);
+    // An error means that it is gone or not ours; which of the two, the look tells.
+    if let Some(pid) = pid {
+        let _ = kill_process(pid, signal);
+    }
+    is_gone(record, wait).await
+}
+
+async fn is_gone(record: &Record, wait: Duration) -> bool {
+    let deadline = Instant::now() + wait;
+    while is_alive(record.pid, record.pid_started) {
+        if Instant::now() >= deadline {
+            return false;
+        }
+        tokio::time::sleep(LOOK).await;
+    }
+    true
+}

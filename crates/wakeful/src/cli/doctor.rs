@@ -1,0 +1,202 @@
+//! `wakeful doctor`: looks at everything that can be out of order, explains it, and mends what can be mended
+//! without losing anything. Without `--fix` it changes nothing.
+
+mod database;
+mod files;
+mod sandbox;
+
+use clap::Args;
+use serde::Serialize;
+use serde_json::json;
+
+use super::Shared;
+use crate::config::{self, Overrides};
+use crate::failure::{FAILED, Failure};
+use crate::home::Home;
+use crate::show::Out;
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Mend what can be mended: permissions, and what dead processes left
+    #[arg(long)]
+    fix: bool,
+}
+
+/// Whether anything may be changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Look,
+    Fix,
+}
+
+/// How a check came out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Status {
+    Ok,
+    /// Works, but a person should know.
+    Warning,
+    /// Does not work, or is not safe.
+    Problem,
+    /// Was a problem, and is none any more.
+    Fixed,
+}
+
+/// One thing that was looked at.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    status: Status,
+    message: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    hint: String,
+}
+
+impl Check {
+    fn ok(name: &'static str, message: impl Into<String>) -> Self {
+        Self {
+            name,
+            status: Status::Ok,
+            message: message.into(),
+            hint: String::new(),
+        }
+    }
+
+    fn warning(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            status: Status::Warning,
+            hint: hint.into(),
+            ..Self::ok(name, message)
+        }
+    }
+
+    fn problem(name: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            status: Status::Problem,
+            hint: hint.into(),
+            ..Self::ok(name, message)
+        }
+    }
+
+    /// A failure that a verb would have met.
+    fn failure(name: &'static str, failure: &Failure) -> Self {
+        let failure = failure.json();
+        let member = |path: &str| {
+            let text = failure.pointer(path).and_then(serde_json::Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        Self::problem(name, member("/error/message"), member("/error/hint"))
+    }
+
+    /// A problem that can be mended: it is, or what would be done is told.
+    fn mendable(name: &'static str, message: &str, mode: Mode, mend: &Mend<'_>) -> Self {
+        match mode {
+            Mode::Look => Self::problem(
+                name,
+                message,
+                format!("`wakeful doctor --fix` would {}", mend.deed),
+            ),
+            Mode::Fix => match (mend.act)() {
+                Ok(()) => Self {
+                    status: Status::Fixed,
+                    ..Self::ok(name, message)
+                },
+                Err(error) => Self::problem(
+                    name,
+                    format!("{message}, and that cannot be mended: {error}"),
+                    "mend it by hand",
+                ),
+            },
+        }
+    }
+}
+
+/// How something is mended.
+struct Mend<'a> {
+    /// In words that follow "would".
+    deed: &'a str,
+    act: &'a dyn Fn() -> std::io::Result<()>,
+}
+
+/// Runs the verb.
+pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let mode = if args.fix { Mode::Fix } else { Mode::Look };
+    let path = shared.home()?;
+    let mut checks = vec![match Home::open(&path) {
+        Ok(home) => Check::ok("home", format!("{} is a Wakeful home", home.root().display())),
+        Err(failure) => missing(&failure),
+    }];
+    let home = Home::open(&path).ok();
+    if let Some(home) = &home {
+        checks.push(files::permissions(home, mode));
+    }
+    checks.push(settings(&path));
+    let settings = config::load(&path, &Overrides::default()).ok();
+    let mut use_of_home = files::Use::Free;
+    if let Some(home) = &home {
+        checks.extend(files::config(home, mode));
+        let (check, found) = files::lock(home);
+        use_of_home = found;
+        checks.push(check);
+        checks.extend(files::left_behind(home, mode));
+        checks.extend(files::token(
+            home,
+            settings.as_ref().map(|loaded| &loaded.config),
+            mode,
+        ));
+    }
+    if home.is_some() || shared.database().is_some() {
+        checks.extend(database::look(shared, &path, use_of_home).await);
+    }
+    checks.push(sandbox::look().await);
+    checks.push(files::space(&path));
+    let count = |status| checks.iter().filter(|check| check.status == status).count();
+    let problems = count(Status::Problem);
+    let object = json!({
+        "checks": checks,
+        "problems": problems,
+        "warnings": count(Status::Warning),
+        "fixed": count(Status::Fixed),
+    });
+    out.answer(&object, &checks.iter().map(line).collect::<Vec<_>>().join("\n"));
+    Ok(if problems == 0 { 0 } else { FAILED })
+}
+
+fn missing(failure: &Failure) -> Check {
+    let check = Check::failure("home", failure);
+    if failure.code() == "home_missing" {
+        let hint = "`wakeful init` makes one, or give another with --home".to_owned();
+        return Check { hint, ..check };
+    }
+    check
+}
+
+fn settings(home: &std::path::Path) -> Check {
+    let problems = config::problems(home);
+    match problems.as_slice() {
+        [] if config::path(home).exists() => {
+            Check::ok("config", format!("{} is sound", config::path(home).display()))
+        }
+        [] => Check::ok("config", "there is no config.toml; what is built in holds"),
+        [only] => Check::failure("config", only),
+        [first, rest @ ..] => {
+            let first = Check::failure("config", first);
+            let message = format!("{} (and {} more)", first.message, rest.len());
+            Check::problem("config", message, "`wakeful config doctor` explains each")
+        }
+    }
+}
+
+fn line(check: &Check) -> String {
+    let status = match check.status {
+        Status::Ok => "ok",
+        Status::Warning => "warning",
+        Status::Problem => "problem",
+        Status::Fixed => "fixed",
+    };
+    let mut line = format!("{status:<8} {:<12} {}", check.name, check.message);
+    if !check.hint.is_empty() {
+        line.push_str(&format!("\n{:<21} hint: {}", "", check.hint));
+    }
+    line
+}

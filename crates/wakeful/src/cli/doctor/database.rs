@@ -1,0 +1,86 @@
+//! The database, read as any reader would: agents, their workspaces, and runs that nobody drives.
+
+use std::path::Path;
+
+use wakeful_ports::records::{Agent, RunFilter, RunRow};
+use wakeful_ports::store::Store as _;
+
+use super::Check;
+use super::files::Use;
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::place::reading;
+use crate::workspace::WorkspacePath;
+
+/// Open runs that are counted.
+const OPEN_MAX: u32 = 1_000;
+
+/// Looks at the home's own database, or at the server that was named.
+pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<Check> {
+    let read = reading(shared, async |store| {
+        let found = store.read(|view| {
+            let open = RunFilter {
+                open_only: true,
+                limit: OPEN_MAX,
+                ..RunFilter::default()
+            };
+            Ok((view.agents(false)?, view.runs(&open)?))
+        });
+        Ok(found.await?)
+    });
+    let (agents, open) = match read.await {
+        Ok(found) => found,
+        Err(failure) => return vec![unread(&failure)],
+    };
+    let message = match shared.database() {
+        Some(_) => "PostgreSQL answers, and its tables can be read",
+        None => "it opens, its schema fits, and agents and runs can be read",
+    };
+    let mut checks = vec![Check::ok("database", message)];
+    checks.push(runs(&open, use_of_home, shared));
+    checks.extend(workspaces(&agents, home));
+    checks
+}
+
+/// That there is no database yet is nothing wrong.
+fn unread(failure: &Failure) -> Check {
+    let check = Check::failure("database", failure);
+    if ["home_missing", "database_empty"].contains(&failure.code()) {
+        return Check::warning("database", "there is no database yet", "`wakeful init` makes it");
+    }
+    check
+}
+
+fn runs(open: &[RunRow], use_of_home: Use, shared: &Shared) -> Check {
+    let count = open.len();
+    let hint = "`wakeful run --resume` finishes them, and so does a daemon when it starts";
+    match (count, use_of_home, shared.database()) {
+        (0, _, _) => Check::ok("runs", "no run is open"),
+        (_, Use::Taken, None) => Check::ok("runs", format!("{count} open, and a process works in the home")),
+        (_, Use::Free, None) => Check::warning("runs", format!("{count} open that nobody drives"), hint),
+        // Who drives what is known to the server alone; resuming leaves those alone that somebody drives.
+        (_, _, Some(_)) => Check::warning(
+            "runs",
+            format!("{count} open; a process somewhere may drive them"),
+            hint,
+        ),
+    }
+}
+
+fn workspaces(agents: &[Agent], home: &Path) -> Vec<Check> {
+    let wrong: Vec<Check> = agents
+        .iter()
+        .filter_map(|agent| {
+            let failure = WorkspacePath::look(Path::new(&agent.workspace), home).err()?;
+            let check = Check::failure("workspace", &failure);
+            let message = format!("agent {}: {}", agent.agent_id, check.message);
+            let hint = "make the folder again, or give --workspace DIR with each run";
+            Some(Check::problem("workspace", message, hint))
+        })
+        .collect();
+    if wrong.is_empty() {
+        let message = format!("agents: {}, each with a folder to work in", agents.len());
+        return vec![Check::ok("workspace", message)];
+    }
+    wrong
+}

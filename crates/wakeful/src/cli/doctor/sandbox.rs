@@ -1,0 +1,107 @@
+//! How far this kernel confines commands. Only a command can tell, so one is run: it does nothing, in folders that
+//! are made for it and removed again.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use wakeful_core::key::{OperationId, h};
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
+use wakeful_tools::{Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
+
+use super::Check;
+use crate::place::SANDBOX_VERB;
+use crate::world::fresh_id;
+
+/// Longer than a command that does nothing ever takes.
+const TIMEOUT_MS: u64 = 10_000;
+
+/// Nobody stops it early.
+struct Never;
+
+impl Stop for Never {
+    async fn stopped(&self) {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// A folder that goes with whoever made it.
+struct Passing(PathBuf);
+
+impl Passing {
+    fn new() -> std::io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("wakeful-doctor-{}", fresh_id()));
+        let mut private = fs::DirBuilder::new();
+        private.mode(0o700).create(&path)?;
+        let made = Self(path);
+        private.create(made.0.join("home"))?;
+        private.create(made.0.join("work"))?;
+        Ok(made)
+    }
+}
+
+impl Drop for Passing {
+    fn drop(&mut self) {
+        // What cannot be removed is in the folder for what may be lost.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs the command and tells what held it.
+pub(super) async fn look() -> Check {
+    let folder = match Passing::new() {
+        Ok(folder) => folder,
+        Err(error) => return untold(&format!("no folder can be made for it: {error}")),
+    };
+    match command(&folder.0).await {
+        Ok(done) => judge(&done),
+        Err(why) => untold(&why),
+    }
+}
+
+fn untold(why: &str) -> Check {
+    Check::problem(
+        "sandbox",
+        format!("it cannot be told how commands are confined: {why}"),
+        "set TMPDIR to a folder you may write to",
+    )
+}
+
+async fn command(folder: &Path) -> Result<Done, String> {
+    let home = folder.join("home");
+    let tools = Tools::new(ToolsOptions {
+        program: "/proc/self/exe".into(),
+        program_args_prefix: vec![SANDBOX_VERB.to_owned()],
+        scratch: home.join("scratch"),
+        home,
+        workspace: folder.join("work"),
+        environment: std::collections::BTreeMap::new(),
+        unsandboxed: Unsandboxed::Refuse,
+        pretend: Pretend::default(),
+    });
+    let tools = tools.map_err(|error| error.to_string())?;
+    let tool = TOOL_NAMES.first().copied().unwrap_or_default();
+    let act = Act {
+        operation_id: OperationId(h("doctor", &[&fresh_id()])),
+        tool: tool.to_owned(),
+        input: json!({"cmd": "true", "timeout_ms": TIMEOUT_MS}),
+    };
+    Ok(tools.perform(act, Never).await)
+}
+
+fn judge(done: &Done) -> Check {
+    let hint =
+        "use Linux 5.13 or newer with Landlock and seccomp, or run with --allow-unsandboxed and know why";
+    match (&done.sandbox, &done.code) {
+        (Some(level), None) if level != "not_enforced" => {
+            Check::ok("sandbox", format!("commands are confined: {level}"))
+        }
+        (_, Some(code)) => Check::problem(
+            "sandbox",
+            format!("commands are refused: {code}: {}", done.content),
+            hint,
+        ),
+        (_, None) => Check::problem("sandbox", "commands are not confined", hint),
+    }
+}

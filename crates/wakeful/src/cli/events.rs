@@ -1,0 +1,201 @@
+//! `wakeful events` and `wakeful tail`: what happened, from the log, and as it happens.
+
+use clap::Args;
+use wakeful_api::client::{Client, Stream};
+use wakeful_api::{Delta, Event, EventFeed, EventPage};
+use wakeful_core::id::AgentId;
+use wakeful_core::report::present::{Mode, present};
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::{Front, asking, daemon};
+use crate::show::Out;
+use crate::signals::Signals;
+
+/// Events shown unless asked otherwise.
+const EVENTS_DEFAULT: u32 = 100;
+
+/// Newest events that `tail` begins with.
+const TAIL_DEFAULT: u32 = 20;
+
+/// Most events that are asked for at once.
+const PAGE_MAX: i64 = 500;
+
+#[derive(Debug, Args)]
+pub(crate) struct EventsArgs {
+    /// Whose events
+    agent: String,
+    /// Only those after this number
+    #[arg(long, value_name = "SEQ", default_value_t = 0)]
+    after_seq: u64,
+    /// Show at most this many
+    #[arg(long, value_name = "N", default_value_t = EVENTS_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    limit: u32,
+    /// How much to show: info, verbose or debug
+    #[arg(long, value_name = "MODE", default_value = "debug")]
+    display: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TailArgs {
+    /// Whose events; everybody's when left out
+    agent: Option<String>,
+    /// Begin with the newest so many
+    #[arg(short = 'n', long, value_name = "N", default_value_t = TAIL_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=PAGE_MAX))]
+    limit: u32,
+    /// Show what is there and end
+    #[arg(long)]
+    no_follow: bool,
+    /// How much to show: info, verbose or debug
+    #[arg(long, value_name = "MODE", default_value = "verbose")]
+    display: String,
+}
+
+/// Runs `wakeful events`.
+pub(crate) async fn events(args: &EventsArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let (agent, display) = (AgentId::parse(&args.agent)?, mode(&args.display)?);
+    let page = asking(shared, async |front| {
+        front.events(agent, args.after_seq, args.limit).await
+    })
+    .await?;
+    page.events.iter().for_each(|event| show(event, display, out));
+    if page.has_more {
+        out.note(&format!("there is more: --after-seq {}", page.next_after_seq));
+    }
+    Ok(0)
+}
+
+/// Runs `wakeful tail`.
+pub(crate) async fn tail(args: &TailArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
+    let display = mode(&args.display)?;
+    let place = asking(shared, async |front| {
+        let (events, place) = newest(front, agent.as_ref(), args.limit).await?;
+        events.iter().for_each(|event| show(event, display, out));
+        Ok(place)
+    });
+    let place = place.await?;
+    match daemon(shared)? {
+        Some(client) if !args.no_follow => follow(&client, place, display, out).await,
+        Some(_) => Ok(0),
+        None => {
+            if !args.no_follow {
+                out.note("no daemon runs, so nothing more will come by itself");
+            }
+            Ok(0)
+        }
+    }
+}
+
+/// Where a stream is, and where it goes on.
+struct Place {
+    path: String,
+    after: String,
+}
+
+/// The newest events, and where to go on after them.
+async fn newest(front: &Front, agent: Option<&AgentId>, limit: u32) -> Result<(Vec<Event>, Place), Failure> {
+    if let Some(agent) = agent {
+        let last = front.agent(agent.clone()).await?.last_seq;
+        let after = last.saturating_sub(u64::from(limit));
+        let EventPage { events, .. } = front.events(agent.clone(), after, limit).await?;
+        let path = format!("/api/agents/{agent}/events");
+        let after = events.last().map_or(last, |event| event.seq).to_string();
+        return Ok((events, Place { path, after }));
+    }
+    let path = "/api/events".to_owned();
+    if let Front::Daemon(client) = front {
+        let feed: EventFeed = client.get(&format!("{path}?limit={limit}")).await?;
+        let after = feed.cursor;
+        return Ok((feed.events, Place { path, after }));
+    }
+    let mut events = Vec::new();
+    for agent in front.agents(false).await? {
+        let after = agent.last_seq.saturating_sub(u64::from(limit));
+        let page = front
+            .events(AgentId::parse(&agent.agent_id)?, after, limit)
+            .await?;
+        events.extend(page.events);
+    }
+    events.sort_by(|one, other| {
+        (&one.at, &one.agent_id, one.seq).cmp(&(&other.at, &other.agent_id, other.seq))
+    });
+    let surplus = events
+        .len()
+        .saturating_sub(usize::try_from(limit).unwrap_or(usize::MAX));
+    events.drain(..surplus);
+    let after = String::new();
+    Ok((events, Place { path, after }))
+}
+
+/// Shows what happens until a person has seen enough.
+async fn follow(client: &Client, mut place: Place, display: Mode, out: &Out) -> Result<u8, Failure> {
+    let mut signals = Signals::listen()?;
+    let halt = signals.halt();
+    let following = async {
+        loop {
+            let mut stream = client.follow(&place.path, Some(&place.after)).await?;
+            while let Some(after) = next(&mut stream, display, out).await? {
+                if let Some(after) = after {
+                    place.after = after;
+                }
+            }
+            out.note("the daemon ended the stream; asking again");
+        }
+    };
+    let done = signals.during(
+        async {
+            tokio::select! {
+                biased;
+                () = halt.asked() => Ok(0),
+                failed = following => failed,
+            }
+        },
+        out,
+    );
+    done.await
+}
+
+/// Shows the next frame; the place after it, if it names one, and none at the end of the stream.
+async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Option<String>>, Failure> {
+    let Some(frame) = stream.next().await? else {
+        return Ok(None);
+    };
+    match frame.event.as_str() {
+        "event" => {
+            if let Ok(event) = serde_json::from_str::<Event>(&frame.data) {
+                show(&event, display, out);
+            }
+        }
+        "delta" if display == Mode::Debug => {
+            if let Ok(delta) = serde_json::from_str::<Delta>(&frame.data) {
+                out.answer(
+                    &delta,
+                    &format!("{:<16}  … {}", delta.agent_id, delta.text.trim_end()),
+                );
+            }
+        }
+        _ => {}
+    }
+    Ok(Some(frame.id))
+}
+
+fn show(event: &Event, display: Mode, out: &Out) {
+    if !display.shows(&present(&event.kind, &event.payload)) {
+        return;
+    }
+    // The time of day: the date is in the JSON, and a line has little room.
+    let time = event.at.get(11..19).unwrap_or(&event.at);
+    let words = format!(
+        "{time}  {:<16}  #{:<6} {}",
+        event.agent_id, event.seq, event.presentation.summary
+    );
+    out.answer(event, &words);
+}
+
+fn mode(text: &str) -> Result<Mode, Failure> {
+    Mode::parse(text).ok_or_else(|| {
+        let message = format!("--display: {text:?} is no display mode");
+        Failure::usage("bad_display", message, "give info, verbose or debug (or 3, 4, 5)")
+    })
+}

@@ -1,0 +1,326 @@
+//! `wakeful init`: a home, its settings and a first agent, in one minute. Run again, it changes nothing.
+
+mod ask;
+
+use std::io::IsTerminal as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::{Value, json};
+use wakeful_api::AgentStatus;
+use wakeful_core::id::AgentId;
+use wakeful_ports::records::Visibility;
+
+use self::ask::Dialogue;
+use super::Shared;
+use crate::config::{self, Change, Key, Loaded, Origin, Overrides};
+use crate::failure::Failure;
+use crate::front::{asking, telling};
+use crate::home::Home;
+use crate::show::Out;
+use crate::workspace::WorkspacePath;
+
+/// The cap that a new home gets unless somebody says otherwise: enough for a day of trying, and no bad surprise.
+const DAILY_USD: &str = "5";
+
+/// Settings that are written down and that nothing looks at yet.
+const STORED_ONLY: [(Key, &str); 2] = [
+    (
+        Key::BudgetDailyUsd,
+        "the daily spending cap is stored and not yet enforced",
+    ),
+    (Key::ProviderName, "the provider is stored and not yet used"),
+];
+
+/// Codes of failures that only say that there is no such agent yet.
+const ABSENT: [&str; 4] = ["agent_unknown", "home_missing", "database_empty", "schema_older"];
+
+const NEXT: [&str; 3] = [
+    "wakeful serve",
+    "wakeful open",
+    "wakeful run \"Show me what you can do\"",
+];
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArgs {
+    /// Who provides models (stored, not yet used)
+    #[arg(long, value_name = "NAME")]
+    provider: Option<String>,
+    /// The model of runs that name none: `scripted:FILE`, or `demo`
+    #[arg(long, value_name = "REF")]
+    model: Option<String>,
+    /// The folder in which commands of new agents run and may write [default: the current folder]
+    #[arg(long, value_name = "DIR")]
+    workspace: Option<PathBuf>,
+    /// The name of the first agent [default: main]
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+    /// US dollars that may be spent in a day (stored, not yet enforced) [default: 5]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    daily_usd: Option<String>,
+    /// Ask nothing: what no flag says is as it was, or as it is by default
+    #[arg(long)]
+    yes: bool,
+}
+
+/// What was settled.
+struct Answers {
+    changes: Vec<Change>,
+    agent: AgentId,
+    workspace: PathBuf,
+}
+
+/// Runs the verb.
+pub(crate) async fn init(args: &InitArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let path = shared.home()?;
+    let lasting = config::load_lasting(&path, &flags(args))?;
+    let time = if config::path(&path).exists() {
+        Time::Later
+    } else {
+        Time::First
+    };
+    let openings = Question::ALL.map(|question| Opening::new(question, &lasting, time, &path));
+    let openings = openings.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    let settled = if terminal && !args.yes && !shared.json {
+        let (mut input, mut output) = (std::io::stdin().lock(), std::io::stderr().lock());
+        Dialogue::new(&mut input, &mut output).settle(openings)?
+    } else {
+        let taken = openings.into_iter();
+        taken
+            .map(|opening| (opening.question, opening.proposed))
+            .collect()
+    };
+    let answers = Answers::new(settled)?;
+    // Looked at before a home is made: a folder that cannot be a workspace leaves nothing behind.
+    make_default(&answers.workspace, &path)?;
+    let workspace = WorkspacePath::look(&answers.workspace, &path).map_err(Failure::into_usage)?;
+    let home = Home::open_or_create(&path)?;
+    let changed = config::change(&home, &answers.changes)?;
+    let (agent, made) = first_agent(&answers.agent, &workspace.text, shared, out).await?;
+    if agent.workspace != workspace.text {
+        out.note(&format!(
+            "agent {} keeps its workspace {}",
+            agent.agent_id, agent.workspace
+        ));
+    }
+    tell(&home, &agent, [changed, made], out)?;
+    Ok(0)
+}
+
+fn flags(args: &InitArgs) -> Overrides {
+    let workspace = args.workspace.as_ref().map(|path| path.display());
+    Overrides::default()
+        .flag(Key::ProviderName, "--provider", args.provider.as_ref())
+        .flag(Key::ModelDefault, "--model", args.model.as_ref())
+        .flag(Key::AgentWorkspace, "--workspace", workspace)
+        .flag(Key::AgentDefault, "--agent", args.agent.as_ref())
+        .flag(Key::BudgetDailyUsd, "--daily-usd", args.daily_usd.as_ref())
+}
+
+/// What is asked, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Provider,
+    Model,
+    Workspace,
+    Agent,
+    Cap,
+}
+
+impl Question {
+    const ALL: [Self; 5] = [
+        Self::Provider,
+        Self::Model,
+        Self::Workspace,
+        Self::Agent,
+        Self::Cap,
+    ];
+
+    /// The setting that the answer becomes.
+    const fn key(self) -> Key {
+        match self {
+            Self::Provider => Key::ProviderName,
+            Self::Model => Key::ModelDefault,
+            Self::Workspace => Key::AgentWorkspace,
+            Self::Agent => Key::AgentDefault,
+            Self::Cap => Key::BudgetDailyUsd,
+        }
+    }
+}
+
+/// A question, what is proposed as its answer, and whether a flag has answered it.
+struct Opening {
+    question: Question,
+    proposed: Option<String>,
+    given: Given,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    ByFlag,
+    Open,
+}
+
+/// Whether the home gets its first settings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Time {
+    First,
+    Later,
+}
+
+impl Opening {
+    fn new(question: Question, lasting: &Loaded, time: Time, home: &Path) -> Result<Self, Failure> {
+        let given = match lasting.origin(question.key()) {
+            Origin::Flag(_) => Given::ByFlag,
+            Origin::Default | Origin::File { .. } | Origin::Variable(_) => Given::Open,
+        };
+        let settled = lasting.value(question.key()).map(words);
+        let proposed = match (question, settled, time) {
+            (_, Some(settled), _) => Some(settled),
+            (Question::Workspace, None, _) => Some(default_workspace(home)?),
+            (Question::Cap, None, Time::First) => Some(DAILY_USD.to_owned()),
+            // Whoever took the cap away is not given it back.
+            (Question::Cap, None, Time::Later) => None,
+            (Question::Provider | Question::Model | Question::Agent, None, _) => None,
+        };
+        Ok(Self {
+            question,
+            proposed,
+            given,
+        })
+    }
+}
+
+impl Answers {
+    /// The answers as changes of the file, and those that are needed at once.
+    fn new(settled: Vec<(Question, Option<String>)>) -> Result<Self, Failure> {
+        let mut changes = Vec::new();
+        let (mut agent, mut workspace) = (String::new(), PathBuf::new());
+        for (question, answer) in settled {
+            let Some(answer) = answer else { continue };
+            let value = words(&question.key().typed(&answer)?);
+            match question {
+                Question::Agent => agent.clone_from(&value),
+                Question::Workspace => workspace = PathBuf::from(&value),
+                Question::Provider | Question::Model | Question::Cap => {}
+            }
+            changes.push(Change::Set(question.key(), value));
+        }
+        Ok(Self {
+            changes,
+            agent: AgentId::parse(&agent)?,
+            workspace,
+        })
+    }
+}
+
+fn words(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// The current folder; but that is most often the one with the home in it, which no command may reach, and then a
+/// folder beside the home.
+fn default_workspace(home: &Path) -> Result<String, Failure> {
+    let here = std::env::current_dir().ok();
+    if let Some(here) = here.filter(|here| WorkspacePath::look(here, home).is_ok()) {
+        return Ok(here.display().to_string());
+    }
+    let beside = beside(home).ok_or_else(|| {
+        Failure::usage(
+            "workspace_unusable",
+            "there is no folder to propose as a workspace",
+            "give one with --workspace DIR",
+        )
+    })?;
+    Ok(beside.display().to_string())
+}
+
+fn beside(home: &Path) -> Option<PathBuf> {
+    let home = std::path::absolute(home).ok()?;
+    Some(home.parent()?.join("wakeful-workspace"))
+}
+
+/// Makes the folder that we proposed ourselves, and no other.
+fn make_default(workspace: &Path, home: &Path) -> Result<(), Failure> {
+    if workspace.exists() || beside(home).as_deref() != Some(workspace) {
+        return Ok(());
+    }
+    std::fs::create_dir_all(workspace).map_err(|error| {
+        let attempt = format!("cannot make the folder {}", workspace.display());
+        Failure::io(
+            "workspace_unusable",
+            &attempt,
+            &error,
+            "give another with --workspace DIR",
+        )
+    })
+}
+
+/// The first agent, and whether it is new. One that is there already is not touched.
+async fn first_agent(
+    agent: &AgentId,
+    workspace: &str,
+    shared: &Shared,
+    out: &Out,
+) -> Result<(AgentStatus, bool), Failure> {
+    let known = || asking(shared, async |front| front.agent(agent.clone()).await);
+    match known().await {
+        Ok(known) => return Ok((known, false)),
+        // There is no such agent, or no database, or an older one; making the agent mends each of them.
+        Err(failure) if ABSENT.contains(&failure.code()) => {}
+        Err(failure) => return Err(failure),
+    }
+    let made = telling(shared, out, async |front| {
+        let workspace = workspace.to_owned();
+        front
+            .create_agent(agent.clone(), workspace, Visibility::Public)
+            .await
+    });
+    match made.await {
+        Ok(made) => Ok((made, true)),
+        // Somebody else was faster.
+        Err(failure) if failure.code() == "agent_exists" => Ok((known().await?, false)),
+        Err(failure) => Err(failure),
+    }
+}
+
+fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out) -> Result<(), Failure> {
+    let lasting = config::load_lasting(home.root(), &Overrides::default())?;
+    let stored_only: Vec<(Key, &str)> = STORED_ONLY
+        .into_iter()
+        .filter(|(key, _)| lasting.value(*key).is_some())
+        .collect();
+    for (key, sentence) in &stored_only {
+        out.note(&format!("{}: {sentence}", key.name()));
+    }
+    let (path, name) = (
+        config::path(home.root()).display().to_string(),
+        agent.agent_id.clone(),
+    );
+    let object = json!({
+        "home": home.root().display().to_string(),
+        "config": path,
+        "config_changed": changed,
+        "agent_id": name,
+        "workspace": agent.workspace,
+        "agent_created": made,
+        "stored_only": stored_only.iter().map(|(key, _)| key.name()).collect::<Vec<_>>(),
+        "next": NEXT,
+    });
+    let did = |done: bool, word: &'static str| if done { word } else { "was there already" };
+    let text = [
+        format!(
+            "settings   {path} ({})",
+            if changed { "written" } else { "unchanged" }
+        ),
+        format!("agent      {name} ({})", did(made, "created")),
+        format!("workspace  {}", agent.workspace),
+        format!("next       {}", NEXT.join("\n           ")),
+    ];
+    if !changed && !made {
+        out.note("everything was set up before; nothing was changed");
+    }
+    out.answer(&object, &text.join("\n"));
+    Ok(())
+}

@@ -1,0 +1,47 @@
+//! `wakeful message`: puts a message into an agent's queue and does not wait for the answer.
+
+use clap::Args;
+use wakeful_api::{Admission, SendMessage};
+use wakeful_core::id::AgentId;
+
+use super::Shared;
+use super::run::read_prompt;
+use crate::failure::Failure;
+use crate::front::{Front, telling};
+use crate::show::Out;
+
+#[derive(Debug, Args)]
+pub(crate) struct MessageArgs {
+    /// To whom
+    agent: String,
+    /// What the agent is to do; `-` reads it from standard input
+    text: String,
+    /// Names this message: the same key again is the same message
+    #[arg(long, value_name = "K")]
+    idempotency_key: Option<String>,
+}
+
+/// Runs the verb.
+pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let agent = AgentId::parse(&args.agent)?;
+    let message = SendMessage {
+        text: read_prompt(&args.text)?,
+        key: args.idempotency_key.clone(),
+        ..SendMessage::default()
+    };
+    let sent = telling(shared, out, async |front| {
+        let accepted = front.send(agent, message).await?;
+        Ok((accepted, matches!(front, Front::Here(_))))
+    });
+    let (accepted, waits) = sent.await?;
+    if waits {
+        out.note("no daemon runs: the message waits until `wakeful daemon start`");
+    }
+    let how = match accepted.admission {
+        Admission::New => "queued",
+        Admission::Known => "known already",
+    };
+    let words = format!("{how}: `wakeful runs show {}` shows the answer", accepted.run_key);
+    out.answer(&accepted, &words);
+    Ok(0)
+}

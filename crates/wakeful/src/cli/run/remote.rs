@@ -1,0 +1,160 @@
+//! `wakeful run` with a daemon: the message goes into the agent's queue, and its run is watched from here.
+
+use wakeful_api::client::{Client, Stream};
+use wakeful_api::{Event, Run, SendMessage};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_ports::records::{RUN_OPEN, Visibility};
+use wakeful_runtime::report::RUN_QUEUED;
+
+use super::journey::exit_code;
+use super::{Call, RunArgs};
+use crate::cli::Shared;
+use crate::config::{Key, Loaded as Settings};
+use crate::failure::Failure;
+use crate::front::Front;
+use crate::show::Out;
+use crate::signals::Signals;
+use crate::workspace::WorkspacePath;
+
+/// Sends the message and waits for its run.
+pub(super) async fn start(
+    call: &Call,
+    (args, settings): (&RunArgs, &Settings),
+    client: Client,
+    shared: &Shared,
+    out: &Out,
+) -> Result<u8, Failure> {
+    refuse_unsandboxed(args)?;
+    let front = Front::Daemon(client.clone());
+    let home = shared.home()?;
+    let given = args.workspace.as_deref();
+    let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
+    let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
+    let after = ready(&front, call, args, workspace.clone(), &home).await?;
+    let message = SendMessage {
+        text: call.prompt.clone(),
+        key: Some(call.turn.to_string()),
+        // What this call leaves open, the daemon's own settings answer.
+        model: settings.wished(Key::ModelDefault),
+        max_rounds: settings.wished(Key::AgentMaxRounds),
+        workspace,
+        deny_tools: call.deny_tools.iter().cloned().collect(),
+    };
+    let accepted = front.send(call.agent.clone(), message).await?;
+    let run = Digest::from_hex(&accepted.run_key).map(RunKey);
+    let run = run.ok_or_else(|| {
+        Failure::new(
+            "daemon_incomprehensible",
+            "the run has no key",
+            "restart the daemon",
+        )
+    })?;
+    watch(&client, (call.agent.clone(), after, run), out).await
+}
+
+/// What can only be decided where commands are started.
+fn refuse_unsandboxed(args: &RunArgs) -> Result<(), Failure> {
+    if !args.allow_unsandboxed {
+        return Ok(());
+    }
+    let message = "a daemon runs in this home, and it decides how commands are confined";
+    let hint = "start it with `wakeful daemon restart --allow-unsandboxed`, or leave the option out";
+    Err(Failure::usage("daemon_decides", message, hint))
+}
+
+/// The agent is there when this returns; made, if it was to be. Says where its log stands.
+async fn ready(
+    front: &Front,
+    call: &Call,
+    args: &RunArgs,
+    workspace: Option<String>,
+    home: &std::path::Path,
+) -> Result<u64, Failure> {
+    let make = call.named.is_none() || args.create_agent;
+    match front.agent(call.agent.clone()).await {
+        Ok(agent) => Ok(agent.last_seq),
+        Err(failure) if make && failure.code() == "agent_unknown" => {
+            let own = || WorkspacePath::look(".".as_ref(), home).map_err(Failure::into_usage);
+            let workspace = workspace.map_or_else(|| own().map(|found| found.text.clone()), Ok)?;
+            let visibility = match call.named {
+                Some(_) => Visibility::Public,
+                None => Visibility::Private,
+            };
+            let made = front
+                .create_agent(call.agent.clone(), workspace, visibility)
+                .await?;
+            Ok(made.last_seq)
+        }
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Shows a run as it goes, and its end. Ctrl-C ends the watching and not the run.
+pub(super) async fn watch(
+    client: &Client,
+    (agent, after, run): (AgentId, u64, RunKey),
+    out: &Out,
+) -> Result<u8, Failure> {
+    let mut signals = Signals::listen()?;
+    let halt = signals.halt();
+    let watching = async {
+        tokio::select! {
+            biased;
+            () = halt.asked() => Ok(None),
+            ended = end_of(client, (&agent, after, run), out) => ended.map(Some),
+        }
+    };
+    match signals.during(watching, out).await? {
+        Some(run) => {
+            out.run(&run);
+            Ok(exit_code(&run))
+        }
+        None => {
+            let message = format!("no longer watching run {run}; it goes on in the daemon");
+            let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` ends it");
+            Err(Failure::new("watching_ended", message, hint).exiting(signals.exit()))
+        }
+    }
+}
+
+/// Follows the agent's events until this run has ended. A stream that breaks is taken up again where it stood.
+async fn end_of(
+    client: &Client,
+    (agent, after, run): (&AgentId, u64, RunKey),
+    out: &Out,
+) -> Result<Run, Failure> {
+    let (path, show) = (format!("/api/agents/{agent}/events"), format!("/api/runs/{run}"));
+    let mut after = after;
+    loop {
+        let mut stream = client.follow(&path, Some(&after.to_string())).await?;
+        // Looked at after listening began, so that its end falls into one of the two.
+        let seen: Run = client.get(&show).await?;
+        if ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
+            return Ok(seen);
+        }
+        if until_end(&mut stream, run, &mut after, out).await? {
+            return Ok(client.get(&show).await?);
+        }
+    }
+}
+
+/// Shows what happens in a run. True when it has ended, false when the stream has.
+async fn until_end(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out) -> Result<bool, Failure> {
+    let key = run.to_string();
+    while let Some(frame) = stream.next().await? {
+        let Ok(event) = serde_json::from_str::<Event>(&frame.data) else {
+            continue;
+        };
+        *after = event.seq;
+        if event.run_key.as_deref() != Some(&key) {
+            continue;
+        }
+        out.progress(&event.kind, &event.payload);
+        let called_off = event.kind == "wake_decided" && event.payload.get("verdict") != Some(&"run".into());
+        if event.kind == "run_ended" || called_off {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

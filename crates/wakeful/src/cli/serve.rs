@@ -1,0 +1,128 @@
+//! `wakeful serve`: the daemon in the foreground.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{Shared, text_variable};
+use crate::config::{self, Key, Loaded, Overrides};
+use crate::daemon::life::{Start, live};
+use crate::failure::Failure;
+use crate::place::Sandboxing;
+use crate::show::Out;
+
+/// How a daemon is reached, and what it lets its agents do.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ServeArgs {
+    /// The IP address to listen on [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "listen")]
+    host: Option<String>,
+    /// The port to listen on; 0 takes any free one [default: 7717]
+    #[arg(long, value_name = "PORT", conflicts_with = "listen")]
+    port: Option<u16>,
+    /// Address and port in one word, such as 127.0.0.1:7717
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    listen: Option<std::net::SocketAddr>,
+    /// The base URL under which others reach the daemon, where it is not its address and port
+    #[arg(long, value_name = "URL")]
+    advertise: Option<String>,
+    /// The file that holds the token of the API; without one, the home's own is used and made
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// The token itself; a file keeps it out of process lists [env: WAKEFUL_TOKEN]
+    #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
+    token: Option<String>,
+    /// Who answers messages that name no model: `scripted:FILE`, or `demo` for the built-in script
+    #[arg(long, value_name = "REF")]
+    model: Option<String>,
+    /// Run commands even where this kernel cannot confine them
+    #[arg(long)]
+    allow_unsandboxed: bool,
+}
+
+impl ServeArgs {
+    /// Everything that can be wrong with the call is found before a process starts or a socket is bound.
+    pub(super) fn settings(&self, shared: &Shared) -> Result<Loaded, Failure> {
+        let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
+        let token_file = token_file.map_err(|error| {
+            Failure::io(
+                "token_unreadable",
+                "cannot resolve --token-file",
+                &error,
+                "give another path",
+            )
+        })?;
+        let token_file = token_file.map(|file| file.display().to_string());
+        let address = self
+            .host
+            .clone()
+            .or(self.listen.map(|listen| listen.ip().to_string()));
+        let model = self
+            .model
+            .as_deref()
+            .map(crate::model::Loaded::named)
+            .transpose()?;
+        let flags = Overrides::default()
+            .flag(Key::ServerAddress, "--host", address)
+            .flag(
+                Key::ServerPort,
+                "--port",
+                self.port.or(self.listen.map(|listen| listen.port())),
+            )
+            .flag(Key::ServerAdvertise, "--advertise", self.advertise.clone())
+            .flag(Key::ServerTokenFile, "--token-file", token_file)
+            .flag(Key::ModelDefault, "--model", model.map(|model| model.model_ref));
+        let loaded = config::load(&shared.home()?, &flags)?;
+        if let Some(token) = self.token()? {
+            crate::daemon::token::check(&token)?;
+        }
+        if let Some(reference) = &loaded.config.model.default {
+            crate::model::Loaded::named(reference)?;
+        }
+        Ok(loaded)
+    }
+
+    fn token(&self) -> Result<Option<String>, Failure> {
+        self.token
+            .clone()
+            .map_or_else(|| text_variable("WAKEFUL_TOKEN"), |token| Ok(Some(token)))
+    }
+
+    /// The same options for another process. The token is handed over in the environment, where `ps` does not look.
+    pub(super) fn again(&self) -> (Vec<String>, Option<String>) {
+        let mut words = Vec::new();
+        let mut add =
+            |flag: &str, value: Option<String>| words.extend(value.map(|value| [flag.to_owned(), value]));
+        add("--host", self.host.clone());
+        add("--port", self.port.map(|port| port.to_string()));
+        add("--listen", self.listen.map(|listen| listen.to_string()));
+        add("--advertise", self.advertise.clone());
+        let absolute = |file: &PathBuf| std::path::absolute(file).unwrap_or_else(|_| file.clone());
+        let token_file = self
+            .token_file
+            .as_ref()
+            .map(|file| absolute(file).display().to_string());
+        add("--token-file", token_file);
+        add("--model", self.model.clone());
+        let mut words: Vec<String> = words.into_iter().flatten().collect();
+        if self.allow_unsandboxed {
+            words.push("--allow-unsandboxed".to_owned());
+        }
+        (words, self.token.clone())
+    }
+}
+
+/// Runs the verb.
+pub(crate) async fn serve(args: &ServeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let start = Start {
+        shared,
+        settings: args.settings(shared)?,
+        token: args.token()?,
+        sandboxing: if args.allow_unsandboxed {
+            Sandboxing::Optional
+        } else {
+            Sandboxing::Required
+        },
+    };
+    live(start, out).await
+}

@@ -1,0 +1,115 @@
+//! The settings as types. Their comments are what the JSON Schema tells people.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
+
+/// Most requests or turns a minute that can be asked for: more than one machine answers.
+pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
+
+/// Largest daily cap: beyond it a number is more likely a slip than a wish.
+pub(super) const DAILY_USD_MAX: f64 = 1_000_000.0;
+
+/// Settings of one Wakeful home.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Config {
+    pub(crate) server: Server,
+    pub(crate) model: Model,
+    pub(crate) agent: Agent,
+    pub(crate) budget: Budget,
+    pub(crate) provider: Provider,
+}
+
+/// Where the daemon listens, and how much it takes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Server {
+    /// The IP address to listen on.
+    pub(crate) address: String,
+    /// The port to listen on; 0 takes any free one.
+    pub(crate) port: u16,
+    /// The base URL under which others reach the daemon, where it is not its address and port.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) advertise: Option<String>,
+    /// The file that holds the token of the API; an absolute path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) token_file: Option<String>,
+    /// Most requests of one client in a minute.
+    #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
+    pub(crate) rate_per_minute: u32,
+    /// Most turns of one agent in a minute.
+    #[schemars(range(min = 1, max = PER_MINUTE_MAX))]
+    pub(crate) turns_per_minute: u32,
+}
+
+impl Default for Server {
+    fn default() -> Self {
+        Self {
+            address: "127.0.0.1".to_owned(),
+            port: 7717,
+            advertise: None,
+            token_file: None,
+            // What one machine answers, and no more: a program that goes wild is slowed down, one that is busy is not.
+            rate_per_minute: 600_000,
+            turns_per_minute: 600_000,
+        }
+    }
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Model {
+    /// The model of runs that name none; without one the built-in demo script answers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) default: Option<String>,
+}
+
+/// What holds for agents unless they say otherwise.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Agent {
+    /// The agent that is meant where none is named.
+    pub(crate) default: String,
+    /// The folder in which commands of new agents run and may write; an absolute path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) workspace: Option<String>,
+    /// Most model rounds of one run.
+    #[schemars(range(min = 1, max = ROUNDS_MAX))]
+    pub(crate) max_rounds: u32,
+}
+
+impl Default for Agent {
+    fn default() -> Self {
+        Self {
+            default: "main".to_owned(),
+            workspace: None,
+            max_rounds: ROUNDS_DEFAULT,
+        }
+    }
+}
+
+/// What may be spent. Stored and not yet enforced.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Budget {
+    /// US dollars a day for all agents together. Stored and not yet enforced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = DAILY_USD_MAX))]
+    pub(crate) daily_usd: Option<f64>,
+}
+
+/// Who provides models. Stored and not yet used.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Provider {
+    /// The provider's name. Stored and not yet used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) name: Option<String>,
+}

@@ -1,0 +1,273 @@
+//! What a daemon leaves for others to find, in the folder `run/` of its home. Nothing here is truth: a file of a dead
+//! process is stale, whatever it says.
+
+use std::fs;
+use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use wakeful_api::LastFailure;
+
+use crate::failure::Failure;
+use crate::world::is_alive;
+
+/// Most bytes of a log that are shown.
+pub(crate) const TAIL_BYTES_MAX: u64 = 64 * 1024;
+
+/// A log that has grown beyond this is put aside when a daemon starts. One old one is kept.
+const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFolder {
+    root: PathBuf,
+}
+
+/// A daemon as it introduces itself. Fields that a later version adds must have a default here.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) pid: u32,
+    /// When that process began, in clock ticks after boot: a pid may be used again.
+    #[serde(default)]
+    pub(crate) pid_started: u64,
+    /// Where it listens.
+    pub(crate) http_addr: String,
+    /// The file with its token.
+    pub(crate) token_file: PathBuf,
+    #[serde(default)]
+    pub(crate) version: String,
+    #[serde(default)]
+    pub(crate) started_at: String,
+    /// Of everything it was started with, flags included.
+    #[serde(default)]
+    pub(crate) config_fingerprint: String,
+    /// Of what was written down then, without flags.
+    #[serde(default)]
+    pub(crate) written_fingerprint: String,
+}
+
+/// Whether a daemon runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// None does, and none has left anything.
+    Nobody,
+    /// None does; this one has died without a word, or its record cannot be read.
+    Stale,
+    /// This one does.
+    Alive(Record),
+}
+
+impl RunFolder {
+    pub(crate) fn of(home: &Path) -> Self {
+        Self {
+            root: home.join("run"),
+        }
+    }
+
+    pub(crate) fn record_path(&self) -> PathBuf {
+        self.root.join("daemon.json")
+    }
+
+    pub(crate) fn failure_path(&self) -> PathBuf {
+        self.root.join("last-failure.json")
+    }
+
+    pub(crate) fn log_path(&self) -> PathBuf {
+        self.root.join("daemon.log")
+    }
+
+    /// Whether a daemon runs.
+    pub(crate) fn found(&self) -> Found {
+        match fs::exists(self.record_path()) {
+            Ok(false) => Found::Nobody,
+            Ok(true) | Err(_) => match self.read::<Record>(&self.record_path()) {
+                Some(record) if is_alive(record.pid, record.pid_started) => Found::Alive(record),
+                Some(_) | None => Found::Stale,
+            },
+        }
+    }
+
+    /// Introduces this daemon.
+    pub(crate) fn introduce(&self, record: &Record) -> Result<(), Failure> {
+        self.write(&self.record_path(), record)
+    }
+
+    /// Takes the introduction of a daemon that has gone away again.
+    pub(crate) fn forget(&self) {
+        // What cannot be removed is stale, and known as such.
+        let _ = fs::remove_file(self.record_path());
+    }
+
+    /// What failed last, outside of any run.
+    pub(crate) fn failure(&self) -> Option<LastFailure> {
+        self.read(&self.failure_path())
+    }
+
+    pub(crate) fn note_failure(&self, failure: &LastFailure) -> Result<(), Failure> {
+        self.write(&self.failure_path(), failure)
+    }
+
+    /// A start or a stop went well: what failed before is history.
+    pub(crate) fn forget_failure(&self) {
+        let _ = fs::remove_file(self.failure_path());
+    }
+
+    /// Keeps a token that was given with a call, so that other verbs of this machine find it while the daemon runs.
+    pub(crate) fn keep_token(&self, token: &str) -> Result<PathBuf, Failure> {
+        self.make()?;
+        let path = self.root.join("token");
+        let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
+        let mut new = fs::OpenOptions::new();
+        let opened = new
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&fresh);
+        let written = opened.and_then(|mut file| file.write_all(token.as_bytes()));
+        written
+            .and_then(|()| fs::rename(&fresh, &path))
+            .map_err(|error| unwritable(&path, &error))?;
+        Ok(path)
+    }
+
+    /// The log, open for appending. A long one is put aside first.
+    pub(crate) fn open_log(&self) -> Result<fs::File, Failure> {
+        self.make()?;
+        let path = self.log_path();
+        if fs::metadata(&path).is_ok_and(|log| log.len() > LOG_BYTES_MAX) {
+            let _ = fs::rename(&path, self.root.join("daemon.log.1"));
+        }
+        let log = fs::OpenOptions::new()
+            .append(true)
+            .create(true)
+            .mode(0o600)
+            .open(&path);
+        log.map_err(|error| unwritable(&path, &error))
+    }
+
+    /// The last lines of the log, within a bound.
+    pub(crate) fn log_tail(&self, lines: usize) -> Vec<String> {
+        let read = || {
+            let mut log = fs::File::open(self.log_path())?;
+            let length = log.metadata()?.len();
+            log.seek(SeekFrom::Start(length.saturating_sub(TAIL_BYTES_MAX)))?;
+            let mut bytes = Vec::new();
+            log.take(TAIL_BYTES_MAX).read_to_end(&mut bytes)?;
+            std::io::Result::Ok(String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let text = read().unwrap_or_default();
+        let all: Vec<&str> = text.lines().collect();
+        let newest = all.iter().skip(all.len().saturating_sub(lines));
+        newest.map(|line| (*line).to_owned()).collect()
+    }
+
+    fn read<T: DeserializeOwned>(&self, path: &Path) -> Option<T> {
+        serde_json::from_slice(&fs::read(path).ok()?).ok()
+    }
+
+    /// Whole or not at all: a reader never meets half a file.
+    fn write<T: Serialize>(&self, path: &Path, value: &T) -> Result<(), Failure> {
+        self.make()?;
+        let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
+        let write = || {
+            let mut new = fs::OpenOptions::new();
+            let mut file = new
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .mode(0o600)
+                .open(&fresh)?;
+            file.write_all(&serde_json::to_vec(value)?)?;
+            fs::rename(&fresh, path)
+        };
+        write().map_err(|error| unwritable(path, &error))
+    }
+
+    fn make(&self) -> Result<(), Failure> {
+        let made = fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.root);
+        made.map_err(|error| unwritable(&self.root, &error))
+    }
+}
+
+fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
+    let attempt = format!("cannot write {}", path.display());
+    let hint = "make the home writable or choose another with --home";
+    Failure::io("home_unwritable", &attempt, error, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::this_runner;
+
+    fn record() -> Record {
+        let me = this_runner();
+        Record {
+            pid: me.pid,
+            pid_started: me.pid_started,
+            http_addr: "127.0.0.1:1".into(),
+            token_file: "/nowhere".into(),
+            version: String::new(),
+            started_at: String::new(),
+            config_fingerprint: String::new(),
+            written_fingerprint: String::new(),
+        }
+    }
+
+    #[test]
+    fn a_daemon_is_found_while_its_very_process_lives() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::of(home.path());
+        assert_eq!(folder.found(), Found::Nobody);
+        folder.introduce(&record()).expect("written");
+        assert_eq!(folder.found(), Found::Alive(record()));
+        let reused = Record {
+            pid_started: record().pid_started + 1,
+            ..record()
+        };
+        folder.introduce(&reused).expect("written");
+        assert_eq!(
+            folder.found(),
+            Found::Stale,
+            "the pid is another process's by now"
+        );
+        folder.forget();
+        assert_eq!(folder.found(), Found::Nobody);
+    }
+
+    #[test]
+    fn a_record_of_an_older_version_is_read_and_a_broken_one_is_stale() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::of(home.path());
+        folder.introduce(&record()).expect("written");
+        let old = format!(
+            r#"{{"pid": {}, "pid_started": {}, "http_addr": "a:1", "token_file": "t", "unknown": 1}}"#,
+            record().pid,
+            record().pid_started
+        );
+        fs::write(folder.record_path(), old).expect("written");
+        assert!(matches!(folder.found(), Found::Alive(record) if record.version.is_empty()));
+        fs::write(folder.record_path(), "{").expect("written");
+        assert_eq!(folder.found(), Found::Stale);
+    }
+
+    #[test]
+    fn the_tail_of_a_log_is_bounded_however_long_the_log_is() {
+        let home = tempfile::tempdir().expect("a folder");
+        let folder = RunFolder::of(home.path());
+        assert_eq!(folder.log_tail(10), Vec::<String>::new());
+        let mut log = folder.open_log().expect("a log");
+        for number in 0..20_000 {
+            writeln!(log, "line {number}").expect("written");
+        }
+        assert_eq!(folder.log_tail(2), ["line 19998", "line 19999"]);
+        let all: usize = folder.log_tail(usize::MAX).iter().map(String::len).sum();
+        assert!(all as u64 <= TAIL_BYTES_MAX, "{all}");
+    }
+}

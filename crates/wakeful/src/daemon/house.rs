@@ -1,0 +1,166 @@
+//! What the service and the server ask of the binary: engines, workspaces, models, and an end.
+
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::message::{Message, Wishes};
+use wakeful_core::policy::Rules;
+use wakeful_core::run::ROUNDS_MAX;
+use wakeful_models::Models;
+use wakeful_ports::records::Agent;
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::problem::{Problem, with_causes};
+use wakeful_runtime::service::Workshop;
+use wakeful_runtime::wake::Limits;
+use wakeful_runtime::{EngineError, Halt, HaltSwitch};
+use wakeful_server::Host;
+use wakeful_store::Store;
+use wakeful_tools::Tools;
+
+use super::life::log;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::model::Loaded;
+use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
+use crate::workspace::WorkspacePath;
+
+/// The model of messages that name none, when none is configured.
+pub(crate) const DEMO: &str = "demo";
+
+/// Makes engines for the service.
+pub(crate) struct Bench {
+    pub(crate) place: Arc<Place>,
+    pub(crate) config: Config,
+    pub(crate) sandboxing: Sandboxing,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) halt: Halt,
+}
+
+impl Bench {
+    fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
+        let models = Loaded::named(&limits.model_ref)?.models;
+        let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
+        self.place.engine(Tooling {
+            models,
+            workspace: &workspace,
+            sandboxing: self.sandboxing,
+            halt: self.halt.clone(),
+            observer: Arc::clone(&self.hub) as _,
+        })
+    }
+}
+
+impl Workshop<Store> for Bench {
+    type Model = Models;
+    type Tools = Tools;
+
+    fn limits(&self, agent: &Agent, message: &Message) -> Limits {
+        let Wishes {
+            model_ref,
+            max_rounds,
+            workspace,
+            deny_tools,
+        } = message.wishes.clone();
+        let default = self.config.model.default.clone();
+        Limits {
+            model_ref: model_ref.or(default).unwrap_or_else(|| DEMO.to_owned()),
+            max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
+            workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
+            deny_tools,
+        }
+    }
+
+    fn engine(&self, agent: &AgentId, limits: &Limits) -> Result<RealEngine, EngineError> {
+        self.make(limits).map_err(|failure| {
+            let Problem { code, message, hint } = failure.into();
+            EngineError::NoEngine {
+                agent: agent.clone(),
+                code,
+                message,
+                hint,
+            }
+        })
+    }
+}
+
+/// What only the binary knows how to do for the server.
+pub(crate) struct House {
+    /// The home's folder.
+    pub(crate) home: PathBuf,
+    /// Where agents work that name no folder; each gets one of its own in it.
+    pub(crate) workspaces: Option<PathBuf>,
+    /// The one folder that is configured for all of them.
+    pub(crate) workspace: Option<String>,
+    pub(crate) switch: Arc<HaltSwitch>,
+}
+
+impl House {
+    fn own_folder(&self, agent: &AgentId) -> Result<PathBuf, Failure> {
+        let Some(parent) = &self.workspaces else {
+            let message = "there is no home folder of yours to put workspaces in";
+            let hint = "name one: `wakeful config set agent.workspace DIR`";
+            return Err(Failure::new("workspace_missing", message, hint));
+        };
+        let folder = parent.join(agent.as_str());
+        let made = std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&folder);
+        made.map_err(|error| {
+            let attempt = format!("cannot make the workspace {}", folder.display());
+            Failure::io("workspace_unusable", &attempt, &error, "name another folder")
+        })?;
+        Ok(folder)
+    }
+
+    fn look(&self, path: &Path) -> Result<String, Problem> {
+        if !path.is_absolute() {
+            let message = format!("the workspace {} is not absolute", path.display());
+            return Err(Failure::new("bad_workspace", message, "give the whole path, from / on").into());
+        }
+        Ok(WorkspacePath::look(path, &self.home)?.text.clone())
+    }
+}
+
+impl Host for House {
+    fn workspace(&self, agent: &AgentId, wanted: Option<&str>) -> Result<String, Problem> {
+        match wanted.or(self.workspace.as_deref()) {
+            Some(path) => self.look(path.as_ref()),
+            None => self.look(&self.own_folder(agent)?),
+        }
+    }
+
+    fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem> {
+        if let Some(rounds) = wishes.max_rounds
+            && !(1..=ROUNDS_MAX).contains(&rounds)
+        {
+            let message = format!("max_rounds is {rounds}, and must be 1 to {ROUNDS_MAX}");
+            return Err(Failure::new("bad_max_rounds", message, "give another number").into());
+        }
+        let unknown = Rules::new(tool_names()).check_denied(&wishes.deny_tools);
+        unknown.map_err(|error| {
+            Failure::new(
+                "unknown_tool",
+                format!("deny_tools: {error}"),
+                "give names from the list",
+            )
+        })?;
+        let model_ref = wishes.model_ref.as_deref().map(Loaded::named).transpose()?;
+        let workspace = wishes.workspace.as_deref().map(|path| self.look(path.as_ref()));
+        Ok(Wishes {
+            model_ref: model_ref.map(|loaded| loaded.model_ref),
+            workspace: workspace.transpose()?,
+            ..wishes
+        })
+    }
+
+    fn stop(&self) {
+        self.switch.throw();
+    }
+
+    fn broke(&self, error: &EngineError) {
+        log(&with_causes(error));
+    }
+}

@@ -1,0 +1,331 @@
+//! The life of a daemon: the socket answers first, then the home is taken and opened, then it serves; at the end
+//! what is under way comes to a safe point before anybody is sent away.
+
+use std::future::Future;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::sync::{oneshot, watch};
+use wakeful_api::{LastFailure, Model, Phase};
+use wakeful_core::id::AgentId;
+use wakeful_ports::clock::Clock as _;
+use wakeful_runtime::Halt;
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
+use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
+
+use super::files::{Found, Record, RunFolder};
+use super::house::{Bench, DEMO, House};
+use super::token;
+use crate::cli::Shared;
+use crate::config::{Loaded, Overrides};
+use crate::failure::Failure;
+use crate::home::{Home, HomeLock};
+use crate::place::{Place, Sandboxing};
+use crate::show::Out;
+use crate::signals::Signals;
+use crate::world::{RealClock, RealEntropy, this_runner};
+
+/// How long a daemon waits for a verb that works in its home.
+const LOCK_WAIT: Duration = Duration::from_secs(10);
+
+/// How often it looks.
+const LOCK_LOOK: Duration = Duration::from_millis(20);
+
+/// Wrong tokens and codes from one address within a minute. A person who mistypes needs a few, a guesser billions.
+const FAILURES_PER_MINUTE: u32 = 30;
+
+/// What a daemon is started with.
+pub(crate) struct Start<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) settings: Loaded,
+    /// A token given with this call alone.
+    pub(crate) token: Option<String>,
+    pub(crate) sandboxing: Sandboxing,
+}
+
+/// A line for the log, with its time.
+pub(crate) fn log(line: &str) {
+    use std::io::Write as _;
+    let at = RealClock::new().now().rfc3339();
+    // Nothing is left to tell if even the log is gone.
+    let _ = writeln!(std::io::stderr(), "{at} {line}");
+}
+
+/// Lives, from the socket to the last goodbye. What fails on the way up is kept for whoever asks later.
+pub(crate) async fn live(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
+    let root = start.shared.home()?;
+    let lived = serve(start, out).await;
+    if let Err(failure) = &lived
+        && Home::is_there(&root)
+    {
+        let noted = RunFolder::of(&root).note_failure(&LastFailure {
+            occurred_at: RealClock::new().now().rfc3339(),
+            summary: failure.to_string(),
+            phase: Phase::Startup,
+            detail_hint: "`wakeful daemon logs` shows what led to it".to_owned(),
+        });
+        if let Err(failure) = noted {
+            out.failure(&failure);
+        }
+    }
+    lived
+}
+
+async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
+    let root = start.shared.home()?;
+    refuse_second(&RunFolder::of(&root))?;
+    let listener = bind(&start.settings, start.token.is_some()).await?;
+    let home = Home::open_or_create(&root)?;
+    let folder = RunFolder::of(home.root());
+    let (token, token_file) = find_token(&start, home.root())?;
+    let mut signals = Signals::listen()?;
+    let (stage, stages) = watch::channel(Stage::Recovering);
+    let bound = listener.local_addr().map_err(|error| cannot_listen(&error))?;
+    let options = options(&start, &home, (bound, token), stages, &signals)?;
+    let (hang_up, hung_up) = oneshot::channel::<()>();
+    let server = tokio::spawn(wakeful_server::serve(
+        listener,
+        wakeful_server::router(options),
+        async {
+            // Whoever holds the other end has gone; that is an end as well.
+            let _ = hung_up.await;
+        },
+    ));
+    let halt = signals.halt();
+    let opened = signals
+        .during(until(halt.clone(), open(&start, &home, &folder)), out)
+        .await;
+    let Some(place) = opened? else { return Ok(0) };
+    let place = Arc::new(place);
+    let record = introduce(&folder, &start, bound, token_file)?;
+    tell(&record, &home, out);
+    let serving = run_service(Arc::clone(&place), &start, &stage, halt);
+    signals.during(serving, out).await;
+    let _ = hang_up.send(());
+    let _ = server.await;
+    folder.forget();
+    folder.forget_failure();
+    if let Err(error) = place.store.close().await {
+        out.note(&format!(
+            "the database was not closed in good order: {}",
+            Failure::from(error)
+        ));
+    }
+    log("the daemon has ended");
+    Ok(0)
+}
+
+/// Does something unless a stop is asked for first.
+async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) -> Result<Option<T>, Failure> {
+    tokio::select! {
+        biased;
+        () = halt.asked() => Ok(None),
+        done = work => done.map(Some),
+    }
+}
+
+/// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
+async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
+    let hub = Arc::new(Hub::new());
+    let bench = Bench {
+        place: Arc::clone(&place),
+        config: start.settings.config.clone(),
+        sandboxing: start.sandboxing,
+        hub: Arc::clone(&hub),
+        halt: halt.clone(),
+    };
+    let (service, clerk, stuck) = Service::new(ServiceOptions {
+        store: place.store.clone(),
+        writers: if place.is_shared() {
+            Writers::Many
+        } else {
+            Writers::Alone
+        },
+        runner: place.runner.runner_id.clone(),
+        workshop: Arc::new(bench),
+        hub,
+        halt: halt.clone(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+    });
+    stage.send_replace(Stage::Ready(Open {
+        desk: Arc::new(clerk),
+        stuck,
+    }));
+    let stopping = async {
+        halt.asked().await;
+        stage.send_replace(Stage::Stopping);
+    };
+    tokio::join!(service.run(), stopping);
+}
+
+/// Takes the home and opens its database, while the socket already answers.
+async fn open(start: &Start<'_>, home: &Home, folder: &RunFolder) -> Result<Place, Failure> {
+    let lock = take(home, folder).await?;
+    Place::open_as_daemon(start.shared, home.clone(), lock).await
+}
+
+async fn take(home: &Home, folder: &RunFolder) -> Result<HomeLock, Failure> {
+    let deadline = Instant::now() + LOCK_WAIT;
+    loop {
+        match home.try_lock()? {
+            Ok(lock) => return Ok(lock),
+            Err(pid) => {
+                refuse_second(folder)?;
+                if Instant::now() >= deadline {
+                    return Err(home.busy(&pid));
+                }
+            }
+        }
+        tokio::time::sleep(LOCK_LOOK).await;
+    }
+}
+
+fn refuse_second(folder: &RunFolder) -> Result<(), Failure> {
+    let Found::Alive(record) = folder.found() else {
+        return Ok(());
+    };
+    let Record { pid, http_addr, .. } = record;
+    let message = format!("a daemon runs in this home already: process {pid} at http://{http_addr}");
+    let hint = "use it with any verb, or end it with `wakeful daemon stop`";
+    Err(Failure::new("daemon_running", message, hint))
+}
+
+/// Another address than this machine's own is opened only with a token that a person chose to hand out.
+async fn bind(settings: &Loaded, token_given: bool) -> Result<TcpListener, Failure> {
+    let server = &settings.config.server;
+    let address: IpAddr = server.address.parse().map_err(|_| {
+        let message = format!("server.address: {:?} is no IP address", server.address);
+        Failure::usage("bad_address", message, "give one such as 127.0.0.1")
+    })?;
+    if !address.is_loopback() && !token_given && server.token_file.is_none() {
+        let message = format!("{address} can be reached from other machines, and no token was given");
+        let hint = "give one with --token-file FILE, or listen on 127.0.0.1";
+        return Err(Failure::usage("token_required", message, hint));
+    }
+    let wanted = SocketAddr::new(address, server.port);
+    TcpListener::bind(wanted).await.map_err(|error| {
+        if error.kind() != std::io::ErrorKind::AddrInUse {
+            return cannot_listen(&error);
+        }
+        let message = format!("{wanted} is in use by another program");
+        let hint = "choose another with --port, or 0 for any free one";
+        Failure::new("port_in_use", message, hint)
+    })
+}
+
+fn cannot_listen(error: &std::io::Error) -> Failure {
+    Failure::io(
+        "cannot_listen",
+        "cannot listen",
+        error,
+        "choose another address or port",
+    )
+}
+
+/// The token, and the file in which callers on this machine find it.
+fn find_token(start: &Start<'_>, home: &Path) -> Result<(String, PathBuf), Failure> {
+    let own = token::path(home);
+    match (&start.token, &start.settings.config.server.token_file) {
+        (Some(given), _) => {
+            token::check(given)?;
+            let file = RunFolder::of(home).keep_token(given)?;
+            Ok((given.clone(), file))
+        }
+        (None, Some(file)) => Ok((token::read(file.as_ref())?, file.into())),
+        (None, None) => Ok((token::read_or_make(&own)?, own)),
+    }
+}
+
+fn options(
+    start: &Start<'_>,
+    home: &Home,
+    (bound, token): (SocketAddr, String),
+    stage: watch::Receiver<Stage>,
+    signals: &Signals,
+) -> Result<Options, Failure> {
+    let config = &start.settings.config;
+    let reference = config.model.default.clone();
+    let folder = RunFolder::of(home.root());
+    Ok(Options {
+        stage,
+        host: Arc::new(House {
+            home: home.root().to_owned(),
+            workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+            workspace: config.agent.workspace.clone(),
+            switch: signals.switch(),
+        }),
+        facts: Facts {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            home_dir: home.root().display().to_string(),
+            database: start
+                .shared
+                .database()
+                .map_or("sqlite", |_| "postgres")
+                .to_owned(),
+            started_at: RealClock::new().now(),
+            config_fingerprint: start.settings.fingerprint(),
+            model: Model {
+                is_demo: reference.as_deref().is_none_or(|name| name == DEMO),
+                reference: reference.unwrap_or_else(|| DEMO.to_owned()),
+            },
+            default_agent: AgentId::parse(&config.agent.default)?,
+            last_failure: folder.failure(),
+        },
+        access: access(bound, &token, config.server.advertise.as_deref())?,
+        limits: Limits {
+            client_per_minute: config.server.rate_per_minute,
+            turns_per_minute: config.server.turns_per_minute,
+            failures_per_minute: FAILURES_PER_MINUTE,
+        },
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+    })
+}
+
+fn access(bound: SocketAddr, token: &str, advertise: Option<&str>) -> Result<Access, Failure> {
+    let access = Access::new(token, bound);
+    let access =
+        access.map_err(|error| Failure::usage("bad_token", error.to_string(), "give a longer one"))?;
+    Ok(match advertise {
+        Some(url) => access.advertised(url),
+        None => access,
+    })
+}
+
+fn introduce(
+    folder: &RunFolder,
+    start: &Start<'_>,
+    bound: SocketAddr,
+    token_file: PathBuf,
+) -> Result<Record, Failure> {
+    let me = this_runner();
+    let record = Record {
+        pid: me.pid,
+        pid_started: me.pid_started,
+        http_addr: bound.to_string(),
+        token_file,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: RealClock::new().now().rfc3339(),
+        config_fingerprint: start.settings.fingerprint(),
+        written_fingerprint: crate::config::load(&start.shared.home()?, &Overrides::default())?.fingerprint(),
+    };
+    folder.introduce(&record)?;
+    folder.forget_failure();
+    Ok(record)
+}
+
+fn tell(record: &Record, home: &Home, out: &Out) {
+    let url = format!("http://{}", record.http_addr);
+    let words = format!("listening on {url}\n`wakeful open` opens the page, Ctrl-C ends the daemon");
+    let answer = serde_json::json!({
+        "http_addr": record.http_addr, "url": url, "pid": record.pid, "home_dir": home.root(),
+    });
+    out.answer(&answer, &words);
+    log(&format!("the daemon serves {} at {url}", home.root().display()));
+}

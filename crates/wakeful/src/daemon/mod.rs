@@ -1,0 +1,13 @@
+//! The daemon: who it is, what it leaves for others to find, and how its rooms are joined.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`files`] | the folder `run/`: who runs, what failed last, the log |
+//! | [`token`] | the secret that lets callers in |
+//! | [`house`] | what the service and the server ask of the binary |
+//! | [`life`] | from the socket to the last goodbye |
+
+pub(crate) mod files;
+pub(crate) mod house;
+pub(crate) mod life;
+pub(crate) mod token;

@@ -1,0 +1,223 @@
+//! The API of the real daemon, as programs meet it.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use wakeful_api::client::{Client, ClientError};
+use wakeful_api::{Accepted, AgentState, AgentStatus, Event, EventFeed, Run, SendMessage};
+
+use super::daemon::Daemon;
+use super::world::{World, commands, wait_until};
+
+/// Longest wait for something that comes.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+fn client(daemon: &Daemon<'_>) -> Client {
+    let token = std::fs::read_to_string(daemon.world.home().join("token")).expect("a token");
+    Client::new(daemon.address().expect("an address"), token)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime
+        .expect("a runtime")
+        .block_on(async { tokio::time::timeout(PATIENCE, future).await.expect("in time") })
+}
+
+fn message(text: &str, key: &str) -> SendMessage {
+    SendMessage {
+        text: text.into(),
+        key: Some(key.into()),
+        ..SendMessage::default()
+    }
+}
+
+#[test]
+fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows() {
+    let world = World::new();
+    let model = world.script(&commands(&["true"]));
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    world.wakeful(&["agent", "create", "main"]);
+    let client = client(&daemon);
+    block_on(async {
+        let before: AgentState = client.get("/api/agents/main/state").await.expect("a state");
+        let status: AgentStatus = client.get("/api/agents/main/status").await.expect("a status");
+        assert_eq!(before.agent, status, "the state holds the status");
+        assert_eq!(
+            client.get::<AgentState>("/api/state").await.expect("an alias"),
+            before
+        );
+        let after = before.after_seq.to_string();
+        let mut stream = client
+            .follow("/api/agents/main/events", Some(&after))
+            .await
+            .expect("a stream");
+        let sent: Accepted = client
+            .post("/api/agents/main/messages", &message("do it", "k"))
+            .await
+            .expect("sent");
+        let mut seen: Vec<Event> = Vec::new();
+        while seen.last().is_none_or(|event| event.kind != "run_ended") {
+            let frame = stream.next().await.expect("readable").expect("no end");
+            if frame.event == "event" {
+                seen.push(serde_json::from_str(&frame.data).expect("an event"));
+                assert_eq!(frame.id, seen.last().map(|event| event.seq.to_string()));
+            }
+        }
+        let numbers: Vec<u64> = seen.iter().map(|event| event.seq).collect();
+        let expected: Vec<u64> = (before.after_seq + 1..=before.after_seq + numbers.len() as u64).collect();
+        assert_eq!(numbers, expected, "without a gap and in order");
+        let now: AgentState = client.get("/api/agents/main/state").await.expect("a state");
+        assert_eq!(
+            (now.after_seq, now.runs.len()),
+            (numbers.last().copied().expect("some"), 1)
+        );
+        let run: Run = client
+            .get(&format!("/api/runs/{}", sent.run_key))
+            .await
+            .expect("a run");
+        assert_eq!((run.outcome.as_str(), run.steps.len()), ("completed", 3));
+        let cause = run.cause.expect("a cause");
+        assert_eq!(
+            (cause.text.as_str(), cause.surface.as_str()),
+            ("do it", "http_control_prompt")
+        );
+        assert!(
+            cause.gates.iter().all(|gate| gate.passed) && cause.gates.len() == 3,
+            "{:?}",
+            cause.gates
+        );
+    });
+}
+
+#[test]
+fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
+    let world = World::new();
+    let model = world.script("rounds: [{text: 'one two three', delay_ms: 300}]\n");
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    world.wakeful(&["agent", "create", "main"]);
+    let client = client(&daemon);
+    block_on(async {
+        let mut stream = client
+            .follow("/api/agents/main/events", None)
+            .await
+            .expect("a stream");
+        let _: Accepted = client
+            .post("/api/agents/main/messages", &message("say it", "k"))
+            .await
+            .expect("sent");
+        let (mut heard, mut last) = (String::new(), String::new());
+        while last != "run_ended" {
+            let frame = stream.next().await.expect("readable").expect("no end");
+            let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
+            match frame.event.as_str() {
+                "delta" => {
+                    assert_eq!(frame.id, None, "what is not kept has no place");
+                    heard.push_str(data["text"].as_str().expect("words"));
+                }
+                "event" => last = data["kind"].as_str().expect("a kind").to_owned(),
+                _ => {}
+            }
+        }
+        assert_eq!(heard, "one two three");
+    });
+}
+
+#[test]
+fn the_feed_of_all_agents_goes_on_from_its_cursor_over_a_restart() {
+    let world = World::new();
+    let daemon = Daemon::serve(&world, &[]);
+    world.wakeful(&["agent", "create", "one"]);
+    let first: EventFeed = block_on(async { client(&daemon).get("/api/events").await.expect("a feed") });
+    assert_eq!(first.events.len(), 1, "{:?}", first.events);
+    assert!(daemon.terminate().success());
+    let daemon = Daemon::serve(&world, &[]);
+    world.wakeful(&["agent", "create", "two"]);
+    block_on(async {
+        let client = client(&daemon);
+        let path = format!("/api/events?cursor={}", first.cursor);
+        let next: EventFeed = client.get(&path).await.expect("a feed");
+        let agents: Vec<&str> = next.events.iter().map(|event| event.agent_id.as_str()).collect();
+        assert_eq!(agents, ["two"], "what was seen does not come again");
+        let forged = client.get::<EventFeed>("/api/events?cursor=AAAA").await;
+        assert!(
+            matches!(forged, Err(ClientError::Refused { status: 422, problem }) if problem.code == "bad_cursor")
+        );
+        let huge = client.get::<EventFeed>("/api/events?limit=100000").await;
+        assert!(
+            matches!(huge, Err(ClientError::Refused { status: 400, problem }) if problem.code == "bad_limit")
+        );
+    });
+}
+
+#[test]
+fn the_same_key_with_another_body_is_a_conflict_and_nothing_runs_twice() {
+    let world = World::new();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    world.wakeful(&["agent", "create", "main"]);
+    let client = client(&daemon);
+    block_on(async {
+        let post = async |message: SendMessage| {
+            client
+                .post::<_, Accepted>("/api/agents/main/messages", &message)
+                .await
+        };
+        let first = post(message("do it", "k")).await.expect("sent");
+        assert_eq!(
+            post(message("do it", "k")).await.expect("known").run_key,
+            first.run_key
+        );
+        let limited = SendMessage {
+            max_rounds: Some(1),
+            ..message("do it", "k")
+        };
+        for other in [message("do something else", "k"), limited] {
+            let refused = post(other).await;
+            assert!(
+                matches!(refused, Err(ClientError::Refused { status: 409, problem }) if problem.code == "idempotency_conflict")
+            );
+        }
+    });
+    wait_until(|| !world.lines().is_empty());
+    wait_until(|| world.open_runs().is_empty());
+    assert_eq!(world.lines(), ["one"]);
+}
+
+#[test]
+fn a_thousand_clients_that_come_and_go_and_some_that_break_off_leave_the_daemon_well() {
+    let world = World::new();
+    let daemon = Daemon::serve(&world, &[]);
+    world.wakeful(&["agent", "create", "main"]);
+    let address = daemon.address().expect("an address");
+    let token = std::fs::read_to_string(world.home().join("token")).expect("a token");
+    let ask = format!(
+        "GET /api/events HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nAccept: text/event-stream\r\n\r\n"
+    );
+    for round in 0..10 {
+        let clients: Vec<TcpStream> = (0..100)
+            .map(|number| {
+                let mut client = TcpStream::connect(&address).expect("a connection");
+                // Some leave in the middle of their request, some in the middle of the answer.
+                let words = if number % 3 == 0 {
+                    &ask[..ask.len() / 2]
+                } else {
+                    ask.as_str()
+                };
+                client.write_all(words.as_bytes()).expect("sent");
+                if number % 3 == 1 {
+                    let mut head = [0; 16];
+                    client.read_exact(&mut head).expect("an answer");
+                    assert!(head.starts_with(b"HTTP/1.1 200"), "round {round}");
+                }
+                client
+            })
+            .collect();
+        drop(clients);
+    }
+    let status = || world.wakeful(&["status", "--json"]).json();
+    wait_until(|| status()["daemon"]["listener_count"] == 0);
+    assert_eq!(status()["daemon"]["readiness"], json!("ready"));
+}

@@ -1,0 +1,327 @@
+//! The daemon as people use it: started, stopped, killed, asked; and every other verb as its client.
+
+use std::process::Child;
+
+use serde_json::Value;
+
+use super::world::{SILENT, World, commands, lasting, wait_until};
+
+/// A daemon that is ended with the test.
+pub(super) struct Daemon<'a> {
+    pub(super) world: &'a World,
+    child: Option<Child>,
+}
+
+impl<'a> Daemon<'a> {
+    /// Serves in the foreground on a free port.
+    pub(super) fn serve(world: &'a World, args: &[&str]) -> Self {
+        let child = world.start(&[&["serve", "--port", "0"], args].concat());
+        let daemon = Self {
+            world,
+            child: Some(child),
+        };
+        wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
+        daemon
+    }
+
+    /// Where it listens.
+    pub(super) fn address(&self) -> Option<String> {
+        let record = std::fs::read(self.world.home().join("run/daemon.json")).ok()?;
+        let record: Value = serde_json::from_slice(&record).ok()?;
+        Some(record["http_addr"].as_str()?.to_owned())
+    }
+
+    /// `SIGTERM`, and what it left.
+    pub(super) fn terminate(mut self) -> std::process::ExitStatus {
+        let mut child = self.child.take().expect("running");
+        let pid = i32::try_from(child.id()).expect("a pid");
+        rustix::process::kill_process(
+            rustix::process::Pid::from_raw(pid).expect("a pid"),
+            rustix::process::Signal::TERM,
+        )
+        .expect("a signal");
+        child.wait().expect("ends")
+    }
+
+    /// `SIGKILL`.
+    pub(super) fn kill(mut self) {
+        let mut child = self.child.take().expect("running");
+        child.kill().expect("killed");
+        child.wait().expect("gone");
+    }
+}
+
+impl Drop for Daemon<'_> {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// Whether a daemon serves at an address.
+fn is_ready(address: &str) -> bool {
+    use std::io::{Read as _, Write as _};
+    let Ok(mut stream) = std::net::TcpStream::connect(address) else {
+        return false;
+    };
+    let asked = write!(
+        stream,
+        "GET /readyz HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    );
+    let mut answer = String::new();
+    asked.is_ok() && stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200")
+}
+
+/// The outcome of a run, as `runs show` tells it.
+fn outcome(world: &World, key: &str) -> String {
+    let run = world.wakeful(&["runs", "show", key, "--json"]).json();
+    run["outcome"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn every_verb_gives_the_same_answer_with_and_without_a_daemon() {
+    let world = World::new();
+    let script = commands(&["echo one >> world.txt"]);
+    let alone = world.run(
+        &script,
+        &["--agent", "main", "--create-agent", "--idempotency-key", "k1"],
+    );
+    assert_eq!(alone.code, Some(0), "{alone:?}");
+    let key = alone.json()["run_key"].as_str().expect("a key").to_owned();
+    let ask = |args: &[&str]| world.wakeful(args).json();
+    let verbs: [&[&str]; 5] = [
+        &["runs", "list", "--json"],
+        &["runs", "show", key.get(..12).expect("long"), "--json"],
+        &["agent", "show", "main", "--json"],
+        &["agent", "list", "--json"],
+        &["events", "main", "--limit", "1", "--json"],
+    ];
+    let before = verbs.map(ask);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(verbs.map(ask), before);
+    let again = world.run(&script, &["--agent", "main", "--idempotency-key", "k1"]);
+    assert_eq!(
+        again.json(),
+        alone.json(),
+        "the same key is the same run, whoever answers"
+    );
+    let second = world.run(&script, &["--agent", "main"]);
+    assert_eq!((second.code, world.lines().len()), (Some(0), 2), "{second:?}");
+    let transcript = world.wakeful(&["transcript", "main"]);
+    assert!(transcript.stdout.contains("all done"), "{transcript:?}");
+    drop(daemon);
+    assert_eq!(
+        outcome(&world, second.json()["run_key"].as_str().expect("a key")),
+        "completed"
+    );
+}
+
+#[test]
+fn a_temporary_agent_and_a_denied_tool_work_through_the_daemon() {
+    let world = World::new();
+    let _daemon = Daemon::serve(&world, &[]);
+    let denied = world.run(&commands(&["touch never"]), &["--deny-tools", "ExecCommand"]);
+    assert_eq!(denied.code, Some(4), "{denied:?}");
+    assert!(!world.workspace().join("never").exists());
+    let unknown = world.run("rounds: [{text: x}]\n", &["--agent", "nobody"]);
+    assert_eq!(
+        (unknown.code, unknown.error_code().as_str()),
+        (Some(1), "agent_unknown"),
+        "{unknown:?}"
+    );
+    let refused = world.run("rounds: [{text: x}]\n", &["--allow-unsandboxed"]);
+    assert_eq!(
+        (refused.code, refused.error_code().as_str()),
+        (Some(2), "daemon_decides"),
+        "{refused:?}"
+    );
+}
+
+#[test]
+fn a_message_waits_for_a_daemon_and_is_answered_once_when_one_starts() {
+    let world = World::new();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    world.wakeful(&["agent", "create", "main"]);
+    let sent = world.wakeful(&["message", "main", "do it", "--idempotency-key", "k", "--json"]);
+    assert_eq!(sent.json()["admission"], "new", "{sent:?}");
+    let key = sent.json()["run_key"].as_str().expect("a key").to_owned();
+    let again = world.wakeful(&["message", "main", "do it", "--idempotency-key", "k", "--json"]);
+    assert_eq!(
+        (&again.json()["admission"], &again.json()["run_key"]),
+        (&"known".into(), &key.clone().into())
+    );
+    let other = world.wakeful(&[
+        "message",
+        "main",
+        "something else",
+        "--idempotency-key",
+        "k",
+        "--json",
+    ]);
+    assert_eq!(other.error_code(), "idempotency_conflict", "{other:?}");
+    assert_eq!(outcome(&world, &key), "queued");
+    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    wait_until(|| outcome(&world, &key) == "completed");
+    assert_eq!(world.lines(), ["one"]);
+}
+
+#[test]
+fn a_second_daemon_is_refused_and_names_the_first() {
+    let world = World::new();
+    let daemon = Daemon::serve(&world, &[]);
+    let second = world.wakeful(&["serve", "--port", "0", "--json"]);
+    assert_eq!(
+        (second.code, second.error_code().as_str()),
+        (Some(1), "daemon_running"),
+        "{second:?}"
+    );
+    let message = second.json()["error"]["message"].to_string();
+    assert!(
+        message.contains(&daemon.address().expect("an address")),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_port_in_use_and_an_open_address_without_a_token_are_refused_before_anything_is_made() {
+    let world = World::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let said = world.wakeful(&["serve", "--port", &port, "--json"]);
+    assert_eq!(said.error_code(), "port_in_use", "{said:?}");
+    let said = world.wakeful(&["serve", "--host", "0.0.0.0", "--port", "0", "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "token_required"),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["serve", "--token", "short", "--json"]);
+    assert_eq!(said.error_code(), "bad_token", "{said:?}");
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn stopped_by_a_signal_a_daemon_loses_and_repeats_nothing() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    // The first is under way when the signal comes, the others wait.
+    let slow = world.script(&lasting("0.3"));
+    let daemon = Daemon::serve(&world, &["--model", &slow]);
+    for _ in 0..3 {
+        world.wakeful(&["message", "main", "do it"]);
+    }
+    wait_until(|| world.workspace().join("begun").exists());
+    assert!(daemon.terminate().success());
+    assert!(!world.home().join("run/daemon.json").exists(), "it says goodbye");
+    let _daemon = Daemon::serve(&world, &["--model", &slow]);
+    let ended = || world.wakeful(&["runs", "list", "--json"]).json();
+    let all = |list: &Value| {
+        list["runs"]
+            .as_array()
+            .is_some_and(|runs| runs.iter().filter(|run| run["status"] == "completed").count() == 3)
+    };
+    wait_until(|| all(&ended()));
+    assert_eq!(world.lines(), ["one", "one", "one"]);
+}
+
+#[test]
+fn killed_a_daemon_leaves_stale_files_that_stand_in_nobodys_way() {
+    let world = World::new();
+    let silent = world.script(SILENT);
+    let daemon = Daemon::serve(&world, &["--model", &silent]);
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["message", "main", "do it"]);
+    wait_until(|| !world.open_runs().is_empty());
+    daemon.kill();
+    let status = world.wakeful(&["daemon", "status", "--json"]).json();
+    assert_eq!(
+        (&status["running"], &status["stale_files"]),
+        (&false.into(), &true.into())
+    );
+    assert_eq!(
+        world.wakeful(&["agent", "list"]).code,
+        Some(0),
+        "verbs work in process again"
+    );
+    let quick = world.script_named("quick.yaml", "rounds: [{text: quick}]\n");
+    let _daemon = Daemon::serve(&world, &["--model", &quick]);
+    // The run keeps the model it was begun with, and is taken up again.
+    assert_eq!(world.open_runs().len(), 1);
+    let cancelled = world.wakeful(&["runs", "cancel", &world.open_runs().remove(0), "--json"]);
+    assert_eq!(cancelled.json()["outcome"], "cancelled", "{cancelled:?}");
+}
+
+#[test]
+fn a_message_can_be_taken_back_before_its_turn_comes() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["agent", "pause", "main"]);
+    let _daemon = Daemon::serve(&world, &[]);
+    let sent = world.wakeful(&["message", "main", "do it", "--json"]).json();
+    let key = sent["run_key"].as_str().expect("a key");
+    assert_eq!(outcome(&world, key), "queued", "a paused agent keeps what comes");
+    let cancelled = world.wakeful(&["runs", "cancel", key, "--json"]);
+    assert_eq!(cancelled.json()["outcome"], "cancelled", "{cancelled:?}");
+    let agent = world.wakeful(&["agent", "resume", "main", "--json"]).json();
+    assert_eq!(
+        (&agent["pending"], &agent["control"]),
+        (&0.into(), &"running".into())
+    );
+    assert_eq!(
+        world.wakeful(&["runs", "list", "--json"]).json()["runs"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn work_that_cannot_go_on_is_told_with_the_way_out_and_goes_on_when_it_can() {
+    let world = World::new();
+    let model = world.script("rounds: [{text: here again}]\n");
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let gone = world.path().join("work/gone");
+    std::fs::create_dir(&gone).expect("a folder");
+    world.wakeful(&[
+        "agent",
+        "create",
+        "main",
+        "--workspace",
+        gone.to_str().expect("text"),
+    ]);
+    std::fs::remove_dir(&gone).expect("removed");
+    world.wakeful(&["message", "main", "do it"]);
+    let status = || world.wakeful(&["status", "--json"]).json();
+    wait_until(|| status()["daemon"]["stuck"][0]["agent_id"] == "main");
+    assert_eq!(status()["agents"][0]["activity"], "stuck");
+    assert_eq!(status()["daemon"]["stuck"][0]["code"], "workspace_unusable");
+    std::fs::create_dir(&gone).expect("there again");
+    // Anything that happens makes it look again.
+    world.wakeful(&["message", "main", "and this"]);
+    wait_until(|| status()["agents"][0]["activity"] == "asleep");
+    assert_eq!(status()["daemon"]["stuck"], serde_json::json!([]));
+    drop(daemon);
+}
+
+#[test]
+fn two_daemons_on_one_database_share_the_work_and_each_message_runs_once() {
+    let one = World::on_postgres();
+    let other = World::on(one.shared_database());
+    let model = one.script(&commands(&["echo one >> world.txt"]));
+    let _daemons = [
+        Daemon::serve(&one, &["--model", &model]),
+        Daemon::serve(&other, &["--model", &model]),
+    ];
+    one.wakeful(&["agent", "create", "main"]);
+    for _ in 0..4 {
+        let sent = other.wakeful(&["message", "main", "do it", "--json"]);
+        assert_eq!(sent.code, Some(0), "{sent:?}");
+    }
+    let all = || {
+        let list = one.wakeful(&["runs", "list", "--json"]).json();
+        let runs = list["runs"].as_array().cloned().unwrap_or_default();
+        runs.iter().filter(|run| run["status"] == "completed").count()
+    };
+    wait_until(|| all() == 4);
+    assert_eq!(one.lines().len(), 4);
+}

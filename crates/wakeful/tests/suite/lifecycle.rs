@@ -1,0 +1,190 @@
+//! `wakeful daemon`: the same program in the background, and what is told of it.
+
+use serde_json::{Value, json};
+
+use super::world::{Said, World, wait_until};
+
+/// Ends the daemon of a world with the test.
+struct Ending<'a>(&'a World);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.wakeful(&["daemon", "stop"]);
+    }
+}
+
+fn daemon(world: &World, args: &[&str]) -> Said {
+    world.wakeful(&[&["daemon"], args, &["--json"]].concat())
+}
+
+fn started(world: &World) -> Value {
+    let said = daemon(world, &["start", "--port", "0"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said.json()
+}
+
+#[test]
+fn starting_twice_is_starting_once_and_other_settings_ask_for_a_restart() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    let first = started(&world);
+    let second = daemon(&world, &["start", "--port", "0"]);
+    assert_eq!(second.json()["pid"], first["pid"], "{second:?}");
+    assert_eq!(second.json()["already_running"], true);
+    let other = daemon(&world, &["start", "--port", "0", "--model", "demo"]);
+    assert_eq!(
+        (other.code, other.error_code().as_str()),
+        (Some(1), "config_differs"),
+        "{other:?}"
+    );
+    let restarted = daemon(&world, &["restart", "--port", "0", "--model", "demo"]);
+    assert_eq!(restarted.code, Some(0), "{restarted:?}");
+    assert_ne!(restarted.json()["pid"], first["pid"]);
+}
+
+#[test]
+fn a_wrong_option_fails_before_a_process_starts_or_the_old_one_ends() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    let said = daemon(&world, &["start", "--host", "nowhere"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "bad_value"),
+        "{said:?}"
+    );
+    let said = daemon(&world, &["start", "--model", "scripted:/no/such/file"]);
+    assert_eq!(said.error_code(), "script_unreadable", "{said:?}");
+    assert!(!world.home().join("run").exists());
+    let first = started(&world);
+    let said = daemon(&world, &["restart", "--model", "scripted:/no/such/file"]);
+    assert_eq!(said.error_code(), "script_unreadable", "{said:?}");
+    assert_eq!(
+        daemon(&world, &["status"]).json()["pid"],
+        first["pid"],
+        "the old one still serves"
+    );
+}
+
+#[test]
+fn the_status_tells_everything_that_is_promised_of_it() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    assert_eq!(daemon(&world, &["status"]).json()["running"], false);
+    let first = started(&world);
+    let status = daemon(&world, &["status"]).json();
+    assert_eq!(
+        (&status["pid"], &status["http_addr"]),
+        (&first["pid"], &first["http_addr"])
+    );
+    assert_eq!(
+        status["home_dir"],
+        json!(world.home().canonicalize().expect("a home"))
+    );
+    assert_eq!(
+        (
+            &status["control_health"],
+            &status["config_fingerprint_match"],
+            &status["state"]
+        ),
+        (&json!("ok"), &json!(true), &json!("idle"))
+    );
+    for count in [
+        "active_agent_count",
+        "active_task_count",
+        "processing_agent_count",
+        "waiting_agent_count",
+    ] {
+        assert_eq!(status[count], 0, "{count}");
+    }
+    assert!(
+        status
+            .as_object()
+            .is_some_and(|members| members.contains_key("socket_path"))
+    );
+    world.wakeful(&["config", "set", "agent.default", "other"]);
+    let status = daemon(&world, &["status"]).json();
+    assert_eq!(status["config_fingerprint_match"], false, "after an edit");
+}
+
+#[test]
+fn a_paused_agent_with_a_message_makes_the_daemon_wait() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    started(&world);
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["agent", "pause", "main"]);
+    world.wakeful(&["message", "main", "later"]);
+    let status = daemon(&world, &["status"]).json();
+    assert_eq!(
+        (&status["state"], &status["waiting_agent_count"]),
+        (&json!("waiting"), &json!(1)),
+        "{status}"
+    );
+}
+
+#[test]
+fn a_stop_is_asked_for_over_the_api_and_stops_no_agent() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    world.wakeful(&["agent", "create", "main"]);
+    let first = started(&world);
+    let stopped = daemon(&world, &["stop"]);
+    assert_eq!(
+        (&stopped.json()["stopped"], &stopped.json()["pid"]),
+        (&json!(true), &first["pid"]),
+        "{stopped:?}"
+    );
+    assert_eq!(
+        daemon(&world, &["stop"]).json()["stopped"],
+        false,
+        "twice is no failure"
+    );
+    started(&world);
+    let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(
+        (&agent["control"], &agent["lifecycle"]),
+        (&json!("running"), &json!("active"))
+    );
+}
+
+#[test]
+fn a_start_that_fails_is_remembered_until_one_succeeds() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    world.wakeful(&["agent", "create", "main"]);
+    let failed = daemon(&world, &["start", "--port", &port]);
+    assert_eq!(
+        (failed.code, failed.error_code().as_str()),
+        (Some(1), "daemon_start_failed"),
+        "{failed:?}"
+    );
+    let said = failed.json()["error"].to_string();
+    assert!(
+        said.contains("port_in_use") && said.contains("wakeful daemon logs"),
+        "{said}"
+    );
+    let logs = daemon(&world, &["logs"]).json();
+    assert_eq!(logs["last_failure"]["phase"], "startup", "{logs}");
+    for field in ["log_path", "metadata_path", "last_failure_path", "tail"] {
+        assert!(!logs[field].is_null(), "{field}");
+    }
+    assert!(daemon(&world, &["status"]).json()["last_failure"]["summary"].is_string());
+    drop(taken);
+    started(&world);
+    assert!(daemon(&world, &["logs"]).json()["last_failure"].is_null());
+}
+
+#[test]
+fn a_pid_that_is_somebody_elses_by_now_is_stale_and_left_alone() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    world.wakeful(&["agent", "create", "main"]);
+    std::fs::create_dir(world.home().join("run")).expect("a folder");
+    let record = json!({"pid": 1, "pid_started": 1, "http_addr": "127.0.0.1:1", "token_file": "/nowhere"});
+    std::fs::write(world.home().join("run/daemon.json"), record.to_string()).expect("written");
+    let restarted = daemon(&world, &["restart", "--port", "0"]);
+    assert_eq!(restarted.code, Some(0), "{restarted:?}");
+    wait_until(|| daemon(&world, &["status"]).json()["running"] == true);
+}
