@@ -74,8 +74,10 @@ pub(crate) struct RunArgs {
 impl RunArgs {
     /// What is in force for this call. A run that is resumed has its settings already.
     fn settings(&self, shared: &Shared) -> Result<Settings, Failure> {
+        // Looked at here, because a relative path means something only in this folder.
+        let model = self.model.as_deref().map(Loaded::named).transpose()?;
         let flags = Overrides::default()
-            .flag(Key::ModelDefault, "--model", self.model.clone())
+            .flag(Key::ModelDefault, "--model", model.map(|model| model.model_ref))
             .flag(Key::AgentMaxRounds, "--max-rounds", self.max_rounds);
         config::load(&shared.home()?, &flags)
     }
