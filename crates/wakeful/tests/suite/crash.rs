@@ -37,7 +37,7 @@ rounds:
 "#;
 
 /// The program with its fail points compiled in.
-fn crash_binary() -> &'static PathBuf {
+pub(super) fn crash_binary() -> &'static PathBuf {
     static BINARY: OnceLock<PathBuf> = OnceLock::new();
     BINARY.get_or_init(|| {
         if let Some(path) = std::env::var_os("WAKEFUL_CRASH_BIN") {

@@ -16,12 +16,28 @@ impl<'a> Daemon<'a> {
     /// Serves in the foreground on a free port.
     pub(super) fn serve(world: &'a World, args: &[&str]) -> Self {
         let child = world.start(&[&["serve", "--port", "0"], args].concat());
-        let daemon = Self {
-            world,
-            child: Some(child),
-        };
+        let daemon = Self::of(world, child);
         wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
         daemon
+    }
+
+    /// One that was started otherwise, and may be anywhere in its life.
+    pub(super) fn of(world: &'a World, child: Child) -> Self {
+        Self {
+            world,
+            child: Some(child),
+        }
+    }
+
+    /// Waits until it has died by itself.
+    pub(super) fn wait(mut self) {
+        self.child.take().expect("running").wait().expect("gone");
+    }
+
+    /// Whether it has died.
+    pub(super) fn is_dead(&mut self) -> bool {
+        let child = self.child.as_mut().expect("not waited for");
+        child.try_wait().expect("a process of ours").is_some()
     }
 
     /// Where it listens.

@@ -12,6 +12,7 @@ mod init;
 mod lifecycle;
 mod output;
 mod postgres;
+mod reborn;
 mod run;
 mod sandbox;
 mod service;

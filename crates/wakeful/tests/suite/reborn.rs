@@ -1,0 +1,102 @@
+//! The daemon killed at every commit of its way from a posted message to its answer. Whoever posts keeps the key and
+//! posts again until it is acknowledged, as every client should; the world file is the judge.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::crash::crash_binary;
+use super::daemon::Daemon;
+use super::world::{World, commands, wait_until};
+
+const KEYS: [&str; 2] = ["first", "second"];
+
+/// Where the daemon is killed. The first two lie in the store, below everything.
+const POINTS: [&str; 6] = [
+    "store.before_commit",
+    "store.after_commit",
+    "admit.after_commit",
+    "transition.after_commit",
+    "act.before_perform",
+    "act.after_perform",
+];
+
+/// Passages of each point: beyond them both messages are answered.
+const PASSAGES: u32 = 9;
+
+fn post(world: &World, key: &str) -> bool {
+    let said = world.wakeful(&["message", "main", "do it", "--idempotency-key", key, "--json"]);
+    said.code == Some(0)
+}
+
+/// The runs there are, in full.
+fn runs(world: &World) -> Vec<Value> {
+    let list = world.wakeful(&["runs", "list", "--json"]).json();
+    let lines = list["runs"].as_array().cloned().unwrap_or_default();
+    let keys = lines
+        .iter()
+        .map(|run| run["run_key"].as_str().expect("a key").to_owned());
+    keys.map(|key| world.wakeful(&["runs", "show", &key, "--json"]).json())
+        .collect()
+}
+
+/// One life that is cut off, and one that goes on. True when the point was met.
+fn crash_at(point: &str, passage: u32) -> bool {
+    let world = World::new();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    world.wakeful(&["agent", "create", "main"]);
+    let mut command = world.command(crash_binary());
+    command
+        .args(["serve", "--port", "0", "--model", &model])
+        .env("WAKEFUL_FAIL", format!("{point}:{passage}"))
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut doomed = Daemon::of(&world, command.spawn().expect("starts"));
+    wait_until(|| doomed.is_dead() || doomed.address().is_some());
+    // In process, if the daemon is gone already: then the message waits for the next one.
+    let acknowledged: Vec<bool> = KEYS.map(|key| post(&world, key)).to_vec();
+    let quiet = || {
+        runs(&world)
+            .iter()
+            .filter(|run| run["outcome"] == "completed")
+            .count()
+            == KEYS.len()
+    };
+    wait_until(|| doomed.is_dead() || quiet());
+    let met = doomed.is_dead();
+    if met {
+        doomed.wait();
+    } else {
+        assert!(doomed.terminate().success());
+    }
+    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    for (key, was) in KEYS.iter().zip(acknowledged) {
+        let again = world.wakeful(&["message", "main", "do it", "--idempotency-key", key, "--json"]);
+        assert_eq!(again.code, Some(0), "{point}:{passage} {again:?}");
+        assert!(
+            !was || again.json()["admission"] == "known",
+            "{point}:{passage}: {key} was acknowledged and lost"
+        );
+    }
+    wait_until(quiet);
+    let unknown: usize = runs(&world)
+        .iter()
+        .map(|run| run["unknown"].as_array().map_or(0, Vec::len))
+        .sum();
+    let (lines, all) = (world.lines().len(), KEYS.len());
+    assert_eq!(runs(&world).len(), all, "{point}:{passage}");
+    assert!(lines <= all, "{point}:{passage}: an effect happened twice");
+    assert!(
+        lines + unknown >= all,
+        "{point}:{passage}: an effect is missing, and nobody says so"
+    );
+    met
+}
+
+#[test]
+fn killed_at_any_commit_a_daemon_loses_no_acknowledged_message_and_repeats_no_effect() {
+    for point in POINTS {
+        let met = (1..=PASSAGES).filter(|passage| crash_at(point, *passage)).count();
+        assert!(met > 0, "{point} was never met");
+    }
+}
