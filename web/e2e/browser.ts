@@ -1,0 +1,79 @@
+// The browser, and what is watched on every page of it.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { AxeResults } from "axe-core";
+import { chromium, type Browser, type Page } from "playwright-core";
+import { expect } from "vitest";
+
+const FLAGS = [
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+export const WIDE = { width: 1280, height: 860 };
+export const PHONE = { width: 360, height: 740 };
+
+export function launch(): Promise<Browser> {
+  return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
+}
+
+/** Everything a page did that it must not do. */
+export interface Watch {
+  foreign: string[];
+  errors: string[];
+}
+
+export function watch(page: Page): Watch {
+  const seen: Watch = { foreign: [], errors: [] };
+  page.on("request", (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    if (protocol !== "data:" && hostname !== "127.0.0.1") seen.foreign.push(request.url());
+  });
+  page.on("pageerror", (error) => seen.errors.push(error.message));
+  page.on("console", (message) => {
+    // That the daemon is away or a session is missing is part of the story; the browser logs it nevertheless.
+    const isExpected = /Failed to load resource|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(message.text());
+    if (message.type() === "error" && !isExpected) seen.errors.push(message.text());
+  });
+  return seen;
+}
+
+/** Takes a picture once everything is painted that a change of size or colours has set off. */
+export async function picture(page: Page, path: string): Promise<void> {
+  await page.evaluate(() => new Promise((painted) => requestAnimationFrame(() => requestAnimationFrame(painted))));
+  await page.screenshot({ path });
+}
+
+/** Looks at the page as it stands in light and dark, wide and on a phone: no violation, and nothing wider than the screen. */
+export async function audit(page: Page): Promise<void> {
+  for (const colorScheme of ["light", "dark"] as const) {
+    for (const viewport of [WIDE, PHONE]) {
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.setViewportSize(viewport);
+      const found = await violations(page);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+      expect({ where: `${page.url()} ${colorScheme} ${viewport.width}`, found, overflow: Math.max(0, overflow) }).toEqual({
+        where: `${page.url()} ${colorScheme} ${viewport.width}`,
+        found: [],
+        overflow: 0,
+      });
+    }
+  }
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  await page.setViewportSize(WIDE);
+}
+
+async function violations(page: Page): Promise<string[]> {
+  // Evaluated and not added as a script tag, which the page's own security policy would refuse.
+  await page.evaluate(axeSource);
+  const { violations: found } = await page.evaluate(() => (window as unknown as { axe: { run: () => Promise<AxeResults> } }).axe.run());
+  return found.map((one) => `${one.id}: ${one.nodes.map((node) => node.html.slice(0, 120)).join(" | ")}`);
+}

@@ -1,0 +1,321 @@
+// One story from the first visit to the last, told to the real program by a real browser.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { audit, launch, PHONE, picture, watch, WIDE, type Watch } from "./browser";
+import { Daemon } from "./daemon";
+
+const place = mkdtempSync(join(tmpdir(), "wakeful-e2e-"));
+// Taken every time, so that they cannot rot; kept only when asked for, so that a test run changes no file of the repository.
+const images = process.env.UPDATE_IMAGES
+  ? fileURLToPath(new URL("../../docs/images/", import.meta.url))
+  : join(place, "images");
+const home = join(place, "home");
+const workspace = join(place, "garden");
+const failing = join(place, "failing.yaml");
+const slow = join(place, "slow.yaml");
+
+let daemon: Daemon;
+let browser: Browser;
+let page: Page;
+let seen: Watch;
+
+beforeAll(async () => {
+  mkdirSync(images, { recursive: true });
+  mkdirSync(home);
+  mkdirSync(workspace);
+  writeFileSync(join(workspace, "notes.md"), "tomatoes, beans\n");
+  const asking = "  - text: I ask for the weather.\n    tools:\n      - { name: ExecCommand, input: { cmd: date } }\n";
+  writeFileSync(failing, `rounds:\n${asking}  - fail: { status: 401 }\n`);
+  // About one word a second, and more of them than any test waits for.
+  const story = Array.from({ length: 60 }, (_, index) => ["I", "go", "through", "the", "feeds,", `page ${index}.`][index % 6]).join(" ");
+  writeFileSync(slow, `rounds:\n  - text: "${story}"\n    delay_ms: 60000\n`);
+  daemon = await Daemon.start(home, 0);
+  browser = await launch();
+  page = await browser.newPage({ viewport: WIDE, reducedMotion: "reduce" });
+  page.setDefaultTimeout(30_000);
+  seen = watch(page);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await daemon?.stop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+const text = (words: string | RegExp) => page.getByText(words).first();
+const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
+const focused = () => page.evaluate(() => document.activeElement?.textContent?.trim() || document.activeElement?.id);
+
+/** Moves the focus by Tab alone until something with these words has it. */
+async function tabTo(words: string): Promise<void> {
+  for (let presses = 0; presses < 40; presses += 1) {
+    if ((await focused()) === words) return;
+    await page.keyboard.press("Tab");
+  }
+  throw new Error(`${words} cannot be reached by Tab; the focus is on ${await focused()}`);
+}
+
+/** Sends a message as a program would, with what the page does not offer. */
+async function post(agentId: string, body: Record<string, unknown>): Promise<string> {
+  const answer = await page.evaluate(
+    async ([id, json]) => {
+      const headers = { "content-type": "application/json" };
+      const response = await fetch(`/api/agents/${id}/messages`, { method: "POST", headers, body: json });
+      return { status: response.status, text: await response.text() };
+    },
+    [agentId, JSON.stringify(body)] as const,
+  );
+  expect(answer, answer.text).toMatchObject({ status: 202 });
+  return (JSON.parse(answer.text) as { run_key: string }).run_key;
+}
+
+const shownEvents = () =>
+  page.locator("#timeline [data-event]").evaluateAll((lines) => lines.map((line) => line.getAttribute("data-event")));
+
+it("a browser without a session is told how to come in", async () => {
+  await page.goto(daemon.url);
+  await role("heading", { name: "You are not logged in" }).waitFor();
+  await text("wakeful open").waitFor();
+  await audit(page);
+});
+
+it("the login link opens a calm and empty briefing", async () => {
+  await page.goto(await daemon.loginLink());
+  await text("Nothing needs you.").waitFor();
+  await text("Nobody lives here yet").waitFor();
+  await text("The model is the demo script.").waitFor();
+  await audit(page);
+});
+
+it("an agent is made and asked by keyboard alone, and its run ends before one's eyes", async () => {
+  await page.keyboard.press("Tab");
+  expect(await focused()).toBe("Skip to content");
+  await tabTo("New agent");
+  await page.keyboard.press("Enter");
+  await role("dialog", { name: "New agent" }).waitFor();
+  await audit(page);
+  await page.keyboard.type("gardener");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type(workspace);
+  await page.keyboard.press("Enter");
+  await role("heading", { name: "gardener", level: 1 }).waitFor();
+  await text("gardener sleeps").waitFor();
+  await audit(page);
+
+  // A mark that a reload would wipe out.
+  await page.evaluate(() => void (document.documentElement.dataset.mark = "same page"));
+  await page.keyboard.press("/");
+  await page.keyboard.type("Look around and leave a report");
+  await page.keyboard.press("Enter");
+  await page.locator(".turns").getByText("Done. The report is in wakeful-demo-report.md").waitFor();
+  await page.locator("#runs").getByText("Done", { exact: true }).waitFor();
+  await page.locator(".page-head").getByText("gardener sleeps, at no cost.").waitFor();
+  expect(await page.evaluate(() => document.documentElement.dataset.mark)).toBe("same page");
+  expect(await page.locator(".bubble").allInnerTexts()).toEqual(["Look around and leave a report"]);
+  await audit(page);
+});
+
+it("a reload shows the same", async () => {
+  const before = await page.locator(".turns").innerText();
+  await page.reload();
+  await page.locator(".turns").getByText("Done. The report is in").waitFor();
+  const withoutTimes = (shown: string) => shown.replaceAll(/just now|\d+ (s|min) ago/g, "then");
+  expect(withoutTimes(await page.locator(".turns").innerText())).toBe(withoutTimes(before));
+});
+
+it("a call shows its command and its output when it is opened", async () => {
+  const call = page.locator("details.call").nth(2);
+  await call.locator("summary").click();
+  await call.getByText("# What is in this folder").waitFor();
+  await call.getByText(/^ ?Ran confined: it could write only in its workspace/).waitFor();
+  await audit(page);
+  await page.setViewportSize({ ...WIDE, height: 1220 });
+  await picture(page, join(images, "agent.png"));
+  await page.setViewportSize(WIDE);
+});
+
+it("a run says why it began, which rule allowed each act and how it was confined", async () => {
+  await page.locator("#runs").getByRole("link").first().click();
+  await role("heading", { name: "Why it woke" }).waitFor();
+  await text("Somebody sent a message through this page or the API").waitFor();
+  await text("The agent is active").waitFor();
+  await text(/Allowed by rule registered_tool/).waitFor();
+  await text(/Ran confined/).waitFor();
+  await text("“I look at what is in this folder.”").waitFor();
+  await audit(page);
+  await picture(page, join(images, "run.png"));
+});
+
+it("the page finds the daemon again after a restart and shows nothing twice", async () => {
+  await page.goto(`${daemon.url}/agents/gardener`);
+  await page.getByLabel("debug").check();
+  await page.locator("#timeline [data-event='gardener/1']").waitFor();
+  const before = await shownEvents();
+
+  await daemon.stop();
+  await text(/Connection lost, trying again/).waitFor();
+  await audit(page);
+  daemon = await Daemon.start(home, daemon.port);
+  await text(/Connection lost, trying again/).waitFor({ state: "detached" });
+
+  await page.locator("#message-box").focus();
+  await page.keyboard.type("And");
+  await page.keyboard.press("Shift+Enter");
+  await page.keyboard.type("once more");
+  await page.keyboard.press("Enter");
+  await page.locator(".bubble").getByText("once more").waitFor();
+  await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(2);
+  await page.locator(".page-head").getByText("gardener sleeps, at no cost.").waitFor();
+
+  await expect.poll(async () => (await shownEvents()).length).toBeGreaterThan(before.length);
+  const after = await shownEvents();
+  expect(after).toEqual(after.map((_, index) => `gardener/${after.length - index}`));
+  expect(await page.locator(".bubble").allInnerTexts()).toEqual(["Look around and leave a report", "And\nonce more"]);
+  await page.getByLabel("info").check();
+});
+
+it("a message that could not be sent waits for a person and arrives once", async () => {
+  await daemon.stop();
+  await text(/Connection lost, trying again/).waitFor();
+  await page.locator("#message-box").fill("Are you there?");
+  await page.keyboard.press("Enter");
+  await text("Not sent.").waitFor();
+  await audit(page);
+  daemon = await Daemon.start(home, daemon.port);
+  await text(/Connection lost, trying again/).waitFor({ state: "detached" });
+  await role("button", { name: "Send again" }).click();
+  await text("Not sent.").waitFor({ state: "detached" });
+  await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(3);
+  expect(await page.locator(".bubble").getByText("Are you there?").count()).toBe(1);
+});
+
+it("what the model says is there word by word, and its run can be stopped", async () => {
+  const runKey = await post("gardener", { text: "Take your time", model: `scripted:${slow}` });
+  await page.locator(".turn.live").getByText("I go").waitFor();
+  await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
+  await page.locator(".page-head").getByText("Working").waitFor();
+  await audit(page);
+  await role("button", { name: "Stop this run" }).click();
+  await page.locator(".page-head").getByText("Stopped", { exact: true }).waitFor();
+});
+
+it("a paused agent keeps what comes and begins when it is resumed", async () => {
+  await page.goto(`${daemon.url}/agents/gardener`);
+  await role("button", { name: "Pause" }).click();
+  await text(/gardener is paused/).waitFor();
+  await page.locator("#message-box").fill("Later, then");
+  await page.keyboard.press("Enter");
+  await text(/Waits for its turn/).waitFor();
+  await role("button", { name: "Resume" }).click();
+  await text(/Waits for its turn/).waitFor({ state: "detached" });
+  await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(4);
+});
+
+it("the briefing says what needs you and what happened, and lets go of what is done", async () => {
+  await post("gardener", { text: "What will the weather be?", model: `scripted:${failing}` });
+  await post("gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });
+  await page.evaluate(async (folder) => {
+    for (const agent_id of ["librarian", "scout"]) {
+      const headers = { "content-type": "application/json" };
+      await fetch("/api/agents", { method: "POST", headers, body: JSON.stringify({ agent_id, workspace: folder }) });
+    }
+  }, workspace);
+  await post("librarian", { text: "Put the new papers in order" });
+  await post("scout", { text: "Look for news about seeds", model: `scripted:${slow}` });
+  await page.goto(daemon.url);
+  const needs = role("region", { name: "Needs you" });
+  await needs.getByText("What will the weather be?").waitFor();
+  const happened = role("region", { name: "What happened lately" });
+  await happened.getByText("failed at").waitFor();
+  const pruning = happened.locator(".story", { hasText: "Prune the old branches" });
+  await pruning.getByText("finished").waitFor();
+  await pruning.getByText("3 denied").waitFor();
+  await happened.locator(".story", { hasText: "Put the new papers in order" }).getByText("finished").waitFor();
+  await page.locator(".agent-card", { hasText: "scout" }).getByText("“I go").waitFor();
+  await audit(page);
+  await picture(page, join(images, "briefing-light.png"));
+  await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" });
+  await picture(page, join(images, "briefing-dark.png"));
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+
+  const weather = needs.locator(".need", { hasText: "What will the weather be?" });
+  await weather.getByRole("link", { name: "See what happened" }).click();
+  await role("heading", { name: "What went wrong" }).waitFor();
+  await audit(page);
+  await page.goBack();
+  await weather.getByRole("button", { name: "Done with this" }).click();
+  await weather.waitFor({ state: "detached" });
+  const stop = await page.evaluate(async () => {
+    const { runs } = await (await fetch("/api/agents/scout/runs")).json();
+    return (await fetch(`/api/runs/${runs[0].run_key}/cancel`, { method: "POST" })).status;
+  });
+  expect(stop).toBe(200);
+  await happened.locator(".story", { hasText: "Look for news about seeds" }).getByText("was stopped").waitFor();
+  await role("button", { name: "Mark all as seen" }).click();
+  await role("region", { name: "Since you last looked" }).getByText("Nothing new.").waitFor();
+  await page.reload();
+  await role("region", { name: "Since you last looked" }).getByText("Nothing new.").waitFor();
+
+  await post("gardener", { text: "Something new" });
+  await role("region", { name: "Since you last looked" }).getByText("finished").waitFor();
+  expect(await page.locator(".story").count()).toBe(1);
+});
+
+it("it fits a phone", async () => {
+  await page.setViewportSize(PHONE);
+  await page.goto(`${daemon.url}/agents/gardener`);
+  await page.locator(".turns").waitFor();
+  await page.evaluate(() => window.scrollTo(0, 0));
+  await picture(page, join(images, "phone.png"));
+  await page.setViewportSize(WIDE);
+});
+
+it("shortcuts work wherever nothing is being typed", async () => {
+  await page.locator("h1").click();
+  await page.keyboard.press("?");
+  await role("dialog", { name: "Keyboard" }).waitFor();
+  await audit(page);
+  await page.keyboard.press("Escape");
+  await role("dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("/");
+  await page.keyboard.type("gb?");
+  expect(await page.locator("#message-box").inputValue()).toBe("gb?");
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("g");
+  await page.keyboard.press("b");
+  await role("heading", { name: /Good|Up late/ }).waitFor();
+  expect(new URL(page.url()).pathname).toBe("/");
+});
+
+it("the colours can be chosen, and the choice is kept", async () => {
+  await role("button", { name: "Colours: system" }).click();
+  await role("button", { name: "Colours: light" }).click();
+  await role("button", { name: "Colours: dark" }).waitFor();
+  await page.reload();
+  await role("button", { name: "Colours: dark" }).waitFor();
+  expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe("dark");
+});
+
+it("an address that names no page and an agent that is not there are told apart", async () => {
+  await page.goto(`${daemon.url}/somewhere/else`);
+  await role("heading", { name: "There is nothing here" }).waitFor();
+  await page.goto(`${daemon.url}/agents/nobody`);
+  await text("Could not open nobody.").waitFor();
+  await audit(page);
+});
+
+it("whoever logs out is out", async () => {
+  await page.goto(daemon.url);
+  await role("button", { name: "Log out" }).click();
+  await role("heading", { name: "You are not logged in" }).waitFor();
+  await page.reload();
+  await role("heading", { name: "You are not logged in" }).waitFor();
+});
+
+it("no request left this machine and no page made a mistake", () => {
+  expect(seen).toEqual({ foreign: [], errors: [] });
+});

@@ -1,0 +1,43 @@
+// The real program as a test sees it: started, asked for a login link, stopped.
+import { execFile, spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { createInterface } from "node:readline";
+import { promisify } from "node:util";
+
+const binary = process.env.WAKEFUL_BIN ?? "wakeful";
+
+export class Daemon {
+  private constructor(
+    private readonly process: ChildProcess,
+    private readonly home: string,
+    readonly url: string,
+    readonly port: number,
+  ) {}
+
+  /** Starts a daemon and waits until it says where it listens. Port 0 is any free one. */
+  static async start(home: string, port: number): Promise<Daemon> {
+    const args = ["serve", "--home", home, "--port", String(port), "--json"];
+    const child = spawn(binary, args, { cwd: home, stdio: ["ignore", "pipe", "inherit"] });
+    const lines = createInterface({ input: child.stdout });
+    const died = once(child, "exit").then(([code]) => {
+      throw new Error(`${binary} serve ended with ${String(code)} before it listened`);
+    });
+    const [line] = (await Promise.race([once(lines, "line"), died])) as [string];
+    const { http_addr: address } = JSON.parse(line) as { http_addr: string };
+    died.catch(() => undefined);
+    return new Daemon(child, home, `http://${address}`, Number(address.split(":").at(-1)));
+  }
+
+  async loginLink(): Promise<string> {
+    const { stdout } = await promisify(execFile)(binary, ["open", "--home", this.home, "--print", "--json"]);
+    return (JSON.parse(stdout) as { url: string }).url;
+  }
+
+  /** Asks it to end and waits until it has. */
+  async stop(): Promise<void> {
+    if (this.process.exitCode !== null) return;
+    const ended = once(this.process, "exit");
+    this.process.kill("SIGTERM");
+    await ended;
+  }
+}

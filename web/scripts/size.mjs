@@ -1,0 +1,17 @@
+// Fails when the first page load grows beyond its bound: everything that index.html names, compressed as a server would.
+import { readFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+/** A phone on a slow link has this much after about two seconds. */
+const FIRST_LOAD_BYTES_MAX = 150_000;
+
+const dist = new URL("../dist/", import.meta.url);
+const html = readFileSync(new URL("index.html", dist));
+const named = [...html.toString().matchAll(/(?:src|href)="\/(assets\/[^"]+\.(?:js|css))"/g)].map((match) => match[1]);
+const sizes = named.map((name) => ({ name, bytes: gzipSync(readFileSync(new URL(name, dist))).length }));
+sizes.push({ name: "index.html", bytes: gzipSync(html).length });
+
+const total = sizes.reduce((sum, file) => sum + file.bytes, 0);
+for (const { name, bytes } of sizes) console.log(`${String(bytes).padStart(8)}  ${name}`);
+console.log(`${String(total).padStart(8)}  first load, gzip; at most ${FIRST_LOAD_BYTES_MAX}`);
+if (named.length === 0 || total > FIRST_LOAD_BYTES_MAX) process.exit(1);

@@ -1,0 +1,52 @@
+import type { AgentStatus } from "../api/types";
+import { outcomeTone, outcomeWords } from "../run/words";
+import { agentPath, Link } from "../shell/router";
+import { oneLine } from "../text/number";
+import { Badge } from "../ui/Badge";
+import { Glyph } from "../ui/Glyph";
+import { Time } from "../ui/Time";
+import { doing, usedWords } from "./activity";
+
+/** Live words that fit a card. */
+const SPOKEN_CHARS_MAX = 140;
+
+/** An agent in the briefing: what it does, what it did last, what it cost so far. */
+export function AgentCard({ agent, spoken }: { agent: AgentStatus; spoken: string }) {
+  const { word, glyph, tone } = doing(agent);
+  const last = agent.last_run;
+  return (
+    <li className={`agent-card ${tone === "busy" ? "busy" : ""}`}>
+      <div className="agent-card-head">
+        <span className={`orb ${tone}`}>
+          <Glyph name={glyph} />
+        </span>
+        <h3>
+          <Link to={agentPath(agent.agent_id)} className="stretched">
+            {agent.agent_id}
+          </Link>
+        </h3>
+        <Badge tone={tone}>{word}</Badge>
+      </div>
+      {spoken !== "" ? (
+        <p className="agent-card-line speaking">“{spoken.slice(-SPOKEN_CHARS_MAX).trim()}”</p>
+      ) : (
+        <p className="agent-card-line">
+          {last ? (
+            <>
+              <span className={`dot ${outcomeTone(last.status)}`} /> {outcomeWords(last.status)}: {oneLine(last.preview ?? "a run", 80)}{" "}
+              <span className="quiet">
+                <Time at={last.ended_at ?? last.started_at} />
+              </span>
+            </>
+          ) : (
+            <span className="quiet">Has not run yet. Open it and send a first message.</span>
+          )}
+        </p>
+      )}
+      <p className="agent-card-cost">
+        {usedWords(agent)}
+        {agent.pending > 0 && ` · ${agent.pending} waiting`}
+      </p>
+    </li>
+  );
+}

@@ -1,0 +1,62 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { pauseAgent, resumeAgent } from "../api/calls";
+import type { AgentStatus } from "../api/types";
+import { briefingPath, Link } from "../shell/router";
+import { counted } from "../text/number";
+import { Glyph } from "../ui/Glyph";
+import { Time } from "../ui/Time";
+import { Trouble } from "../ui/Trouble";
+import { doing, usedWords } from "./activity";
+
+/** Who this is, what it does now, where it works and what it has cost. */
+export function AgentHeader({ agent }: { agent: AgentStatus }) {
+  const client = useQueryClient();
+  const isPaused = agent.control === "paused";
+  const turning = useMutation({
+    mutationFn: () => (isPaused ? resumeAgent(agent.agent_id) : pauseAgent(agent.agent_id)),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agent.agent_id] }),
+  });
+  const { words, glyph, tone } = doing(agent);
+  return (
+    <div className="page-head">
+      <nav aria-label="Where you are" className="crumbs">
+        <Link to={briefingPath}>Briefing</Link>
+      </nav>
+      <div className="agent-head">
+        <span className={`orb large ${tone}`}>
+          <Glyph name={glyph} />
+        </span>
+        <div className="agent-head-words">
+          <h1 tabIndex={-1}>{agent.agent_id}</h1>
+          <p className="lede" role="status">
+            {agent.agent_id} {words}.
+          </p>
+        </div>
+        <button type="button" className="button" onClick={() => turning.mutate()} disabled={turning.isPending}>
+          <Glyph name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
+        </button>
+      </div>
+      {turning.error && <Trouble doing={isPaused ? "resume it" : "pause it"} thrown={turning.error} />}
+      <dl className="facts">
+        <div>
+          <dt>Works in</dt>
+          <dd>
+            <code>{agent.workspace}</code>
+          </dd>
+        </div>
+        <div>
+          <dt>Has used</dt>
+          <dd title={`${counted(agent.token_usage.input_tokens, "token")} asked, ${counted(agent.token_usage.output_tokens, "token")} answered`}>
+            {usedWords(agent)}
+          </dd>
+        </div>
+        <div>
+          <dt>Made</dt>
+          <dd>
+            <Time at={agent.created_at} />
+          </dd>
+        </div>
+      </dl>
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState, type ComponentProps } from "react";
+import { moreLines, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import type { AgentState } from "../api/types";
+import { Timeline } from "../event/Timeline";
+import { spoken, type Speech } from "../live/speech";
+import { Composer } from "../message/Composer";
+import { useOutbox } from "../message/useOutbox";
+import { RunList } from "../run/RunList";
+import { useTitle } from "../shell/useTitle";
+import { Conversation } from "../transcript/Conversation";
+import { Skeleton } from "../ui/Skeleton";
+import { Trouble } from "../ui/Trouble";
+import { AgentHeader } from "./AgentHeader";
+
+interface AgentPageProps {
+  state: AgentState;
+  timeline: ComponentProps<typeof Timeline>;
+  speech: Speech;
+}
+
+/** One agent: its conversation, its runs, its log. */
+export function AgentPage({ state, timeline, speech }: AgentPageProps) {
+  const { agent, queue, runs } = state;
+  const [lines, setLines] = useState(TRANSCRIPT_LINES);
+  const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
+  const more = moreLines(lines);
+  const outbox = useOutbox(agent.agent_id, queue, transcript.data?.lines ?? []);
+  useTitle(agent.agent_id);
+
+  return (
+    <>
+      <AgentHeader agent={agent} />
+      <nav className="jumps" aria-label="On this page">
+        <a href="#conversation">Conversation</a>
+        <a href="#runs">Runs</a>
+        <a href="#timeline">Timeline</a>
+      </nav>
+      <div className="columns">
+        <div className="column">
+          <section className="panel conversation" id="conversation" aria-labelledby="conversation-title">
+            <h2 id="conversation-title">Conversation</h2>
+            {transcript.error && !transcript.data && (
+              <Trouble doing="read the conversation" thrown={transcript.error} onRetry={() => void transcript.refetch()} />
+            )}
+            {transcript.isPending && <Skeleton lines={5} label="Loading the conversation" />}
+            {transcript.data && (
+              <Conversation
+                agent={agent}
+                lines={transcript.data.lines}
+                onOlder={transcript.data.has_more && more ? () => setLines(more) : undefined}
+                live={spoken(speech, agent.open_run)}
+                queue={queue}
+                outbox={outbox}
+              />
+            )}
+            <Composer agent={agent} onSend={outbox.send} />
+          </section>
+        </div>
+        <div className="column side follows">
+          <RunList agentId={agent.agent_id} runs={runs} />
+          <Timeline {...timeline} />
+        </div>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,64 @@
+// Every call that the page makes, by name. Components never spell a path.
+import createClient from "openapi-fetch";
+import { failureOf, unreachable } from "./failure";
+import type { paths } from "./schema.gen";
+import { setAnonymous } from "./session";
+import type { CreateAgent } from "./types";
+
+/** Enough to fill a screen several times over; more is asked for by the reader. */
+export const EVENTS_PER_PAGE = 200;
+const RUNS_PER_PAGE = 50;
+
+// Some paths also answer as streams; those are followed elsewhere, and here everything is JSON. Fetch is looked up at the
+// time of the call, and not when the module loads, so that a test can answer in the network's place.
+const client = createClient<paths, "application/json">({ fetch: (request) => globalThis.fetch(request) });
+
+interface Answer<T> {
+  data?: T;
+  error?: unknown;
+  response: Response;
+}
+
+async function answered<T>(call: Promise<Answer<T>>): Promise<T> {
+  const { data, error, response } = await call.catch(() => {
+    throw unreachable();
+  });
+  if (response.ok) {
+    setAnonymous(false);
+    return data as T;
+  }
+  if (response.status === 401) setAnonymous(true);
+  throw failureOf(response.status, error);
+}
+
+const agent = (id: string) => ({ path: { agent_id: id } });
+const run = (runKey: string) => ({ path: { run_key: runKey } });
+
+export const getRuntimeStatus = () => answered(client.GET("/api/runtime/status"));
+export const getAgents = () => answered(client.GET("/api/agents"));
+export const createAgent = (body: CreateAgent) => answered(client.POST("/api/agents", { body }));
+export const getAgentState = (id: string) => answered(client.GET("/api/agents/{agent_id}/state", { params: agent(id) }));
+export const pauseAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/pause", { params: agent(id) }));
+export const resumeAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
+export const getRun = (runKey: string) => answered(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
+export const cancelRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
+export const logout = () => answered(client.POST("/api/logout"));
+
+export const sendMessage = (id: string, text: string, key: string) =>
+  answered(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));
+
+export const getTranscript = (id: string, limit: number) =>
+  answered(client.GET("/api/agents/{agent_id}/transcript", { params: { ...agent(id), query: { limit } } }));
+
+export const getRuns = (id: string, before?: string) =>
+  answered(client.GET("/api/agents/{agent_id}/runs", { params: { ...agent(id), query: { limit: RUNS_PER_PAGE, before } } }));
+
+/** The events right before a number, oldest first. */
+export const getEventsBefore = (id: string, beforeSeq: number) =>
+  answered(
+    client.GET("/api/agents/{agent_id}/events", { params: { ...agent(id), query: { before_seq: beforeSeq, limit: EVENTS_PER_PAGE } } }),
+  );
+
+/** Events of all agents: after a cursor, or the newest ones. */
+export const getFeed = (cursor?: string) =>
+  answered(client.GET("/api/events", { params: { query: { cursor, limit: EVENTS_PER_PAGE } } }));

@@ -1,0 +1,45 @@
+// The names under which answers are kept, and how to get them. Events say which names have become stale.
+import { queryOptions } from "@tanstack/react-query";
+import { getAgents, getAgentState, getEventsBefore, getRun, getRuntimeStatus, getTranscript } from "./calls";
+
+/** A conversation is read from its end; older lines come on request, as many again each time. */
+export const TRANSCRIPT_LINES = 200;
+
+/** The server's bound. */
+export const TRANSCRIPT_LINES_MAX = 500;
+
+/** The next larger number of lines to ask for; none when there is no larger one. */
+export function moreLines(lines: number): number | undefined {
+  return lines < TRANSCRIPT_LINES_MAX ? Math.min(lines + TRANSCRIPT_LINES, TRANSCRIPT_LINES_MAX) : undefined;
+}
+
+export const runtimeQuery = queryOptions({ queryKey: ["runtime"], queryFn: getRuntimeStatus });
+
+export const agentsQuery = queryOptions({
+  queryKey: ["agents"],
+  queryFn: async () => (await getAgents()).agents,
+});
+
+export const stateQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
+
+export const transcriptQuery = (id: string, lines: number) =>
+  queryOptions({
+    queryKey: ["agent", id, "transcript", lines],
+    queryFn: () => getTranscript(id, lines),
+    // Asking for more lines must not blank the ones that are on the screen.
+    placeholderData: (before) => before,
+  });
+
+export const runQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey], queryFn: () => getRun(runKey) });
+
+/** The newest events of an agent, and the number after which its stream goes on. */
+export const eventsQuery = (id: string) =>
+  queryOptions({
+    queryKey: ["events", id],
+    queryFn: async () => {
+      const { after_seq: afterSeq } = await getAgentState(id);
+      const events = afterSeq === 0 ? [] : (await getEventsBefore(id, afterSeq + 1)).events;
+      return { events: events as readonly (typeof events)[number][], afterSeq };
+    },
+    staleTime: Infinity,
+  });

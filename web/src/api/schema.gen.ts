@@ -1,0 +1,2251 @@
+// Written by `npm run types` from docs/openapi.json. Do not edit.
+
+export interface paths {
+    "/api/agents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** All listed agents. */
+        get: operations["list_agents"];
+        put?: never;
+        /** Makes an agent. */
+        post: operations["create_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Events of one agent: a page of them, or with `Accept: text/event-stream` all from there on as they happen. */
+        get: operations["agent_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts a message into an agent's queue. It is durable when this answers. */
+        post: operations["send_message"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets an agent keep what comes and begin nothing. */
+        post: operations["pause_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a paused agent go on with what waits. */
+        post: operations["resume_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs of one agent, newest first. */
+        get: operations["list_agent_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a page needs to draw an agent, before it follows the events. */
+        get: operations["agent_state"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One agent as it stands: small, the same size however long its history is. */
+        get: operations["agent_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/transcript": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest lines of an agent's conversation, oldest first. */
+        get: operations["agent_transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Events of all listed agents: a page of them, or with `Accept: text/event-stream` all as they happen. */
+        get: operations["all_events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/login-links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a link that logs a browser in, once, within two minutes. Only for whoever holds the token. */
+        post: operations["create_login_link"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Logs this browser out. */
+        post: operations["logout"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/openapi.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** This document. */
+        get: operations["openapi"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs of all agents, newest first. */
+        get: operations["list_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One run with everything that happened in it. A message whose turn has not come is a run that is `queued`. */
+        get: operations["get_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is. */
+        post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runtime/shutdown": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends the daemon. Runs come to a safe point and go on when it is started again; no agent is stopped. */
+        post: operations["shutdown"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runtime/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The daemon as it stands. */
+        get: operations["runtime_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/state": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The state of the default agent. */
+        get: operations["default_agent_state"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The status of the default agent. */
+        get: operations["default_agent_status"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/healthz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether the process lives. */
+        get: operations["health"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Exchanges the code of a link for a cookie, and shows the page. */
+        get: operations["login"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Numbers for Prometheus. */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/readyz": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether it can be used. */
+        get: operations["ready"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        /** @description A message that is durable. */
+        Accepted: {
+            /** @description Whether it was new. */
+            admission: components["schemas"]["Admission"];
+            /** @description Whose queue it is in. */
+            agent_id: string;
+            /** @description The run that answers it, now or later. */
+            run_key: string;
+        };
+        /**
+         * @description What an agent does right now.
+         * @enum {string}
+         */
+        Activity: "asleep" | "queued" | "working" | "stuck";
+        /**
+         * @description Whether a message was new.
+         * @enum {string}
+         */
+        Admission: "new" | "known";
+        /** @description All listed agents. */
+        AgentList: {
+            /** @description By name. */
+            agents: components["schemas"]["AgentStatus"][];
+        };
+        /** @description What a page needs to draw an agent, before it follows the events. */
+        AgentState: {
+            /**
+             * Format: int64
+             * @description Follow the events from here.
+             */
+            after_seq: number;
+            /** @description The same as its status. */
+            agent: components["schemas"]["AgentStatus"];
+            /** @description Messages that wait, next first; at most 50. */
+            queue: components["schemas"]["Queued"][];
+            /** @description Its newest runs, newest first; at most 50. */
+            runs: components["schemas"]["RunLine"][];
+        };
+        /** @description An agent as it stands: small, the same size however long its history is. */
+        AgentStatus: {
+            /** @description What it does right now. */
+            activity: components["schemas"]["Activity"];
+            /**
+             * @description Its name.
+             * @example main
+             */
+            agent_id: string;
+            /** @description Whether it works on what waits for it. */
+            control: components["schemas"]["Control"];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description The newest run. */
+            last_run?: components["schemas"]["RunLine"];
+            /**
+             * Format: int64
+             * @description The number of its newest event; 0 before the first.
+             */
+            last_seq: number;
+            /** @description Where it stands in its life. */
+            lifecycle: components["schemas"]["Lifecycle"];
+            /**
+             * Format: int64
+             * @description Model rounds over all its runs.
+             */
+            model_rounds: number;
+            /** @description The run that is under way. */
+            open_run?: string;
+            /**
+             * Format: int64
+             * @description Messages that wait for their turn.
+             */
+            pending: number;
+            /** @description Tokens over all its runs. */
+            token_usage: components["schemas"]["TokenUsage"];
+            /** @description Whether it is listed. */
+            visibility: components["schemas"]["Visibility"];
+            /** @description The folder its commands run in. */
+            workspace: string;
+        };
+        /** @description One piece of a line. */
+        Block: {
+            /** @description The words. */
+            text: string;
+            /** @enum {string} */
+            type: "text";
+        } | {
+            /** @description Pairs call and result. */
+            call_id: string;
+            /** @description The arguments as the model wrote them. */
+            input: unknown;
+            /** @description The tool's name as the model wrote it. */
+            name: string;
+            /** @enum {string} */
+            type: "tool_use";
+        } | {
+            /** @description The call it answers. */
+            call_id: string;
+            /** @description What the model reads: JSON as text. */
+            content: string;
+            /** @description True when the tool did not do what was asked. */
+            is_error: boolean;
+            /** @enum {string} */
+            type: "tool_result";
+        };
+        /**
+         * @description What an event is about.
+         * @enum {string}
+         */
+        Category: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
+        /**
+         * @description Whether an agent works on what waits for it.
+         * @enum {string}
+         */
+        Control: "running" | "paused";
+        /** @description An agent to make. */
+        CreateAgent: {
+            /**
+             * @description Its name.
+             * @example main
+             */
+            agent_id: string;
+            /** @description Whether it is listed. */
+            visibility?: components["schemas"]["Visibility"];
+            /** @description The folder its commands run in; the daemon's default when absent. */
+            workspace?: string | null;
+        };
+        /**
+         * @description What a daemon does on the whole.
+         * @enum {string}
+         */
+        DaemonState: "idle" | "waiting" | "processing";
+        /**
+         * @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
+         *     event and the transcript that follow. A new attempt begins again.
+         */
+        Delta: {
+            /** @description Who speaks. */
+            agent_id: string;
+            /**
+             * Format: int32
+             * @description Which request of the run, from 0; a greater one replaces what came before.
+             */
+            attempt: number;
+            /**
+             * Format: int32
+             * @description Which piece of it, from 0.
+             */
+            chunk: number;
+            /** @description In which run. */
+            run_key: string;
+            /** @description The words. */
+            text: string;
+        };
+        /** @description What every request that did not succeed is answered with. */
+        ErrorBody: {
+            /** @description What is wrong. */
+            error: components["schemas"]["Problem"];
+        };
+        /** @description One event of one agent. */
+        Event: {
+            /** @description Whose event it is. */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When it happened.
+             */
+            at: string;
+            /** @description Whether the details are gone for good. */
+            erased?: boolean;
+            /** @description Its name: the hash that chains it to everything before it. */
+            event_id: string;
+            /**
+             * @description What happened.
+             * @example run_started
+             */
+            kind: string;
+            /** @description The details; empty when they were erased. */
+            payload: Record<string, unknown>;
+            /** @description The version of the rules that had a part in it. */
+            policy_version?: string;
+            /** @description How it is shown, the same on every surface. */
+            presentation: components["schemas"]["Presentation"];
+            /** @description Where it came from, as far as it is known. */
+            provenance: components["schemas"]["Provenance"];
+            /** @description The run it belongs to. */
+            run_key?: string;
+            /**
+             * Format: int64
+             * @description Its number in the agent's log, counted from 1 without gaps.
+             */
+            seq: number;
+        };
+        /** @description Events of all listed agents, oldest first. */
+        EventFeed: {
+            /** @description Go on from here. What is inside may change; it is only good for giving it back. */
+            cursor: string;
+            /** @description The events. */
+            events: components["schemas"]["Event"][];
+            /** @description Whether there is more. */
+            has_more: boolean;
+        };
+        /** @description Events of one agent, oldest first. */
+        EventPage: {
+            /** @description The events. */
+            events: components["schemas"]["Event"][];
+            /** @description Whether there is more. */
+            has_more: boolean;
+            /**
+             * Format: int64
+             * @description Go on from here.
+             */
+            next_after_seq: number;
+        };
+        /** @description What is kept of a failure. */
+        FailureArtifact: {
+            /** @description Where it failed. */
+            category: components["schemas"]["FailureCategory"];
+            /**
+             * @description A stable word for what failed.
+             * @example script_exhausted
+             */
+            kind: string;
+            /** @description Small facts beside it. */
+            metadata?: {
+                [key: string]: string;
+            };
+            /** @description The model as it was asked for. */
+            model_ref?: string;
+            /** @description The provider, when one was involved. */
+            provider?: string;
+            /** @description What it was caused by, outermost first. */
+            source_chain?: string[];
+            /**
+             * Format: int32
+             * @description The HTTP status, when there was one.
+             */
+            status?: number;
+            /** @description One sentence for a person. */
+            summary: string;
+        };
+        /**
+         * @description The stage at which something failed.
+         * @enum {string}
+         */
+        FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
+        /** @description One check on the way to a run. */
+        Gate: {
+            /** @description What was checked. */
+            gate: string;
+            /** @description Whether it let the message pass. */
+            passed: boolean;
+        };
+        /** @description Whether the process lives. */
+        Health: {
+            /**
+             * @description Always `ok`: a dead process does not answer.
+             * @example ok
+             */
+            status: string;
+        };
+        /** @description A failure that outlives its moment. */
+        LastFailure: {
+            /** @description Where to look. */
+            detail_hint: string;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            occurred_at: string;
+            /** @description In which part of its life. */
+            phase: components["schemas"]["Phase"];
+            /** @description One sentence. */
+            summary: string;
+        };
+        /**
+         * @description How much an event matters to a person, most first.
+         * @enum {string}
+         */
+        Level: "action_required" | "work_done" | "turn_result" | "progress" | "trace";
+        /**
+         * @description Where an agent stands in its life.
+         * @enum {string}
+         */
+        Lifecycle: "active";
+        /** @description A link that logs a browser in, once. */
+        LoginLink: {
+            /**
+             * Format: date-time
+             * @description It is worth nothing afterwards.
+             */
+            expires_at: string;
+            /** @description Open it. */
+            url: string;
+        };
+        /** @description Who answers when a message names no model. */
+        Model: {
+            /** @description Whether it is the built-in demo script, which only pretends to think. */
+            is_demo: boolean;
+            /** @description Its name. */
+            reference: string;
+        };
+        /**
+         * @description In which part of a daemon's life something failed.
+         * @enum {string}
+         */
+        Phase: "startup" | "shutdown" | "runtime_turn";
+        /** @description How an event is shown. What is shown is no question of permission: everyone who may read an event may read all of it. */
+        Presentation: {
+            /** @description More, where there is more. */
+            body?: string;
+            /** @description What it is about. */
+            category: components["schemas"]["Category"];
+            /** @description The kind of the event it was made from. */
+            source_event_kind: string;
+            /** @description One line for lists. */
+            summary: string;
+            /** @description A few words. */
+            title: string;
+            /** @description How much it matters to a person. */
+            visibility: components["schemas"]["Level"];
+        };
+        /** @description What is wrong, and what to do about it. */
+        Problem: {
+            /**
+             * @description A stable word for programs.
+             * @example agent_unknown
+             */
+            code: string;
+            /** @description The way out. */
+            hint: string;
+            /** @description One sentence for a person. */
+            message: string;
+        };
+        /** @description Where an event came from. */
+        Provenance: {
+            /** @description Whose word it was. */
+            authority?: string;
+            /** @description The operation that caused it. */
+            causation_id?: string;
+            /** @description How that door knew the sender. */
+            context?: string;
+            /** @description What belongs together: the run. */
+            correlation_id?: string;
+            /** @description The message behind it, by its key. */
+            message_id?: string;
+            /** @description The door by which it came in. */
+            surface?: string;
+        };
+        /** @description A message that waits for its turn. */
+        Queued: {
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
+            admitted_at: string;
+            /** @description How it begins. */
+            preview: string;
+            /** @description The run that will answer it. */
+            run_key: string;
+            /**
+             * Format: int64
+             * @description The number of the event that announced it: the order of the queue.
+             */
+            seq: number;
+        };
+        /**
+         * @description How far a daemon is.
+         * @enum {string}
+         */
+        Readiness: "recovering" | "ready" | "stopping";
+        /** @description Whether it can be used. */
+        Ready: {
+            /** @description How far it is. */
+            status: components["schemas"]["Readiness"];
+        };
+        /**
+         * @description Who speaks.
+         * @enum {string}
+         */
+        Role: "user" | "assistant" | "tool";
+        /** @description A run with everything that happened in it. */
+        Run: {
+            /** @description Whose run it is. */
+            agent_id: string;
+            /** @description Why it ran. */
+            cause?: components["schemas"]["RunCause"];
+            /** @description Operation ids of calls that the policy denied. */
+            denied: string[];
+            /**
+             * Format: int64
+             * @description From its beginning to its end; 0 while it is open.
+             */
+            duration_ms: number;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            ended_at?: string;
+            /** @description What went wrong, if it failed. */
+            failure_artifact?: components["schemas"]["FailureArtifact"];
+            /** @description The model's last words. */
+            final_text: string;
+            /** @description Who answers. */
+            model?: string;
+            /**
+             * @description `open`, `queued`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`.
+             * @example completed
+             */
+            outcome: string;
+            /**
+             * Format: int32
+             * @description Model replies.
+             */
+            rounds: number;
+            /** @description Its name. */
+            run_key: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+            /** @description Every model round and tool call, in order. */
+            steps: components["schemas"]["Step"][];
+            /** @description Tokens. */
+            token_usage: components["schemas"]["TokenUsage"];
+            /** @description Every tool call, in order. */
+            tool_calls: components["schemas"]["ToolCall"][];
+            /** @description Operation ids of calls whose outcome nobody knows. */
+            unknown: string[];
+            /** @description Why its state could not be read, as a code; then only its rows are shown. */
+            unreadable?: string;
+            /** @description The folder its commands run in. */
+            workspace?: string;
+        };
+        /** @description Why a run ran: the message, and every gate it passed. */
+        RunCause: {
+            /**
+             * Format: date-time
+             * @description When it came.
+             */
+            admitted_at: string;
+            /**
+             * @description Whose word it was.
+             * @example operator_instruction
+             */
+            authority: string;
+            /**
+             * @description How that door knew the sender.
+             * @example control_authenticated
+             */
+            context: string;
+            /** @description Every check, in order. */
+            gates: components["schemas"]["Gate"][];
+            /**
+             * @description What kind of message it was.
+             * @example operator_prompt
+             */
+            kind: string;
+            /**
+             * @description The door by which it came.
+             * @example http_control_prompt
+             */
+            surface: string;
+            /** @description What was said; the whole text. */
+            text: string;
+            /** @description `run`, or the code of the refusal; none while it waits. */
+            verdict?: string;
+        };
+        /** @description A run in a list. */
+        RunLine: {
+            /** @description Whose run it is. */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            ended_at?: string;
+            /** @description How the message begins that it answers. */
+            preview?: string;
+            /** @description Its name. */
+            run_key: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+            /** @description `open`, or how it ended. */
+            status: string;
+            /**
+             * Format: int64
+             * @description State changes so far.
+             */
+            transitions: number;
+        };
+        /** @description Runs, newest first. */
+        RunList: {
+            /** @description Give it as `before` for older ones; absent at the end. */
+            next_before?: string;
+            /** @description The runs. */
+            runs: components["schemas"]["RunLine"][];
+        };
+        /** @description The daemon as it stands. */
+        RuntimeStatus: {
+            /**
+             * Format: int64
+             * @description Listed agents that are not paused.
+             */
+            active_agent_count: number;
+            /**
+             * Format: int64
+             * @description Background tasks under way.
+             */
+            active_task_count: number;
+            /** @description A hash of the configuration it was started with. */
+            config_fingerprint: string;
+            /** @description `sqlite` or `postgres`. */
+            database: string;
+            /** @description The folder everything lives in. */
+            home_dir: string;
+            /**
+             * @description Where it listens.
+             * @example 127.0.0.1:7717
+             */
+            http_addr: string;
+            /** @description The newest failure, if there was one. */
+            last_failure?: components["schemas"]["LastFailure"];
+            /**
+             * Format: int64
+             * @description Who listens to streams.
+             */
+            listener_count: number;
+            /** @description Who answers when a message names no model. */
+            model: components["schemas"]["Model"];
+            /**
+             * Format: int32
+             * @description Its process.
+             */
+            pid: number;
+            /**
+             * Format: int64
+             * @description Agents with a run under way.
+             */
+            processing_agent_count: number;
+            /** @description How far it is. */
+            readiness: components["schemas"]["Readiness"];
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+            /** @description What it does on the whole. */
+            state: components["schemas"]["DaemonState"];
+            /** @description Agents whose work cannot go on; at most 50. */
+            stuck: components["schemas"]["Stuck"][];
+            /** @description The program's version. */
+            version: string;
+            /**
+             * Format: int64
+             * @description Agents for which something waits and nothing runs.
+             */
+            waiting_agent_count: number;
+        };
+        /** @description A message for an agent. */
+        SendMessage: {
+            /** @description Tools that this run may not use. */
+            deny_tools?: string[];
+            /**
+             * @description Names this message: the same key with the same message again is the same message, with another it is an
+             *     error. The header `Idempotency-Key` does the same.
+             */
+            key?: string | null;
+            /**
+             * Format: int32
+             * @description Most model rounds before the run is ended.
+             */
+            max_rounds?: number | null;
+            /**
+             * @description Who answers; the daemon's model when absent.
+             * @example demo
+             */
+            model?: string | null;
+            /**
+             * @description What the agent is to do. At most 256 KiB.
+             * @example Look at the newest log file
+             */
+            text: string;
+            /** @description The folder this run's commands run in; the agent's when absent. */
+            workspace?: string | null;
+        };
+        /** @description Any step of a run. */
+        Step: {
+            /**
+             * Format: date-time
+             * @description When it was put down.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description How long it took.
+             */
+            duration_ms?: number;
+            /** @description What kind of step it is. */
+            kind: components["schemas"]["StepKind"];
+            /** @description The tool, or the model. */
+            name: string;
+            /** @description Its operation. */
+            operation_id: string;
+            /** @description The rule that permitted or denied it, or what was wrong. */
+            reason: string;
+            /** @description The enforced isolation. */
+            sandbox?: string;
+            /** @description How it stands. */
+            status: components["schemas"]["StepStatus"];
+            /** @description Tokens, for a model round. */
+            token_usage: components["schemas"]["TokenUsage"];
+        };
+        /**
+         * @description What kind of step it is.
+         * @enum {string}
+         */
+        StepKind: "model" | "tool";
+        /**
+         * @description Where a step stands.
+         * @enum {string}
+         */
+        StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        /** @description An agent whose work cannot go on. */
+        Stuck: {
+            /** @description Which agent. */
+            agent_id: string;
+            /** @description A stable word for programs. */
+            code: string;
+            /** @description The way out. */
+            hint: string;
+            /** @description Why. */
+            message: string;
+        };
+        /** @description Tokens as the providers counted them. */
+        TokenUsage: {
+            /**
+             * Format: int64
+             * @description Tokens of requests.
+             */
+            input_tokens: number;
+            /**
+             * Format: int64
+             * @description Tokens of replies.
+             */
+            output_tokens: number;
+            /**
+             * Format: int64
+             * @description The sum of both.
+             */
+            total_tokens: number;
+        };
+        /** @description One tool call of a run. */
+        ToolCall: {
+            /** @description The tool. */
+            name: string;
+            /** @description Its operation. */
+            operation_id: string;
+            /** @description The enforced isolation. */
+            sandbox?: string;
+            /** @description How it stands. */
+            status: components["schemas"]["StepStatus"];
+        };
+        /** @description The newest lines of a conversation, oldest first. */
+        Transcript: {
+            /** @description Whose conversation. */
+            agent_id: string;
+            /** @description Whether there are older ones: ask for more lines. */
+            has_more: boolean;
+            /** @description The lines. */
+            lines: components["schemas"]["TranscriptLine"][];
+        };
+        /** @description One line. */
+        TranscriptLine: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description What is said. */
+            blocks: components["schemas"]["Block"][];
+            /** @description Whether what was said is gone for good. */
+            erased?: boolean;
+            /** @description Who speaks. */
+            role: components["schemas"]["Role"];
+            /** @description The run it came from. */
+            run_key: string;
+        };
+        /**
+         * @description Whether an agent is listed.
+         * @enum {string}
+         */
+        Visibility: "public" | "private";
+    };
+    responses: {
+        /** @description What was asked cannot be understood; the message names the part */
+        BadRequest: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The body is too large */
+        BodyTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Something is broken inside; the log says what */
+        Broken: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The request comes from a foreign page, or its login does not suffice */
+        Forbidden: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The head of the request is too large; there is no body */
+        HeadTooLarge: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content?: never;
+        };
+        /** @description The Host header names somebody else */
+        Misdirected: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The body is not declared as JSON */
+        NotJson: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The body did not come in time */
+        RequestTimeout: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Too many within a minute; Retry-After says when to come again */
+        TooManyRequests: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description The request carries no valid token */
+        Unauthorized: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description Not now: starting, stopping, overloaded, or the database does not answer */
+        Unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+        /** @description What was asked has the right form and cannot be met; the message says why */
+        Unmet: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["ErrorBody"];
+            };
+        };
+    };
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    list_agents: {
+        parameters: {
+            query?: {
+                /** @description Also those that were made for one call. */
+                with_private?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agents, by name */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateAgent"];
+            };
+        };
+        responses: {
+            /** @description It is there now */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description There is one of that name already */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description The workspace cannot be used */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_events: {
+        parameters: {
+            query?: {
+                /** @description Only those with a greater number, oldest first. A page begins with the first when absent, a stream with the next. */
+                after_seq?: number;
+                /** @description The newest of those with a smaller number, oldest first. Not together with `after_seq`, not for a stream. */
+                before_seq?: number;
+                /** @description Most rows of a page. */
+                limit?: number;
+            };
+            header?: {
+                /** @description For streams: the id of the last event seen */
+                "Last-Event-ID"?: string;
+            };
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventPage"];
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    send_message: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this message, like `key` in the body */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SendMessage"];
+            };
+        };
+        responses: {
+            /** @description It is kept; its run answers it, now or later */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before, for another message */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description The model, the workspace or a tool is not to be had here */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pause_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is paused; a run that is under way goes on to its end */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resume_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It works */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_agent_runs: {
+        parameters: {
+            query?: {
+                /** @description Only those that have not ended. */
+                open?: boolean;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description Only those that are older than this one. */
+                before?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent, its queue and its newest runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_transcript: {
+        parameters: {
+            query?: {
+                /** @description Most lines, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The lines */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Transcript"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    all_events: {
+        parameters: {
+            query?: {
+                /** @description Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next. */
+                cursor?: string;
+                /** @description Most rows of a page. */
+                limit?: number;
+            };
+            header?: {
+                /** @description For streams: the cursor of the last event seen */
+                "Last-Event-ID"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The events */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventFeed"];
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    create_login_link: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The link */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginLink"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    logout: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its cookie is worth nothing any more */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    openapi: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The contract */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_runs: {
+        parameters: {
+            query?: {
+                /** @description Only this agent's. */
+                agent_id?: string;
+                /** @description Only those that have not ended. */
+                open?: boolean;
+                /** @description Most rows. */
+                limit?: number;
+                /** @description Only those that are older than this one. */
+                before?: string;
+                /**
+                 * @description Only those whose key begins with these digits: at most two, which is enough to know it is ambiguous. Not
+                 *     together with anything else.
+                 */
+                prefix?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancel_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run as it stands; an open one ends at its next safe point */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description Somebody else moved it at the same moment; ask again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    shutdown: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It will end in a moment */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    runtime_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The daemon */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RuntimeStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    default_agent_state: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent, its queue and its newest runs */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentState"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description It has not been made yet */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    default_agent_status: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The agent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description It has not been made yet */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    health: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    login: {
+        parameters: {
+            query: {
+                /** @description The code of a link. */
+                code: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Logged in; go on to the page */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description That is no code */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            403: components["responses"]["Forbidden"];
+            /** @description The link was used, or is too old */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The numbers */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    ready: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It can */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            /** @description Not yet, or no longer */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ready"];
+                };
+            };
+        };
+    };
+}

@@ -1,0 +1,90 @@
+import { useQuery } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+import { CreateAgent } from "../agent/CreateAgent";
+import { agentsQuery, runtimeQuery } from "../api/queries";
+import { DemoNotice } from "../shell/DemoNotice";
+import { useTitle } from "../shell/useTitle";
+import { counted } from "../text/number";
+import { Skeleton } from "../ui/Skeleton";
+import { Trouble } from "../ui/Trouble";
+import { Agents } from "./Agents";
+import { useFeed } from "./feed";
+import { isForeign, lookAt, since, storedLook, storeLook } from "./look";
+import { needs, storedHandled, storeHandled } from "./needs";
+import { NeedsYou } from "./NeedsYou";
+import { SinceLook } from "./SinceLook";
+
+/** The first page: what needs you, what happened, who is awake. */
+export function Briefing() {
+  const { feed, speech } = useFeed();
+  const agents = useQuery(agentsQuery);
+  const runtime = useQuery(runtimeQuery);
+  const [storedAt, setLook] = useState(storedLook);
+  const [handled, setHandled] = useState(storedHandled);
+  const [isCreating, setCreating] = useState(false);
+
+  const look = storedAt && agents.data && isForeign(storedAt, agents.data) ? undefined : storedAt;
+  const events = feed.data?.events ?? [];
+  const waiting = useMemo(() => needs(runtime.data?.stuck ?? [], events, handled), [runtime.data, events, handled]);
+  useTitle(waiting.length > 0 ? `(${waiting.length}) Briefing` : "Briefing");
+
+  const handle = (ids: readonly string[]) => {
+    const next = new Set([...handled, ...ids]);
+    storeHandled(next);
+    setHandled(next);
+  };
+  const markSeen = () => {
+    if (!feed.data) return;
+    const next = lookAt(look, feed.data.events, feed.data.cursor, new Date());
+    storeLook(next);
+    setLook(next);
+  };
+
+  const thrown = feed.error ?? agents.error;
+  return (
+    <>
+      <div className="page-head">
+        <p className="eyebrow">{today(new Date())}</p>
+        <h1 tabIndex={-1}>{greeting(new Date())}</h1>
+        <p className="lede">{lede(agents.data, waiting.length)}</p>
+      </div>
+      {runtime.data?.model.is_demo && <DemoNotice />}
+      {thrown && !feed.data && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void feed.refetch()} />}
+      <div className="columns">
+        <div className="column">
+          {feed.data ? <NeedsYou needs={waiting} onHandled={handle} /> : !thrown && <Skeleton lines={3} label="Loading what needs you" />}
+          {feed.data && <SinceLook look={look} events={since(look, events)} onSeen={markSeen} />}
+        </div>
+        <div className="column side">
+          {agents.data ? (
+            <Agents agents={agents.data} speech={speech} onCreate={() => setCreating(true)} />
+          ) : (
+            !agents.error && <Skeleton lines={6} label="Loading agents" />
+          )}
+        </div>
+      </div>
+      {isCreating && <CreateAgent onClose={() => setCreating(false)} />}
+    </>
+  );
+}
+
+function greeting(now: Date): string {
+  const hour = now.getHours();
+  if (hour < 5) return "Up late";
+  if (hour < 12) return "Good morning";
+  return hour < 18 ? "Good afternoon" : "Good evening";
+}
+
+function today(now: Date): string {
+  return now.toLocaleDateString("en", { weekday: "long", day: "numeric", month: "long" });
+}
+
+function lede(agents: readonly { activity: string }[] | undefined, waiting: number): string {
+  if (!agents) return "One moment.";
+  if (agents.length === 0) return "There is no agent here yet.";
+  const busy = agents.filter((agent) => agent.activity === "working" || agent.activity === "queued").length;
+  const stuck = agents.filter((agent) => agent.activity === "stuck").length;
+  const asleep = agents.length === 1 ? "Your agent sleeps" : "All agents sleep";
+  const who = busy > 0 ? `${counted(busy, "agent")} at work` : stuck > 0 ? `${counted(stuck, "agent")} stuck` : asleep;
+  return `${who}; ${waiting === 0 ? "nothing needs you" : `${counted(waiting, "thing")} ${waiting === 1 ? "needs" : "need"} you`}.`;
+}

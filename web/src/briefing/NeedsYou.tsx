@@ -1,0 +1,86 @@
+import { gist } from "../event/payload";
+import { agentPath, Link, runPath } from "../shell/router";
+import { oneLine } from "../text/number";
+import { sentence } from "../text/sentence";
+import { Glyph } from "../ui/Glyph";
+import { Time } from "../ui/Time";
+import type { Need } from "./needs";
+
+interface NeedsYouProps {
+  needs: readonly Need[];
+  onHandled: (eventIds: readonly string[]) => void;
+}
+
+const PROMPT_CHARS_MAX = 70;
+
+/** What waits for a person. The empty state is the one to be glad of, so it is drawn with as much care. */
+export function NeedsYou({ needs, onHandled }: NeedsYouProps) {
+  return (
+    <section aria-labelledby="needs-title" className={`panel needs ${needs.length === 0 ? "calm" : ""}`}>
+      <header className="panel-head">
+        <h2 id="needs-title">Needs you</h2>
+        {needs.length > 0 && <span className="count">{needs.length}</span>}
+      </header>
+      {needs.length === 0 ? (
+        <div className="calm-words">
+          <Glyph name="dawn" />
+          <p>Nothing needs you. Whatever gets stuck, fails, is denied or ends in doubt will stand here.</p>
+        </div>
+      ) : (
+        <ul className="need-list">
+          {needs.map((need) => (
+            <NeedView key={need.id} need={need} onHandled={onHandled} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function NeedView({ need, onHandled }: { need: Need; onHandled: NeedsYouProps["onHandled"] }) {
+  if (need.kind === "stuck") {
+    const { agent_id: agentId, message, hint } = need.stuck;
+    return (
+      <li className="need">
+        <Glyph name="knot" />
+        <div>
+          <p className="need-title">
+            <Link to={agentPath(agentId)}>{agentId}</Link> is stuck
+          </p>
+          <p>{sentence(message)}</p>
+          <p className="quiet">{sentence(hint)}</p>
+        </div>
+      </li>
+    );
+  }
+  const { agentId, runKey, prompt, at, events, keys } = need;
+  return (
+    <li className="need">
+      <Glyph name="alert" />
+      <div>
+        <p className="need-title">
+          <Link to={agentPath(agentId)}>{agentId}</Link>
+          {prompt && ` · “${oneLine(prompt, PROMPT_CHARS_MAX)}”`}
+        </p>
+        {events.map((event) => (
+          <p key={event.event_id}>
+            <b>{event.presentation.title}.</b> {sentence(gist(event))}
+          </p>
+        ))}
+        <p className="need-acts">
+          {runKey && (
+            <Link to={runPath(agentId, runKey)} className="button small">
+              See what happened
+            </Link>
+          )}
+          <button type="button" className="button small" onClick={() => onHandled(keys)}>
+            Done with this
+          </button>
+          <span className="quiet">
+            <Time at={at} />
+          </span>
+        </p>
+      </div>
+    </li>
+  );
+}

@@ -1,0 +1,60 @@
+// The events of all agents, as far back as a briefing needs them.
+import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
+import { EVENTS_PER_PAGE, getFeed } from "../api/calls";
+import { Failure } from "../api/failure";
+import { agentsQuery, runtimeQuery } from "../api/queries";
+import type { Event } from "../api/types";
+import { merge } from "../live/log";
+import type { Speech } from "../live/speech";
+import { useStream } from "../live/useStream";
+import { storedLook } from "./look";
+
+/** After a long absence a briefing is no longer brief; what is older can be read in each agent's timeline. */
+const CATCH_UP_PAGES_MAX = 5;
+
+export interface Feed {
+  events: readonly Event[];
+  /** Where the stream goes on. */
+  cursor: string;
+}
+
+export const feedQuery = queryOptions({ queryKey: ["feed"], queryFn: fetchFeed, staleTime: Infinity });
+
+async function fetchFeed(): Promise<Feed> {
+  const newest = await getFeed();
+  const look = storedLook();
+  const isPartial = newest.events.length >= EVENTS_PER_PAGE;
+  const missed = look && isPartial ? await eventsAfter(look.cursor) : [];
+  return { events: merge(missed, newest.events), cursor: newest.cursor };
+}
+
+async function eventsAfter(cursor: string): Promise<readonly Event[]> {
+  const events: Event[] = [];
+  let from = cursor;
+  try {
+    for (let page = 0; page < CATCH_UP_PAGES_MAX; page += 1) {
+      const feed = await getFeed(from);
+      events.push(...feed.events);
+      from = feed.cursor;
+      if (!feed.has_more) break;
+    }
+  } catch (thrown) {
+    // A cursor that this server does not know is of another home; the newest events are all there is to tell.
+    if (!(thrown instanceof Failure && thrown.status === 400)) throw thrown;
+  }
+  return events;
+}
+
+/** The feed, kept up to date by its stream, and what the models are saying meanwhile. */
+export function useFeed() {
+  const client = useQueryClient();
+  const feed = useQuery(feedQuery);
+  const speech: Speech = useStream("feed", {
+    address: (position) => `/api/events?cursor=${encodeURIComponent(position)}`,
+    position: feed.data?.cursor,
+    onEvents: (events, cursor) =>
+      client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
+    stale: () => [agentsQuery.queryKey, runtimeQuery.queryKey],
+  });
+  return { feed, speech };
+}

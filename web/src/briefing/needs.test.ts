@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { sampleEvent } from "../api/samples";
+import { needs } from "./needs";
+
+const urgent = (seq: number, runKey: string) => sampleEvent(seq, { run_key: runKey, visibility: "action_required" });
+const stuck = { agent_id: "books", code: "model_unknown", message: "no such model", hint: "choose another" };
+
+it("puts stuck agents first, then one trouble per run, newest first", () => {
+  const log = [urgent(1, "a"), urgent(2, "a"), sampleEvent(3), urgent(4, "b")];
+  expect(needs([stuck], log, new Set()).map((need) => need.id)).toEqual(["stuck/books", "main/run/b", "main/run/a"]);
+});
+
+it("leaves out what a person is done with, until something new happens in the same run", () => {
+  const handled = new Set(["id-main-1"]);
+  expect(needs([], [urgent(1, "a")], handled)).toEqual([]);
+  expect(needs([], [urgent(1, "a"), urgent(2, "a")], handled)).toMatchObject([{ keys: ["id-main-2"] }]);
+});
+
+it("says the same words only once, and quotes what was asked", () => {
+  const asked = sampleEvent(1, { run_key: "a", kind: "message_admitted", payload: { text: "Do it" } });
+  const same = { ...urgent(3, "a"), presentation: urgent(2, "a").presentation };
+  const [need] = needs([], [asked, urgent(2, "a"), same], new Set());
+  expect(need).toMatchObject({ prompt: "Do it", keys: ["id-main-2", "id-main-3"] });
+  expect(need?.kind === "trouble" && need.events).toHaveLength(1);
+});
+
+it("gives the reason of a failed run and not also that it ended", () => {
+  const ended = { ...urgent(2, "a"), kind: "run_ended" };
+  const shown = (log: Parameters<typeof needs>[1]) =>
+    needs([], log, new Set()).flatMap((need) => (need.kind === "trouble" ? need.events.map((event) => event.seq) : []));
+  expect([shown([urgent(1, "a"), ended]), shown([ended])]).toEqual([[1], [2]]);
+});
+
+it("needs nobody when all is well", () => {
+  expect(needs([], [sampleEvent(1), sampleEvent(2, { visibility: "work_done" })], new Set())).toEqual([]);
+});

@@ -1,0 +1,23 @@
+import type { Event } from "../api/types";
+import { Link, runPath } from "../shell/router";
+import { Time } from "../ui/Time";
+
+/** One event as the server words it, the same here as in the terminal. */
+export function EventLine({ event, linked }: { event: Event; linked?: boolean }) {
+  const { title, summary, visibility } = event.presentation;
+  const isSaidTwice = summary.toLowerCase().startsWith(title.toLowerCase());
+  const words = (
+    <>
+      {!isSaidTwice && <b>{title}</b>} {event.erased ? <i>details were erased</i> : summary}
+    </>
+  );
+  return (
+    <li className={`event-line ${visibility}`} data-event={`${event.agent_id}/${event.seq}`}>
+      <span className="event-line-mark" aria-hidden="true" />
+      <span className="event-line-words">
+        {linked && event.run_key ? <Link to={runPath(event.agent_id, event.run_key)}>{words}</Link> : words}
+      </span>
+      <Time at={event.at} />
+    </li>
+  );
+}

@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import { sampleEvent } from "../api/samples";
+import { cost, tell, verb } from "./story";
+
+const usage = (total: number) => ({ input_tokens: total - 10, output_tokens: 10 });
+const run = (runKey: string, from: number, outcome = "completed") => [
+  sampleEvent(from, { run_key: runKey, kind: "message_admitted", payload: { text: "Look around" } }),
+  sampleEvent(from + 1, { run_key: runKey, kind: "run_started" }),
+  sampleEvent(from + 2, { run_key: runKey, kind: "provider_round_completed", payload: { token_usage: usage(90) } }),
+  sampleEvent(from + 3, { run_key: runKey, kind: "assistant_round_recorded", payload: { text: "Three files." } }),
+  sampleEvent(from + 4, { run_key: runKey, kind: "tool_executed" }),
+  sampleEvent(from + 5, { run_key: runKey, kind: "run_ended", payload: { outcome, rounds: 2, token_usage: usage(1_234) } }),
+];
+
+it("tells one story per run, the newest first", () => {
+  const stories = tell([...run("a", 1), ...run("b", 11)]);
+  expect(stories.map(({ runKey, prompt, outcome, words }) => ({ runKey, prompt, outcome, words }))).toEqual([
+    { runKey: "b", prompt: "Look around", outcome: "completed", words: "Three files." },
+    { runKey: "a", prompt: "Look around", outcome: "completed", words: "Three files." },
+  ]);
+});
+
+it("keeps runs of different agents apart, and lets an event without a run stand alone", () => {
+  const events = [
+    sampleEvent(1, { run_key: "a" }),
+    sampleEvent(1, { run_key: "a", agent_id: "other" }),
+    sampleEvent(2),
+    sampleEvent(3),
+  ];
+  expect(tell(events)).toHaveLength(4);
+});
+
+it("says in a verb how it ended, or that it goes on", () => {
+  const verbs = ["completed", "failed", "out_of_rounds", "cancelled"].map((outcome) => verb(tell(run("a", 1, outcome))[0]!));
+  expect(verbs).toEqual(["finished", "failed at", "ran out of rounds on", "was stopped while doing"]);
+  expect(verb(tell(run("a", 1).slice(0, 3))[0]!)).toBe("is working on");
+  expect(verb(tell(run("a", 1).slice(0, 1))[0]!)).toBe("was asked");
+});
+
+it("quotes the reason of a failure and not what was said before it", () => {
+  const failure = sampleEvent(9, { run_key: "a", kind: "runtime_error" });
+  expect(tell([...run("a", 1, "failed"), failure])[0]?.words).toBe("Thing 9.");
+});
+
+it("counts what a run took: from its end, or from what is there so far", () => {
+  expect(cost(tell(run("a", 1))[0]!)).toBe("1 action · 2 model rounds · 1,234 tokens");
+  expect(cost(tell(run("a", 1).slice(0, 4))[0]!)).toBe("1 model round · 90 tokens");
+});
+
+it("lives with details that were erased", () => {
+  const erased = run("a", 1).map((event) => ({ ...event, payload: {}, erased: true }));
+  expect(tell(erased)[0]).toMatchObject({ outcome: "ended", prompt: undefined, tokens: 0 });
+});

@@ -1,0 +1,90 @@
+// Events told as stories: one per run, so that a person reads what an agent did and not what a log contains.
+import type { Event } from "../api/types";
+import { eventKey } from "../live/log";
+import { counted } from "../text/number";
+import { sentence } from "../text/sentence";
+import { gist, numberOf, textOf, totalTokensOf } from "./payload";
+
+export interface Story {
+  id: string;
+  agentId: string;
+  runKey?: string;
+  /** Oldest first. */
+  events: readonly Event[];
+  /** When the newest of it happened. */
+  at: string;
+  /** How it ended; absent while it goes on, or when its end is not among the events. */
+  outcome?: string;
+  /** What was asked, as far as it is among the events. */
+  prompt?: string;
+  /** What to quote: why it failed, or the model's newest words. */
+  words?: string;
+  calls: number;
+  denied: number;
+  rounds: number;
+  tokens: number;
+}
+
+/** Groups events by run; an event without one stands alone. The story with the newest event comes first. */
+export function tell(events: readonly Event[]): Story[] {
+  const groups = new Map<string, Event[]>();
+  for (const event of events) {
+    const id = event.run_key ? `${event.agent_id}/run/${event.run_key}` : eventKey(event);
+    const group = groups.get(id);
+    if (group) group.push(event);
+    else groups.set(id, [event]);
+  }
+  const stories = [...groups].map(([id, group]) => story(id, group));
+  return stories.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+}
+
+function story(id: string, events: readonly Event[]): Story {
+  const first = events[0] as Event;
+  const newest = (kind: string) => events.findLast((event) => event.kind === kind);
+  const ended = newest("run_ended");
+  const admitted = newest("message_admitted");
+  const failed = newest("runtime_error");
+  const said = events.findLast((event) => event.kind === "assistant_round_recorded" && textOf(event, "text"));
+  const rounds = events.filter((event) => event.kind === "provider_round_completed");
+  const tokens = rounds.reduce((sum, event) => sum + (totalTokensOf(event) ?? 0), 0);
+  return {
+    id,
+    agentId: first.agent_id,
+    runKey: first.run_key,
+    events,
+    at: (events.at(-1) as Event).at,
+    outcome: ended && (textOf(ended, "outcome") ?? "ended"),
+    prompt: admitted && textOf(admitted, "text"),
+    words: failed ? sentence(gist(failed)) : said && textOf(said, "text"),
+    calls: events.filter((event) => event.kind === "tool_executed").length,
+    denied: events.filter((event) => event.kind === "policy_decided" && textOf(event, "status") === "denied").length,
+    rounds: (ended && numberOf(ended, "rounds")) ?? rounds.length,
+    tokens: (ended && totalTokensOf(ended)) ?? tokens,
+  };
+}
+
+const VERBS: Record<string, string> = {
+  completed: "finished",
+  failed: "failed at",
+  out_of_rounds: "ran out of rounds on",
+  cancelled: "was stopped while doing",
+};
+
+/** What follows the agent's name in the headline. The prompt, if known, is set after it as a quotation. */
+export function verb(story: Story): string {
+  if (!story.runKey) return `· ${story.events[0]?.presentation.title}`;
+  if (story.outcome) return VERBS[story.outcome] ?? `ended (${story.outcome}) with`;
+  const began = story.events.some((event) => event.kind !== "message_admitted");
+  return began ? "is working on" : "was asked";
+}
+
+/** What it took, in a few words. */
+export function cost(story: Story): string {
+  const parts = [
+    story.calls > 0 && counted(story.calls, "action"),
+    story.denied > 0 && `${story.denied} denied`,
+    story.rounds > 0 && counted(story.rounds, "model round"),
+    story.tokens > 0 && counted(story.tokens, "token"),
+  ];
+  return parts.filter(Boolean).join(" · ");
+}

@@ -1,0 +1,12 @@
+import { useState } from "react";
+import { storeDisplay, storedDisplay, type Display } from "./level";
+
+/** The chosen display level, kept for the next visit. */
+export function useDisplay(): [Display, (display: Display) => void] {
+  const [display, setDisplay] = useState(storedDisplay);
+  const choose = (next: Display) => {
+    storeDisplay(next);
+    setDisplay(next);
+  };
+  return [display, choose];
+}

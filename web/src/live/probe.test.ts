@@ -1,0 +1,25 @@
+import { expect, it, vi } from "vitest";
+import { probe } from "./probe";
+
+function answer(ready: () => Response, status: () => Response = () => Response.json({})) {
+  vi.stubGlobal("fetch", async (path: string) => (path === "/readyz" ? ready() : status()));
+}
+
+it("tells a daemon that is away from one that starts or stops", async () => {
+  answer(() => {
+    throw new TypeError("refused");
+  });
+  expect(await probe()).toBe("unreachable");
+  answer(() => Response.json({ status: "recovering" }, { status: 503 }));
+  expect(await probe()).toBe("recovering");
+  answer(() => Response.json({ status: "stopping" }, { status: 503 }));
+  expect(await probe()).toBe("stopping");
+});
+
+it("tells a missing session from a daemon that is well", async () => {
+  const ready = () => Response.json({ status: "ready" });
+  answer(ready, () => Response.json({}, { status: 401 }));
+  expect(await probe()).toBe("anonymous");
+  answer(ready);
+  expect(await probe()).toBe("ready");
+});

@@ -1,0 +1,24 @@
+// Why a stream does not open. An EventSource only says that it failed, so the reason is asked for separately.
+import { setAnonymous } from "../api/session";
+
+export type Standing = "ready" | "recovering" | "stopping" | "anonymous" | "unreachable";
+
+/** A daemon that has not answered by then is as good as none. */
+const PROBE_MS_MAX = 5_000;
+
+export async function probe(): Promise<Standing> {
+  try {
+    const signal = AbortSignal.timeout(PROBE_MS_MAX);
+    const ready = await fetch("/readyz", { signal });
+    if (ready.status === 503) {
+      const { status } = (await ready.json()) as { status?: string };
+      return status === "stopping" ? "stopping" : "recovering";
+    }
+    const { status } = await fetch("/api/runtime/status", { signal });
+    setAnonymous(status === 401);
+    if (status === 401) return "anonymous";
+    return status === 200 ? "ready" : "unreachable";
+  } catch {
+    return "unreachable";
+  }
+}

@@ -1,0 +1,57 @@
+// What models are saying right now, put together from the pieces that streams carry. Nothing of it is kept anywhere:
+// the committed round replaces it.
+import type { Delta, Event } from "../api/types";
+
+interface Attempt {
+  attempt: number;
+  /** By chunk number, so that a piece that comes twice or late does no harm. */
+  chunks: ReadonlyMap<number, string>;
+  /** The reply is committed; pieces that still come are of no interest. */
+  isOver: boolean;
+}
+
+/** The newest attempt of each run that speaks. */
+export type Speech = ReadonlyMap<string, Attempt>;
+
+export const SILENCE: Speech = new Map();
+
+/** Takes in one piece. A greater attempt replaces a smaller one; what belongs to a finished one is dropped. */
+export function hear(speech: Speech, delta: Delta): Speech {
+  const now = speech.get(delta.run_key);
+  if (now && delta.attempt < now.attempt) return speech;
+  if (now && delta.attempt === now.attempt && (now.isOver || now.chunks.has(delta.chunk))) return speech;
+  const before = now?.attempt === delta.attempt ? now.chunks : [];
+  const chunks = new Map(before).set(delta.chunk, delta.text);
+  return new Map(speech).set(delta.run_key, { attempt: delta.attempt, chunks, isOver: false });
+}
+
+/** Whether an event says that what a run's model was saying is now in the transcript, or never will be. */
+export function endsSpeech(event: Event): boolean {
+  return event.run_key !== undefined && ["assistant_round_recorded", "runtime_error", "run_ended"].includes(event.kind);
+}
+
+/** Marks what a run is saying as complete. The words stay until the transcript has them, so that nothing flickers. */
+export function settle(speech: Speech, runKey: string): Speech {
+  const now = speech.get(runKey);
+  return !now || now.isOver ? speech : new Map(speech).set(runKey, { ...now, isOver: true });
+}
+
+/** Forgets the words of complete attempts, and remembers that they are complete. */
+export function forget(speech: Speech): Speech {
+  const isDue = (attempt: Attempt) => attempt.isOver && attempt.chunks.size > 0;
+  if (![...speech.values()].some(isDue)) return speech;
+  return new Map([...speech].map(([runKey, now]) => [runKey, isDue(now) ? { ...now, chunks: new Map() } : now]));
+}
+
+/** The words so far. Where a piece is missing (we came late, or the line was cut) there is an ellipsis. */
+export function spoken(speech: Speech, runKey: string | undefined): string {
+  const now = runKey === undefined ? undefined : speech.get(runKey);
+  if (!now) return "";
+  let text = "";
+  let expected = 0;
+  for (const chunk of [...now.chunks.keys()].sort((a, b) => a - b)) {
+    text += (chunk === expected ? "" : "… ") + now.chunks.get(chunk);
+    expected = chunk + 1;
+  }
+  return text;
+}

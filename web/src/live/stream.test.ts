@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { sampleEvent } from "../api/samples";
+import type { Standing } from "./probe";
+import { Stream, type StreamState } from "./stream";
+
+class FakeSource extends EventTarget {
+  static all: FakeSource[] = [];
+  onopen?: () => void;
+  onerror?: () => void;
+  isClosed = false;
+  constructor(readonly url: string) {
+    super();
+    FakeSource.all.push(this);
+  }
+  close() {
+    this.isClosed = true;
+  }
+  say(type: string, data: unknown, lastEventId = "") {
+    this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId }));
+  }
+}
+
+let stream: Stream;
+let states: StreamState[];
+let seqs: number[];
+let standings: Standing[];
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  FakeSource.all = [];
+  [states, seqs, standings] = [[], [], []];
+  vi.stubGlobal("EventSource", FakeSource);
+  stream = new Stream({
+    address: (position) => `/events?after_seq=${position}`,
+    position: "7",
+    probe: async () => standings.shift() ?? "ready",
+    onEvent: (event) => seqs.push(event.seq),
+    onDelta: () => undefined,
+    onState: (state) => states.push(state),
+  });
+});
+
+afterEach(() => {
+  stream.close();
+  vi.useRealTimers();
+});
+
+const source = () => FakeSource.all.at(-1) as FakeSource;
+
+it("begins at the given position and is live when the line is open", () => {
+  source().onopen?.();
+  expect(source().url).toBe("/events?after_seq=7");
+  expect(states).toEqual(["connecting", "live"]);
+});
+
+it("goes on after the last event it saw when the daemon comes back", async () => {
+  standings = ["unreachable", "recovering", "ready"];
+  source().onopen?.();
+  source().say("event", sampleEvent(8), "8");
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(5_000);
+  source().onopen?.();
+  expect(source().url).toBe("/events?after_seq=8");
+  expect(states).toEqual(["connecting", "live", "unreachable", "recovering", "connecting", "live"]);
+  expect(FakeSource.all.map((one) => one.isClosed)).toEqual([true, false]);
+});
+
+it("does not alarm anybody when the line is only cut and the daemon is well", async () => {
+  source().onopen?.();
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(300);
+  source().onopen?.();
+  expect(states).toEqual(["connecting", "live", "connecting", "live"]);
+});
+
+it("is lost when the daemon is well and yet refuses the stream again and again", async () => {
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(300);
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(states).toEqual(["connecting", "connecting", "unreachable"]);
+});
+
+it("forgives refusals after a stream that held", async () => {
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(300);
+  source().onopen?.();
+  await vi.advanceTimersByTimeAsync(20_000);
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(states.at(-1)).toBe("connecting");
+});
+
+it("opens again where the server dropped a slow reader", async () => {
+  source().onopen?.();
+  source().say("event", sampleEvent(9), "9");
+  source().say("dropped", { code: "too_slow", after_seq: 9 }, "9");
+  await vi.advanceTimersByTimeAsync(300);
+  expect(FakeSource.all.map((one) => one.url)).toEqual(["/events?after_seq=7", "/events?after_seq=9"]);
+});
+
+it("takes a place that comes by itself", async () => {
+  source().say("cursor", { after_seq: 12 }, "12");
+  source().onerror?.();
+  await vi.advanceTimersByTimeAsync(300);
+  expect(source().url).toBe("/events?after_seq=12");
+});
+
+it("stops asking when it is closed", async () => {
+  source().onerror?.();
+  stream.close();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(FakeSource.all).toHaveLength(1);
+});

@@ -1,0 +1,99 @@
+// Connects a page with its stream: events are handed over in batches, answers that they make stale are fetched again.
+import { useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { useEffect, useRef, useState } from "react";
+import type { Event } from "../api/types";
+import { setConnection } from "./connection";
+import { probe } from "./probe";
+import { endsSpeech, forget, hear, settle, SILENCE, type Speech } from "./speech";
+import { Stream } from "./stream";
+
+/** Events come in bursts (a transition commits several); one render and one fetch per burst is enough. */
+const BATCH_MS = 60;
+
+/** Browsers allow six connections to a server. Tabs in the background give theirs back after a while. */
+const HIDDEN_MS_MAX = 60_000;
+
+export interface Following {
+  address: (position: string) => string;
+  /** Where to begin; nothing is followed before it is known. */
+  position: string | undefined;
+  /** Takes a batch, and the position after it. */
+  onEvents: (events: readonly Event[], position: string) => void;
+  /** The answers that an event makes stale. */
+  stale: (events: readonly Event[]) => readonly QueryKey[];
+}
+
+/** Follows a stream while the component is there. Returns what the models are saying. */
+export function useStream(name: string, following: Following): Speech {
+  const [speech, setSpeech] = useState(SILENCE);
+  const client = useQueryClient();
+  const latest = useRef(following);
+  latest.current = following;
+  const isReady = following.position !== undefined;
+  const isAway = useAway();
+
+  useEffect(() => {
+    if (!isReady || isAway) return;
+    let batch: Event[] = [];
+    let reached = "";
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let wasLost = false;
+
+    const flush = async () => {
+      timer = undefined;
+      const events = batch;
+      batch = [];
+      latest.current.onEvents(events, reached);
+      await Promise.all(latest.current.stale(events).map((queryKey) => client.invalidateQueries({ queryKey })));
+      setSpeech(forget);
+    };
+
+    const stream = new Stream({
+      address: (position) => latest.current.address(position),
+      position: latest.current.position as string,
+      probe,
+      onDelta: (delta) => setSpeech((before) => hear(before, delta)),
+      onEvent: (event, position) => {
+        if (endsSpeech(event)) setSpeech((before) => settle(before, event.run_key as string));
+        batch.push(event);
+        reached = position;
+        timer ??= setTimeout(() => void flush(), BATCH_MS);
+      },
+      onState: (state) => {
+        setConnection(state);
+        if (state === "live" && wasLost) void client.invalidateQueries({ predicate: ({ queryKey }) => !isLog(queryKey) });
+        wasLost = state === "live" ? false : wasLost || state !== "connecting";
+      },
+    });
+    return () => {
+      clearTimeout(timer);
+      stream.close();
+    };
+  }, [client, isAway, isReady, name]);
+
+  return speech;
+}
+
+/** Logs go on by their stream, which has no gaps; everything else may have changed unseen. */
+function isLog(queryKey: QueryKey): boolean {
+  return queryKey[0] === "feed" || queryKey[0] === "events";
+}
+
+/** Whether the page has been in the background for so long that nobody is watching. */
+function useAway(): boolean {
+  const [isAway, setAway] = useState(false);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const look = () => {
+      clearTimeout(timer);
+      if (document.hidden) timer = setTimeout(() => setAway(true), HIDDEN_MS_MAX);
+      else setAway(false);
+    };
+    document.addEventListener("visibilitychange", look);
+    return () => {
+      clearTimeout(timer);
+      document.removeEventListener("visibilitychange", look);
+    };
+  }, []);
+  return isAway;
+}

@@ -1,0 +1,32 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { StrictMode } from "react";
+import { createRoot } from "react-dom/client";
+import { retryDelay, retryWhilePassing } from "./live/patience";
+import { App } from "./shell/App";
+import { applyStoredTheme } from "./shell/theme";
+import "./style/index.css";
+
+applyStoredTheme();
+
+const client = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: retryWhilePassing,
+      retryDelay,
+      // The stream says when something is stale and when the line is back.
+      refetchOnReconnect: false,
+      staleTime: 5_000,
+      // The daemon is on this machine, whatever the browser thinks of its network.
+      networkMode: "always",
+    },
+    mutations: { networkMode: "always" },
+  },
+});
+
+createRoot(document.getElementById("root") as HTMLElement).render(
+  <StrictMode>
+    <QueryClientProvider client={client}>
+      <App />
+    </QueryClientProvider>
+  </StrictMode>,
+);

@@ -1,0 +1,43 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { act, renderHook, waitFor } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { beforeEach, expect, it, vi } from "vitest";
+import { useOutbox } from "./useOutbox";
+
+const around = ({ children }: { children: ReactNode }) => <QueryClientProvider client={new QueryClient()}>{children}</QueryClientProvider>;
+const nothing: never[] = [];
+
+beforeEach(() => sessionStorage.clear());
+
+it("sends a retried message under the key of its first attempt, and another message under another", async () => {
+  const bodies: { text: string; key: string }[] = [];
+  const answers = [
+    () => Promise.reject(new TypeError("network")),
+    () => Response.json({ run_key: "r1", agent_id: "main", admission: "known" }, { status: 202 }),
+    () => Response.json({ run_key: "r2", agent_id: "main", admission: "new" }, { status: 202 }),
+  ];
+  vi.stubGlobal("fetch", async (request: Request) => {
+    bodies.push(await request.json());
+    return answers[bodies.length - 1]?.();
+  });
+  const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
+
+  act(() => result.current.send("hello"));
+  await waitFor(() => expect(result.current.messages[0]?.state).toBe("failed"));
+  act(() => result.current.retry(result.current.messages[0]!));
+  await waitFor(() => expect(result.current.messages[0]?.state).toBe("accepted"));
+  act(() => result.current.send("again"));
+  await waitFor(() => expect(result.current.messages[1]?.state).toBe("accepted"));
+
+  expect(bodies.map(({ text }) => text)).toEqual(["hello", "hello", "again"]);
+  expect(bodies[1]?.key).toBe(bodies[0]?.key);
+  expect(bodies[2]?.key).not.toBe(bodies[0]?.key);
+});
+
+it("shows the server's own words when it refuses a message", async () => {
+  const error = { code: "message_too_long", message: "the message is too long", hint: "cut it" };
+  vi.stubGlobal("fetch", async () => Response.json({ error }, { status: 413 }));
+  const { result } = renderHook(() => useOutbox("main", nothing, nothing), { wrapper: around });
+  act(() => result.current.send("hello"));
+  await waitFor(() => expect(result.current.messages[0]?.problem).toEqual({ message: "the message is too long", hint: "cut it" }));
+});

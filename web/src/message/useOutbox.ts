@@ -1,0 +1,48 @@
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useMemo, useState } from "react";
+import { sendMessage } from "../api/calls";
+import { asFailure } from "../api/failure";
+import type { Queued, TranscriptLine } from "../api/types";
+import { accept, arrived, discard, fail, retry, storedOutbox, storeOutbox, write, type Outbox, type Outgoing } from "./outbox";
+
+export interface OutboxHandle {
+  messages: Outbox;
+  send: (text: string) => void;
+  retry: (message: Outgoing) => void;
+  discard: (key: string) => void;
+}
+
+/** The messages of one agent that are on their way, shown at once and dropped as soon as the server shows them. */
+export function useOutbox(agentId: string, queue: readonly Queued[], lines: readonly TranscriptLine[]): OutboxHandle {
+  const [outbox, setOutbox] = useState(() => storedOutbox(agentId));
+  const client = useQueryClient();
+  const shown = useMemo(
+    () => new Set([...queue.map((one) => one.run_key), ...lines.map((line) => line.run_key)]),
+    [queue, lines],
+  );
+  useEffect(() => setOutbox((before) => arrived(before, shown)), [shown]);
+  useEffect(() => storeOutbox(agentId, outbox), [agentId, outbox]);
+
+  const post = async (text: string, key: string) => {
+    try {
+      const { run_key: runKey } = await sendMessage(agentId, text, key);
+      setOutbox((before) => accept(before, key, runKey));
+      await client.invalidateQueries({ queryKey: ["agent", agentId] });
+    } catch (thrown) {
+      setOutbox((before) => fail(before, key, asFailure(thrown)));
+    }
+  };
+  return {
+    messages: outbox,
+    send: (text) => {
+      const key = crypto.randomUUID();
+      setOutbox((before) => write(before, text, key, new Date()));
+      void post(text, key);
+    },
+    retry: ({ key, text }) => {
+      setOutbox((before) => retry(before, key));
+      void post(text, key);
+    },
+    discard: (key) => setOutbox((before) => discard(before, key)),
+  };
+}

@@ -1,0 +1,67 @@
+import { useInfiniteQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { getRuns } from "../api/calls";
+import type { RunLine } from "../api/types";
+import { Link, runPath } from "../shell/router";
+import { oneLine } from "../text/number";
+import { lasting } from "../text/time";
+import { Badge } from "../ui/Badge";
+import { Time } from "../ui/Time";
+import { Trouble } from "../ui/Trouble";
+import { outcomeTone, outcomeWords } from "./words";
+
+/** Runs that are shown before somebody asks for all. */
+const FEW = 6;
+const PREVIEW_CHARS_MAX = 60;
+
+/** The runs of an agent, newest first. A few come with its state; all of them are fetched on request. */
+export function RunList({ agentId, runs }: { agentId: string; runs: readonly RunLine[] }) {
+  const [isAll, setAll] = useState(false);
+  const all = useInfiniteQuery({
+    queryKey: ["agent", agentId, "runs"],
+    queryFn: ({ pageParam }) => getRuns(agentId, pageParam),
+    initialPageParam: undefined as string | undefined,
+    getNextPageParam: (page) => page.next_before,
+    enabled: isAll,
+  });
+  const shown = (isAll && all.data?.pages.flatMap((page) => page.runs)) || runs.slice(0, FEW);
+  return (
+    <section className="panel" aria-labelledby="runs-title" id="runs">
+      <header className="panel-head">
+        <h2 id="runs-title">Runs</h2>
+      </header>
+      {runs.length === 0 && <p className="quiet">It has not run yet. Every message becomes one run.</p>}
+      <ol className="run-list">
+        {shown.map((run) => (
+          <RunRow key={run.run_key} agentId={agentId} run={run} />
+        ))}
+      </ol>
+      {all.error && <Trouble doing="read the older runs" thrown={all.error} onRetry={() => void all.refetch()} />}
+      {!isAll && runs.length > FEW && (
+        <button type="button" className="button small" onClick={() => setAll(true)}>
+          All runs
+        </button>
+      )}
+      {isAll && all.hasNextPage && (
+        <button type="button" className="button small" onClick={() => void all.fetchNextPage()} disabled={all.isFetching}>
+          Show older
+        </button>
+      )}
+    </section>
+  );
+}
+
+function RunRow({ agentId, run }: { agentId: string; run: RunLine }) {
+  const took = run.ended_at && lasting(Date.parse(run.ended_at) - Date.parse(run.started_at));
+  return (
+    <li className="run-row">
+      <Link to={runPath(agentId, run.run_key)} className="stretched">
+        {oneLine(run.preview ?? `run ${run.run_key.slice(0, 12)}`, PREVIEW_CHARS_MAX)}
+      </Link>
+      <span className="run-row-foot">
+        <Badge tone={outcomeTone(run.status)}>{outcomeWords(run.status)}</Badge> <Time at={run.started_at} />
+        {took && ` · ${took}`}
+      </span>
+    </li>
+  );
+}

@@ -1,0 +1,164 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { cancelRun } from "../api/calls";
+import { moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import type { AgentStatus, Run } from "../api/types";
+import { spoken, type Speech } from "../live/speech";
+import { PlainHead } from "../shell/PlainHead";
+import { agentPath, briefingPath, Link } from "../shell/router";
+import { useTitle } from "../shell/useTitle";
+import { counted, grouped, oneLine } from "../text/number";
+import { lasting } from "../text/time";
+import { accountOf } from "../transcript/conversation";
+import { Badge } from "../ui/Badge";
+import { Glyph } from "../ui/Glyph";
+import { Prose } from "../ui/Prose";
+import { Skeleton } from "../ui/Skeleton";
+import { Time } from "../ui/Time";
+import { Trouble } from "../ui/Trouble";
+import { CauseView } from "./CauseView";
+import { FailureView } from "./FailureView";
+import { Steps } from "./Steps";
+import { isOpen, outcomeTone, outcomeWords } from "./words";
+
+const TITLE_CHARS_MAX = 80;
+
+/** One run: why it began, everything it did and under which rule, and how it ended. */
+export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey: string; speech: Speech }) {
+  const run = useQuery(runQuery(runKey));
+  const [lines, setLines] = useState(TRANSCRIPT_LINES);
+  const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
+  const more = moreLines(lines);
+  useTitle(`Run of ${agent.agent_id}`);
+  if (!run.data) {
+    return (
+      <>
+        <PlainHead title={`Run of ${agent.agent_id}`} />
+        {run.error ? (
+          <Trouble doing="read this run" thrown={run.error} onRetry={() => void run.refetch()} />
+        ) : (
+          <Skeleton lines={8} label="Loading the run" />
+        )}
+      </>
+    );
+  }
+  const account = transcript.data && accountOf(transcript.data, runKey);
+  return (
+    <>
+      <RunHeader run={run.data} />
+      <div className="columns">
+        <div className="column">
+          {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
+          {run.data.unreadable && (
+            <p className="notice">
+              <Glyph name="alert" /> The state of this run cannot be read ({run.data.unreadable}); what is shown is what its rows tell.
+            </p>
+          )}
+          {run.data.final_text !== "" && (
+            <section className="panel answer" aria-labelledby="answer-title">
+              <h2 id="answer-title">What came of it</h2>
+              <Prose text={run.data.final_text} />
+            </section>
+          )}
+          <Steps run={run.data} account={account} live={spoken(speech, runKey)} />
+          {transcript.data && !account && more && (
+            <button type="button" className="button small" onClick={() => setLines(more)}>
+              Read further back, for what was said and printed
+            </button>
+          )}
+        </div>
+        <div className="column side">
+          {run.data.cause && <CauseView cause={run.data.cause} />}
+          <RunFacts run={run.data} />
+        </div>
+      </div>
+    </>
+  );
+}
+
+function RunHeader({ run }: { run: Run }) {
+  const client = useQueryClient();
+  const cancelling = useMutation({
+    mutationFn: () => cancelRun(run.run_key),
+    onSuccess: () => client.invalidateQueries({ queryKey: ["run", run.run_key] }),
+  });
+  const isAsked = cancelling.isSuccess && isOpen(run.outcome);
+  return (
+    <div className="page-head">
+      <nav aria-label="Where you are" className="crumbs">
+        <Link to={briefingPath}>Briefing</Link> / <Link to={agentPath(run.agent_id)}>{run.agent_id}</Link>
+      </nav>
+      <div className="agent-head">
+        <div className="agent-head-words">
+          <h1 tabIndex={-1}>{run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}</h1>
+          <p className="lede" role="status">
+            <Badge tone={outcomeTone(run.outcome)}>{outcomeWords(run.outcome)}</Badge> {summary(run)}
+          </p>
+        </div>
+        {isOpen(run.outcome) && (
+          <button type="button" className="button" onClick={() => cancelling.mutate()} disabled={cancelling.isPending || isAsked}>
+            <Glyph name="cross" /> {isAsked ? "Stopping…" : "Stop this run"}
+          </button>
+        )}
+      </div>
+      {cancelling.error && <Trouble doing="stop the run" thrown={cancelling.error} />}
+    </div>
+  );
+}
+
+/** The run in one line. Doubt and refusal are said even when the run went well otherwise. */
+function summary(run: Run): string {
+  const parts = [
+    run.ended_at ? `in ${lasting(run.duration_ms)}` : "",
+    counted(run.tool_calls.length, "action"),
+    counted(run.rounds, "model round"),
+    run.token_usage.total_tokens > 0 ? counted(run.token_usage.total_tokens, "token") : "",
+    run.denied.length > 0 ? `${run.denied.length} denied` : "",
+    run.unknown.length > 0 ? `${run.unknown.length} with an unknown outcome` : "",
+  ];
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+function RunFacts({ run }: { run: Run }) {
+  return (
+    <section className="panel" aria-labelledby="facts-title">
+      <h2 id="facts-title">Facts</h2>
+      <dl className="facts stacked">
+        <div>
+          <dt>Began</dt>
+          <dd>
+            <Time at={run.started_at} />
+          </dd>
+        </div>
+        {run.model && (
+          <div>
+            <dt>Who answered</dt>
+            <dd>{run.model}</dd>
+          </div>
+        )}
+        {run.workspace && (
+          <div>
+            <dt>Worked in</dt>
+            <dd>
+              <code>{run.workspace}</code>
+            </dd>
+          </div>
+        )}
+        {run.token_usage.total_tokens > 0 && (
+          <div>
+            <dt>Tokens</dt>
+            <dd>
+              {grouped(run.token_usage.input_tokens)} asked, {grouped(run.token_usage.output_tokens)} answered
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Run key</dt>
+          <dd>
+            <code>{run.run_key}</code>
+          </dd>
+        </div>
+      </dl>
+    </section>
+  );
+}

@@ -1,0 +1,119 @@
+// Plain words for the stable codes of runs, steps, verdicts and isolation. A code that is not known here is shown as it is.
+import type { Gate, RunCause, Step, StepStatus } from "../api/types";
+import { listed } from "../text/number";
+
+const OUTCOMES: Record<string, string> = {
+  open: "Working",
+  queued: "Waiting for its turn",
+  completed: "Done",
+  failed: "Failed",
+  out_of_rounds: "Ran out of rounds",
+  cancelled: "Stopped",
+};
+
+export function outcomeWords(outcome: string): string {
+  return OUTCOMES[outcome] ?? spaced(outcome);
+}
+
+export type Tone = "good" | "bad" | "warn" | "busy" | "quiet";
+
+export function outcomeTone(outcome: string): Tone {
+  if (outcome === "completed") return "good";
+  if (outcome === "open") return "busy";
+  if (outcome === "failed") return "bad";
+  return outcome === "out_of_rounds" ? "warn" : "quiet";
+}
+
+export function isOpen(outcome: string): boolean {
+  return outcome === "open" || outcome === "queued";
+}
+
+const STATUSES: Record<StepStatus, { words: string; tone: Tone }> = {
+  planned: { words: "planned", tone: "quiet" },
+  intended: { words: "under way", tone: "busy" },
+  ok: { words: "ok", tone: "good" },
+  failed: { words: "failed", tone: "bad" },
+  denied: { words: "denied", tone: "warn" },
+  outcome_unknown: { words: "nobody knows", tone: "bad" },
+};
+
+export function statusWords(status: StepStatus): { words: string; tone: Tone } {
+  return STATUSES[status];
+}
+
+const RULES: Record<string, string> = {
+  registered_tool: "the tool is registered, and nothing forbids it in this run",
+  denied_tool: "this run may not use this tool",
+  unknown_tool: "there is no such tool",
+  outcome_unknown_undecided: "the same call was cut off earlier, and nobody knows whether it happened",
+};
+
+/** Why a step could begin or could not, as a sentence without its full stop; empty for a model round that went well. */
+export function verdictWords(step: Step): string {
+  const { reason, status } = step;
+  const meaning = RULES[reason] ? ` — ${RULES[reason]}` : "";
+  if (status === "outcome_unknown") {
+    return "It was cut off between its beginning and its result. It may or may not have happened, and was not repeated";
+  }
+  if (step.kind === "model") return reason === "" ? "" : `What was wrong: ${spaced(reason)}`;
+  if (reason === "") return "";
+  if (status === "denied") return `Denied by rule ${reason}${meaning}`;
+  if (status === "failed" && !RULES[reason]) return `What was wrong: ${spaced(reason)}`;
+  return `Allowed by rule ${reason}${meaning}`;
+}
+
+const MEANS: Record<string, string> = {
+  seccomp: "seccomp",
+  pidns: "a process namespace of its own",
+  subreaper: "a supervisor process",
+};
+
+/** How a command was confined. The level is what the kernel really enforced, so it is never guessed at. */
+export function sandboxWords(sandbox: string): string {
+  if (sandbox === "not_enforced") return "Ran without confinement: this machine's kernel cannot";
+  const [level, means] = sandbox.split(": ");
+  if (level !== "enforced" || !means) return `Isolation: ${sandbox}`;
+  const names = means.split("+").map((one) => (one.startsWith("landlock") ? "Landlock" : (MEANS[one] ?? one)));
+  return `Ran confined: it could write only in its workspace and a private temporary folder, and had no network (${listed(names)})`;
+}
+
+const GATES: Record<string, { passed: string; held: string }> = {
+  lifecycle: { passed: "The agent is active", held: "The agent is not active" },
+  one_run_at_a_time: { passed: "No other run of the agent was open", held: "Another run of the agent was open" },
+  control: { passed: "The agent is not paused", held: "The agent is paused" },
+};
+
+export function gateWords({ gate, passed }: Gate): string {
+  const known = GATES[gate];
+  if (known) return passed ? known.passed : known.held;
+  return passed ? `Passed: ${spaced(gate)}` : `Not passed: ${spaced(gate)}`;
+}
+
+const KINDS: Record<string, string> = { operator_prompt: "Somebody sent a message" };
+
+const SURFACES: Record<string, string> = {
+  http_control_prompt: "through this page or the API",
+  run_once: "from the command line",
+};
+
+/** Why a run began, in one sentence. */
+export function causeWords(cause: RunCause): string {
+  const what = KINDS[cause.kind] ?? `A message of the kind “${spaced(cause.kind)}” came`;
+  return `${what} ${SURFACES[cause.surface] ?? `by way of “${spaced(cause.surface)}”`}`;
+}
+
+const AUTHORITIES: Record<string, string> = { operator_instruction: "It counts as the operator's own instruction" };
+
+const CONTEXTS: Record<string, string> = {
+  control_authenticated: "whoever sent it showed this installation's token or a logged-in browser",
+  local_process: "it came from a process of the same user on this machine",
+};
+
+/** Whose word a message was, and how that is known. */
+export function authorityWords({ authority, context }: RunCause): string {
+  return `${AUTHORITIES[authority] ?? spaced(authority)}: ${CONTEXTS[context] ?? spaced(context)}`;
+}
+
+export function spaced(code: string): string {
+  return code.replaceAll("_", " ");
+}

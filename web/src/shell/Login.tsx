@@ -1,0 +1,28 @@
+import { useEffect } from "react";
+import { probe } from "../live/probe";
+import { Glyph } from "../ui/Glyph";
+import { useTitle } from "./useTitle";
+
+/** A browser without a session. There is no password to ask for: whoever can run the program may come in. */
+export function Login() {
+  useTitle("Not logged in");
+  // The link opens another tab; coming back to this one, it should know.
+  useEffect(() => {
+    const ask = () => void probe();
+    window.addEventListener("focus", ask);
+    return () => window.removeEventListener("focus", ask);
+  }, []);
+  return (
+    <section className="login" aria-labelledby="login-title">
+      <Glyph name="moon" />
+      <h1 id="login-title" tabIndex={-1}>
+        You are not logged in
+      </h1>
+      <p>This page opens to whoever can run Wakeful on this machine. In a terminal, type:</p>
+      <pre className="code" tabIndex={0}>
+        wakeful open
+      </pre>
+      <p className="quiet">It opens this page with a link that works once. Afterwards this browser is known until you log out.</p>
+    </section>
+  );
+}

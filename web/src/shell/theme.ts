@@ -1,0 +1,34 @@
+// Light or dark: the system's choice until a person makes another.
+import { useState } from "react";
+
+export type Theme = "system" | "light" | "dark";
+
+const STORED_AS = "wakeful.theme";
+const NEXT: Record<Theme, Theme> = { system: "light", light: "dark", dark: "system" };
+
+function storedTheme(): Theme {
+  const stored = localStorage.getItem(STORED_AS);
+  return stored === "light" || stored === "dark" ? stored : "system";
+}
+
+function apply(theme: Theme): void {
+  if (theme === "system") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = theme;
+}
+
+/** Called before the first render, so that the page does not change colour before one's eyes. */
+export function applyStoredTheme(): void {
+  apply(storedTheme());
+}
+
+export function useTheme(): [Theme, () => void] {
+  const [theme, setTheme] = useState(storedTheme);
+  const turn = () => {
+    const next = NEXT[theme];
+    if (next === "system") localStorage.removeItem(STORED_AS);
+    else localStorage.setItem(STORED_AS, next);
+    apply(next);
+    setTheme(next);
+  };
+  return [theme, turn];
+}

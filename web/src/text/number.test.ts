@@ -1,0 +1,29 @@
+import { expect, it } from "vitest";
+import { counted, firstLine, listed, oneLine } from "./number";
+import { sentence } from "./sentence";
+
+it("groups digits and makes the noun agree", () => {
+  expect([counted(1, "token"), counted(1_234_567, "token"), counted(0, "entry", "entries")]).toEqual([
+    "1 token",
+    "1,234,567 tokens",
+    "0 entries",
+  ]);
+});
+
+it("cuts to the first line and shows that it did", () => {
+  expect(firstLine("  one line  ", 20)).toBe("one line");
+  expect(firstLine("first\nsecond", 20)).toBe("first…");
+  expect(firstLine("a rather long line", 8)).toBe("a rather…");
+});
+
+it("puts a text on one line", () => {
+  expect([oneLine(" a\n  b ", 20), oneLine("a rather long text", 8)]).toEqual(["a b", "a rather…"]);
+});
+
+it("lists with commas and one and", () => {
+  expect([listed([]), listed(["a"]), listed(["a", "b"]), listed(["a", "b", "c"])]).toEqual(["", "a", "a and b", "a, b and c"]);
+});
+
+it("makes a sentence of a server's message", () => {
+  expect([sentence("the key is wrong"), sentence("Really?"), sentence("")]).toEqual(["The key is wrong.", "Really?", ""]);
+});

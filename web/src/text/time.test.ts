@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { ago, exact, lasting } from "./time";
+
+const NOW = Date.parse("2026-03-10T12:00:00Z");
+const before = (seconds: number) => ago(new Date(NOW - seconds * 1_000).toISOString(), NOW);
+
+it("says how long ago something was in the largest unit that fits", () => {
+  expect([3, 42, 200, 7_300, 90_000, 400_000].map(before)).toEqual([
+    "just now",
+    "42 s ago",
+    "3 min ago",
+    "2 h ago",
+    "yesterday",
+    "4 days ago",
+  ]);
+});
+
+it("names the day when something was weeks ago", () => {
+  expect(before(60 * 86_400)).toBe("Jan 9, 2026");
+});
+
+it("takes the near future for now, because two clocks never agree", () => {
+  expect(before(-30)).toBe("just now");
+});
+
+it("does not fall over a time that is none", () => {
+  expect(ago("soon", NOW)).toBe("at an unknown time");
+  expect(exact("soon")).toBe("soon");
+});
+
+it("gives durations no more precision than anybody reads", () => {
+  expect([24, 1_240, 42_400, 184_000, 3_600_000, 5_400_000].map(lasting)).toEqual(["24 ms", "1.2 s", "42 s", "3 min 4 s", "1 h", "1 h 30 min"]);
+});

@@ -1,0 +1,31 @@
+// One clock for the whole page, so that all "3 min ago" change together and only one timer runs.
+import { useSyncExternalStore } from "react";
+
+const TICK_MS = 10_000;
+
+let now = Date.now();
+let timer: ReturnType<typeof setInterval> | undefined;
+const listeners = new Set<() => void>();
+
+function tick(): void {
+  now = Date.now();
+  listeners.forEach((listener) => listener());
+}
+
+function subscribe(listener: () => void): () => void {
+  // Nobody watched, so nobody wound the clock.
+  if (listeners.size === 0) now = Date.now();
+  listeners.add(listener);
+  timer ??= setInterval(tick, TICK_MS);
+  return () => {
+    listeners.delete(listener);
+    if (listeners.size === 0) {
+      clearInterval(timer);
+      timer = undefined;
+    }
+  };
+}
+
+export function useNow(): number {
+  return useSyncExternalStore(subscribe, () => now);
+}

@@ -1,0 +1,122 @@
+import { useMemo } from "react";
+import type { AgentStatus, Queued, TranscriptLine } from "../api/types";
+import { OutgoingView } from "../message/OutgoingView";
+import type { OutboxHandle } from "../message/useOutbox";
+import { Link, runPath } from "../shell/router";
+import { Glyph } from "../ui/Glyph";
+import { Prose } from "../ui/Prose";
+import { Time } from "../ui/Time";
+import { CallView } from "./CallView";
+import { converse, type Part } from "./conversation";
+import { useStickToEnd } from "./useStickToEnd";
+
+interface ConversationProps {
+  agent: AgentStatus;
+  lines: readonly TranscriptLine[];
+  onOlder?: () => void;
+  /** What the model is saying right now. */
+  live: string;
+  queue: readonly Queued[];
+  outbox: OutboxHandle;
+}
+
+/** What was asked, said and done, oldest first, with what is under way at its end. */
+export function Conversation({ agent, lines, onOlder, live, queue, outbox }: ConversationProps) {
+  const parts = useMemo(() => converse(lines), [lines]);
+  const end = useStickToEnd(`${parts.length} ${live.length} ${queue.length} ${outbox.messages.length}`);
+  const isEmpty = parts.length === 0 && queue.length === 0 && outbox.messages.length === 0;
+  if (isEmpty) {
+    return (
+      <div className="empty">
+        <Glyph name="moon" />
+        <p className="empty-title">{agent.agent_id} sleeps</p>
+        <p>Write to it below. It wakes, works in its folder under the rules, and everything it does will stand here.</p>
+      </div>
+    );
+  }
+  return (
+    <>
+      {onOlder && (
+        <button type="button" className="button small" onClick={onOlder}>
+          Show older
+        </button>
+      )}
+      <ol className="turns">
+        {parts.map((part, index) => (
+          <PartView key={part.id} part={part} agentId={agent.agent_id} isFirst={isFirstOfRun(parts, index)} isOpen={part.runKey === agent.open_run} />
+        ))}
+        {live !== "" && (
+          <li className="turn said live">
+            <Prose text={live} />
+          </li>
+        )}
+        {live === "" && agent.activity === "working" && (
+          <li className="turn said thinking" role="status">
+            <span className="pulse" aria-hidden="true" /> {agent.agent_id} is working…
+          </li>
+        )}
+        {queue.map((one) => (
+          <li key={one.run_key} className="turn asked waiting">
+            <p className="turn-who">You</p>
+            <div className="bubble">{one.preview}</div>
+            <p className="turn-foot">
+              Waits for its turn, since <Time at={one.admitted_at} />
+            </p>
+          </li>
+        ))}
+        {outbox.messages.map((message) => (
+          <OutgoingView key={message.key} message={message} outbox={outbox} />
+        ))}
+      </ol>
+      <div ref={end} />
+    </>
+  );
+}
+
+interface PartViewProps {
+  part: Part;
+  agentId: string;
+  isFirst: boolean;
+  isOpen: boolean;
+}
+
+function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
+  const link = isFirst && (
+    <p className="turn-run">
+      <Time at={part.at} /> · <Link to={runPath(agentId, part.runKey)}>why and how</Link>
+    </p>
+  );
+  switch (part.kind) {
+    case "asked":
+      return (
+        <li className="turn asked">
+          <p className="turn-who">You</p>
+          <div className="bubble">{part.text}</div>
+          {link}
+        </li>
+      );
+    case "said":
+      return (
+        <li className="turn said">
+          <Prose text={part.text} />
+        </li>
+      );
+    case "called":
+      return (
+        <li className="turn called">
+          <CallView call={part.call} isOpen={isOpen} />
+        </li>
+      );
+    case "erased":
+      return (
+        <li className="turn said">
+          <p className="quiet">What was said here was erased for good.</p>
+          {link}
+        </li>
+      );
+  }
+}
+
+function isFirstOfRun(parts: readonly Part[], index: number): boolean {
+  return parts[index - 1]?.runKey !== parts[index]?.runKey;
+}

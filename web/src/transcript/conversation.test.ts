@@ -1,0 +1,50 @@
+import { expect, it } from "vitest";
+import { sampleLine } from "../api/samples";
+import { accountOf, converse } from "./conversation";
+
+const use = (callId: string, cmd: string) => ({ type: "tool_use" as const, call_id: callId, name: "ExecCommand", input: { cmd } });
+const result = (callId: string, content: string) => ({ type: "tool_result" as const, call_id: callId, is_error: false, content });
+const text = (words: string) => ({ type: "text" as const, text: words });
+
+it("puts each result beside its call, also when a call id is used again", () => {
+  const parts = converse([
+    sampleLine("user", [text("go")]),
+    sampleLine("assistant", [text("first"), use("c", "ls")]),
+    sampleLine("tool", [result("c", "one")]),
+    sampleLine("assistant", [use("c", "pwd")]),
+    sampleLine("tool", [result("c", "two")]),
+  ]);
+  expect(parts.map((part) => (part.kind === "called" ? part.call.result?.content : part.kind))).toEqual(["asked", "said", "one", "two"]);
+});
+
+it("does not mix up calls of different runs", () => {
+  const parts = converse([
+    sampleLine("assistant", [use("c", "ls")], "a"),
+    sampleLine("assistant", [use("c", "pwd")], "b"),
+    sampleLine("tool", [result("c", "b's")], "b"),
+  ]);
+  expect(parts.map((part) => part.kind === "called" && part.call.result?.content)).toEqual([undefined, "b's"]);
+});
+
+it("shows that something was erased", () => {
+  expect(converse([{ ...sampleLine("user", []), erased: true }])).toMatchObject([{ kind: "erased" }]);
+});
+
+it("gives replies and calls of one run in order", () => {
+  const lines = [
+    sampleLine("user", [text("go")]),
+    sampleLine("assistant", [text("I look."), use("c", "ls")]),
+    sampleLine("tool", [result("c", "files")]),
+    sampleLine("assistant", [text("Done.")]),
+    sampleLine("user", [text("more")], "other"),
+  ];
+  const account = accountOf({ agent_id: "main", lines, has_more: false }, "r");
+  expect(account?.replies).toEqual(["I look.", "Done."]);
+  expect(account?.calls.map((call) => call.result?.content)).toEqual(["files"]);
+});
+
+it("gives no account of a run whose beginning it does not have", () => {
+  const lines = [sampleLine("assistant", [text("…and so on")])];
+  expect(accountOf({ agent_id: "main", lines, has_more: true }, "r")).toBeUndefined();
+  expect(accountOf({ agent_id: "main", lines, has_more: true }, "older")).toBeUndefined();
+});

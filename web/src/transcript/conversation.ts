@@ -1,0 +1,62 @@
+// A transcript as a conversation: what was asked, what was said, and each tool call together with what became of it.
+import type { Transcript, TranscriptLine } from "../api/types";
+
+export interface Call {
+  id: string;
+  name: string;
+  input: unknown;
+  /** Absent until the round it belongs to is over. */
+  result?: { isError: boolean; content: string };
+}
+
+export type Part =
+  | { kind: "asked"; id: string; runKey: string; at: string; text: string }
+  | { kind: "said"; id: string; runKey: string; at: string; text: string }
+  | { kind: "called"; id: string; runKey: string; at: string; call: Call }
+  | { kind: "erased"; id: string; runKey: string; at: string };
+
+export function converse(lines: readonly TranscriptLine[]): Part[] {
+  const parts: Part[] = [];
+  /** Calls without a result, oldest first: a provider may use the same id again in a later round. */
+  const open = new Map<string, Call[]>();
+  lines.forEach((line, index) => {
+    const { run_key: runKey, at } = line;
+    if (line.erased) parts.push({ kind: "erased", id: `${index}`, runKey, at });
+    line.blocks.forEach((block, position) => {
+      const id = `${index}.${position}`;
+      if (block.type === "text") {
+        if (block.text.trim() !== "") parts.push({ kind: line.role === "user" ? "asked" : "said", id, runKey, at, text: block.text });
+      } else if (block.type === "tool_use") {
+        const call: Call = { id, name: block.name, input: block.input };
+        const name = `${runKey}/${block.call_id}`;
+        open.set(name, [...(open.get(name) ?? []), call]);
+        parts.push({ kind: "called", id, runKey, at, call });
+      } else {
+        const call = open.get(`${runKey}/${block.call_id}`)?.shift();
+        if (call) call.result = { isError: block.is_error, content: block.content };
+      }
+    });
+  });
+  return parts;
+}
+
+/** What a transcript can add to the steps of a run: the words of its replies and its calls, each in order. */
+export interface Account {
+  replies: readonly string[];
+  calls: readonly Call[];
+}
+
+/**
+ * The account of one run; undefined when the transcript does not reach back to the run's beginning, for then nobody
+ * could tell which reply is the first.
+ */
+export function accountOf({ lines, has_more: hasMore }: Transcript, runKey: string): Account | undefined {
+  const own = lines.filter((line) => line.run_key === runKey);
+  if (hasMore && (own.length === 0 || lines[0]?.run_key === runKey)) return undefined;
+  const replies = own.filter((line) => line.role === "assistant").map(wordsOf);
+  return { replies, calls: converse(own).flatMap((part) => (part.kind === "called" ? [part.call] : [])) };
+}
+
+function wordsOf(line: TranscriptLine): string {
+  return line.blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n\n");
+}

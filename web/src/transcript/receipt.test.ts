@@ -1,0 +1,36 @@
+import { expect, it } from "vitest";
+import { commandOf, readReceipt } from "./receipt";
+
+it("reads what a command printed and how it ended", () => {
+  const content = JSON.stringify({
+    disposition: "completed",
+    exit_status: 2,
+    stdout_preview: "out",
+    stderr_preview: "err",
+    truncated: true,
+    sandbox: "enforced: landlock-abi7+seccomp+pidns",
+    duration_ms: 24,
+  });
+  expect(readReceipt(content, false)).toEqual({
+    output: "out",
+    errors: "err",
+    ending: "ended with status 2",
+    isTruncated: true,
+    durationMs: 24,
+    sandbox: "enforced: landlock-abi7+seccomp+pidns",
+    hint: undefined,
+  });
+});
+
+it("reads why a call was refused", () => {
+  const content = JSON.stringify({ ok: false, tool_name: "Fly", kind: "unknown_tool", message: "no such tool", hint: "use another" });
+  expect(readReceipt(content, true)).toMatchObject({ output: "no such tool", ending: "unknown_tool", hint: "use another" });
+});
+
+it("shows what is no JSON as it is", () => {
+  expect(readReceipt("plain words", false)).toMatchObject({ output: "plain words", ending: "done" });
+});
+
+it("finds the command of a shell call, and none in anything else", () => {
+  expect([commandOf({ cmd: "ls" }), commandOf({ path: "x" }), commandOf(null)]).toEqual(["ls", undefined, undefined]);
+});

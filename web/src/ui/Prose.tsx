@@ -1,0 +1,67 @@
+import { readProse, type Inline, type Passage } from "../text/prose";
+
+/** A model's words, set as text. */
+export function Prose({ text }: { text: string }) {
+  return (
+    <div className="prose">
+      {readProse(text).map((passage, index) => (
+        <PassageView key={index} passage={passage} />
+      ))}
+    </div>
+  );
+}
+
+function PassageView({ passage }: { passage: Passage }) {
+  switch (passage.kind) {
+    case "paragraph":
+      return (
+        <p>
+          <Inlines inlines={passage.inlines} />
+        </p>
+      );
+    case "heading":
+      // Not a heading of the page: a model's outline would tear up ours.
+      return (
+        <p className="prose-heading">
+          <Inlines inlines={passage.inlines} />
+        </p>
+      );
+    case "code":
+      return (
+        <pre className="code" tabIndex={0}>
+          {passage.text}
+        </pre>
+      );
+    case "list": {
+      const List = passage.isOrdered ? "ol" : "ul";
+      return (
+        <List>
+          {passage.items.map((inlines, index) => (
+            <li key={index}>
+              <Inlines inlines={inlines} />
+            </li>
+          ))}
+        </List>
+      );
+    }
+  }
+}
+
+function Inlines({ inlines }: { inlines: readonly Inline[] }) {
+  return inlines.map((inline, index) => {
+    switch (inline.kind) {
+      case "text":
+        return inline.text;
+      case "code":
+        return <code key={index}>{inline.text}</code>;
+      case "strong":
+        return <strong key={index}>{inline.text}</strong>;
+      case "link":
+        return (
+          <a key={index} href={inline.href} rel="noreferrer noopener" target="_blank">
+            {inline.text}
+          </a>
+        );
+    }
+  });
+}

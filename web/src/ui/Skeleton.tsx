@@ -1,0 +1,10 @@
+/** The shape of what is coming, so that nothing jumps when it is there. */
+export function Skeleton({ lines, label }: { lines: number; label: string }) {
+  return (
+    <div className="skeleton" role="status" aria-label={label}>
+      {Array.from({ length: lines }, (_, index) => (
+        <span key={index} className={`skeleton-line w${index % 4}`} />
+      ))}
+    </div>
+  );
+}
