@@ -49,9 +49,14 @@ impl Machine {
 /// Milliseconds of processor time that this process has used. Unlike wall time, others on the machine do not add
 /// to it.
 pub(crate) fn processor_ms() -> Result<f64> {
+    processor_ms_of("self")
+}
+
+/// The same of the process with this number.
+pub(crate) fn processor_ms_of(process: &str) -> Result<f64> {
     /// The kernel tells processes about time in hundredths of a second, whatever it uses itself.
     const MS_PER_TICK: f64 = 10.0;
-    let text = fs::read_to_string("/proc/self/stat").context("reading the processor time")?;
+    let text = fs::read_to_string(format!("/proc/{process}/stat")).context("reading the processor time")?;
     // The name in parentheses may contain anything, so fields are counted after its end.
     let fields = text
         .rsplit_once(')')

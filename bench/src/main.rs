@@ -7,6 +7,7 @@
 //! | [`round`] | what a tool round costs beyond the sandboxed command itself |
 //! | [`disk`] | what a tool round leaves on the disk |
 //! | [`binary`] | the size of the program |
+//! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -24,6 +25,7 @@ mod plain;
 mod program;
 mod round;
 mod run;
+mod serve;
 mod version;
 mod world;
 
@@ -37,6 +39,7 @@ use serde::Serialize;
 use crate::machine::Machine;
 use crate::measure::Measure;
 use crate::program::Program;
+use crate::serve::{drain, enqueue, idle, ready, stream};
 
 /// Measures Wakeful against bare limits and prints one JSON object.
 #[derive(Debug, Parser)]
@@ -95,7 +98,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 16] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -119,6 +122,38 @@ const PARTS: [Part; 8] = [
     Part {
         names: &[binary::NAME],
         take: binary::take,
+    },
+    Part {
+        names: &[ready::EXISTING],
+        take: ready::take_existing,
+    },
+    Part {
+        names: &[ready::FRESH],
+        take: ready::take_fresh,
+    },
+    Part {
+        names: &[ready::MILLION],
+        take: ready::take_million,
+    },
+    Part {
+        names: &[idle::MEMORY, idle::WAKEUPS],
+        take: idle::take,
+    },
+    Part {
+        names: &[enqueue::ONE, enqueue::MANY],
+        take: enqueue::take,
+    },
+    Part {
+        names: &[stream::LATE],
+        take: stream::take_late,
+    },
+    Part {
+        names: &[stream::LISTENERS],
+        take: stream::take_listeners,
+    },
+    Part {
+        names: &[drain::NAME],
+        take: drain::take,
     },
     Part {
         names: &[parallel::SQLITE],

@@ -12,6 +12,8 @@ pub(crate) struct Measure {
     name: &'static str,
     value: f64,
     unit: &'static str,
+    #[serde(skip)]
+    wanted: Target,
     /// What it should be; none for a number that only informs.
     target: Option<String>,
     /// Whether it is.
@@ -48,6 +50,8 @@ pub(crate) enum Target {
     Below(f64),
     /// The value is at most this.
     AtMost(f64),
+    /// The value is at least this.
+    AtLeast(f64),
     /// The value is at least this part of the bare limit.
     RatioAtLeast(f64),
     /// Nothing is demanded.
@@ -62,14 +66,19 @@ impl Measure {
 
     /// A measure whose value is the largest of its samples.
     pub(crate) fn most(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
-        let most = samples.iter().copied().fold(f64::NAN, f64::max);
-        Self::of(name, unit, most, samples, target)
+        Self::of(name, unit, most(samples), samples, target)
     }
 
-    fn of(name: &'static str, unit: &'static str, value: f64, samples: &[f64], target: Target) -> Self {
-        let (target, met) = match target {
+    /// A measure whose value only one sample in twenty exceeds.
+    pub(crate) fn p95(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
+        Self::of(name, unit, p95(samples), samples, target)
+    }
+
+    fn of(name: &'static str, unit: &'static str, value: f64, samples: &[f64], wanted: Target) -> Self {
+        let (target, met) = match wanted {
             Target::Below(limit) => (Some(format!("< {limit}")), Some(value < limit)),
             Target::AtMost(limit) => (Some(format!("<= {limit}")), Some(value <= limit)),
+            Target::AtLeast(limit) => (Some(format!(">= {limit}")), Some(value >= limit)),
             // Judged when the bare limit is known.
             Target::RatioAtLeast(limit) => (Some(format!("ratio >= {limit}")), Some(false)),
             Target::Informs => (None, None),
@@ -78,6 +87,7 @@ impl Measure {
             name,
             value: rounded(value),
             unit,
+            wanted,
             target,
             met,
             samples: Spread::of(samples),
@@ -88,22 +98,30 @@ impl Measure {
     }
 
     /// The same with the bare limit, which is the median of its samples.
-    pub(crate) fn beside(mut self, what: &'static str, samples: &[f64]) -> Self {
-        let value = median(samples);
-        self.bare = Some(Bare {
-            what,
-            value: rounded(value),
-        });
-        self.ratio = Some(rounded(self.value / value));
-        self
+    pub(crate) fn beside(self, what: &'static str, samples: &[f64]) -> Self {
+        self.against(what, median(samples))
     }
 
-    /// The same with a ratio that was taken pair by pair, which drift of the machine does not touch.
-    pub(crate) fn with_ratio(mut self, ratio: f64, target: Target) -> Self {
-        self.ratio = Some(rounded(ratio));
-        if let Target::RatioAtLeast(limit) = target {
+    /// The same with the bare limit, which is the largest of its samples.
+    pub(crate) fn beside_most(self, what: &'static str, samples: &[f64]) -> Self {
+        self.against(what, most(samples))
+    }
+
+    /// The same with the bare limit, which only one of its samples in twenty exceeds.
+    pub(crate) fn beside_p95(self, what: &'static str, samples: &[f64]) -> Self {
+        self.against(what, p95(samples))
+    }
+
+    fn against(mut self, what: &'static str, bare: f64) -> Self {
+        let ratio = self.value / bare;
+        if let Target::RatioAtLeast(limit) = self.wanted {
             self.met = Some(ratio >= limit);
         }
+        self.ratio = Some(rounded(ratio));
+        self.bare = Some(Bare {
+            what,
+            value: rounded(bare),
+        });
         self
     }
 
@@ -137,7 +155,7 @@ impl Spread {
             count: samples.len(),
             least: rounded(samples.iter().copied().fold(f64::NAN, f64::min)),
             median: rounded(median(samples)),
-            most: rounded(samples.iter().copied().fold(f64::NAN, f64::max)),
+            most: rounded(most(samples)),
         }
     }
 }
@@ -155,6 +173,19 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
     middle.map_or(f64::NAN, |middle| {
         middle.iter().sum::<f64>() / middle.len() as f64
     })
+}
+
+/// What only one sample in twenty exceeds.
+pub(crate) fn p95(samples: &[f64]) -> f64 {
+    let mut sorted = samples.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let place = (sorted.len() * 95).div_ceil(100).saturating_sub(1);
+    sorted.get(place).copied().unwrap_or(f64::NAN)
+}
+
+/// The largest one.
+pub(crate) fn most(samples: &[f64]) -> f64 {
+    samples.iter().copied().fold(f64::NAN, f64::max)
 }
 
 /// A duration in milliseconds.
@@ -184,10 +215,19 @@ mod tests {
         assert_eq!(below.met, Some(false));
         let at_most = Measure::most("x", "ms", &[9.0, 10.0], Target::AtMost(10.0));
         assert_eq!(at_most.met, Some(true));
-        let target = Target::RatioAtLeast(0.5);
-        let ratio = Measure::median("x", "per s", &[1000.0], target);
-        assert_eq!(ratio.met, Some(false), "unjudged is not met");
-        assert_eq!(ratio.with_ratio(0.5, target).met, Some(true));
+        let at_least = Measure::median("x", "per s", &[10.0], Target::AtLeast(10.0));
+        assert_eq!(at_least.met, Some(true));
+        let ratio = || Measure::most("x", "per s", &[900.0, 1000.0], Target::RatioAtLeast(0.5));
+        assert_eq!(ratio().met, Some(false), "unjudged is not met");
+        assert_eq!(ratio().beside_most("y", &[1500.0, 2000.0]).met, Some(true));
+        assert_eq!(ratio().beside_most("y", &[2001.0]).met, Some(false));
         assert_eq!(Measure::median("x", "ms", &[1.0], Target::Informs).met, None);
+    }
+
+    #[test]
+    fn one_sample_in_twenty_may_lie_above_the_high_mark() {
+        let samples: Vec<f64> = (1..=40).rev().map(f64::from).collect();
+        assert!((p95(&samples) - 38.0).abs() < f64::EPSILON);
+        assert!(p95(&[]).is_nan());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,7 @@ pub(crate) struct Program {
 #[derive(Debug)]
 pub(crate) struct Site {
     pub(crate) home: PathBuf,
-    workspace: PathBuf,
+    pub(crate) workspace: PathBuf,
     script: PathBuf,
 }
 
@@ -72,6 +73,22 @@ impl Program {
     pub(crate) fn version(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.arg("--version");
+        command
+    }
+
+    /// `wakeful serve` on the site's home, at an address.
+    pub(crate) fn serve(&self, site: &Site, address: SocketAddr) -> Command {
+        let mut command = Command::new(&self.path);
+        command.args(["serve", "--listen", &address.to_string()]);
+        command.arg("--home").arg(&site.home);
+        command
+            .arg("--model")
+            .arg(format!("scripted:{}", site.script.display()));
+        // What the caller set for its own daemon must not change what is measured.
+        let ours = std::env::vars_os().map(|(name, _)| name);
+        for name in ours.filter(|name| name.as_encoded_bytes().starts_with(b"WAKEFUL_")) {
+            command.env_remove(name);
+        }
         command
     }
 
@@ -161,7 +178,7 @@ fn full_output() -> Result<(UnixStream, UnixStream)> {
     Ok((reader, writer))
 }
 
-fn quiet(command: &mut Command) {
+pub(crate) fn quiet(command: &mut Command) {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -1,0 +1,211 @@
+//! The daemon as a process: started, asked, looked at from outside, ended.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use super::http::Line;
+use crate::Setting;
+use crate::machine::processor_ms_of;
+use crate::measure::ms;
+use crate::program::{Site, quiet, wall_ms};
+
+/// The agent that is spoken to.
+pub(crate) const AGENT: &str = "bench";
+
+/// A script whose one answer is given at once and however often it is asked for.
+const SCRIPT: &str = "repeat_last: true\nrounds:\n  - text: \"Good morning.\"\n";
+
+/// The largest rates that a home may allow: what is measured is not how well the daemon refuses.
+const CONFIG: &str = "[server]\nrate_per_minute = 1000000\nturns_per_minute = 1000000\n";
+
+/// Longest wait for a daemon to come up or to go.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Between two looks at a daemon that comes up or goes. A thousandth of what is measured.
+const LOOK: Duration = Duration::from_micros(200);
+
+/// A daemon that serves. It is killed when dropped without being ended.
+pub(crate) struct Daemon {
+    child: Child,
+    address: SocketAddr,
+    token: String,
+    /// Milliseconds from the start of the process until it was ready.
+    pub(crate) ready_ms: f64,
+}
+
+/// A home with a database in which one run has ended, and with room for as many requests as can be.
+pub(crate) fn furnished(setting: &Setting, name: &str) -> Result<Site> {
+    let site = Site::new(&setting.folder.join(name), SCRIPT)?;
+    wall_ms(&mut setting.program.run(&site))?;
+    fs::write(site.home.join("config.toml"), CONFIG)?;
+    Ok(site)
+}
+
+/// A folder in which nothing but a script and a workspace is.
+pub(crate) fn bare_ground(setting: &Setting, name: &str) -> Result<Site> {
+    Site::new(&setting.folder.join(name), SCRIPT)
+}
+
+impl Daemon {
+    /// Starts one and waits until it is ready.
+    pub(crate) fn start(setting: &Setting, site: &Site) -> Result<Self> {
+        let address = free_address()?;
+        let mut command = setting.program.serve(site, address);
+        quiet(&mut command);
+        let log = site.workspace.with_file_name("serve.log");
+        command.stderr(File::create(&log)?);
+        let begun = Instant::now();
+        let child = command.spawn().context("starting the daemon")?;
+        let mut daemon = Self {
+            child,
+            address,
+            token: String::new(),
+            ready_ms: 0.0,
+        };
+        while !daemon.is_ready() {
+            ensure!(begun.elapsed() < PATIENCE, "the daemon does not come up");
+            let ended = daemon.child.try_wait()?;
+            ensure!(ended.is_none(), "the daemon ended: {}", fs::read_to_string(&log)?);
+            std::thread::sleep(LOOK);
+        }
+        daemon.ready_ms = ms(begun.elapsed());
+        let token = site.home.join("token");
+        daemon.token = fs::read_to_string(&token).context("reading the token")?;
+        Ok(daemon)
+    }
+
+    fn is_ready(&self) -> bool {
+        let asked =
+            Line::open(self.address).and_then(|mut line| line.ask(&self.request("GET", "/readyz", "")));
+        asked.is_ok_and(|answer| answer.status == 200)
+    }
+
+    /// A connection to it.
+    pub(crate) fn line(&self) -> Result<Line> {
+        Line::open(self.address)
+    }
+
+    /// The bytes of a request.
+    pub(crate) fn request(&self, method: &str, path: &str, body: &str) -> Vec<u8> {
+        let Self { address, token, .. } = self;
+        let length = body.len();
+        format!(
+            "{method} {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
+    }
+
+    /// The bytes of a message to an agent. Each is a new one: without a key, the daemon gives it one.
+    pub(crate) fn message(&self, agent: &str, number: usize) -> Vec<u8> {
+        let body = format!("{{\"text\":\"Message {number}: please look at the newest report.\"}}");
+        self.request("POST", &format!("/api/agents/{agent}/messages"), &body)
+    }
+
+    /// Asks for something on a connection of its own and reads the answer.
+    pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Result<Value> {
+        let answer = self.line()?.ask(&self.request(method, path, body))?;
+        let said = || String::from_utf8_lossy(&answer.body).into_owned();
+        let is_good = (200..300).contains(&answer.status);
+        ensure!(is_good, "{method} {path}: {} {}", answer.status, said());
+        Ok(serde_json::from_slice(&answer.body)?)
+    }
+
+    /// Makes an agent that works in the site's workspace.
+    pub(crate) fn make_agent(&self, site: &Site, agent: &str) -> Result<()> {
+        let body = serde_json::json!({"agent_id": agent, "workspace": site.workspace});
+        self.call("POST", "/api/agents", &body.to_string()).map(drop)
+    }
+
+    /// Lets an agent only keep what comes.
+    pub(crate) fn pause(&self, agent: &str) -> Result<()> {
+        self.call("POST", &format!("/api/agents/{agent}/pause"), "")
+            .map(drop)
+    }
+
+    /// Follows the events of an agent from now on. What is read next comes after the greeting.
+    pub(crate) fn follow(&self, agent: &str) -> Result<Line> {
+        let mut line = self.line()?;
+        let path = format!("/api/agents/{agent}/events");
+        let Self { address, token, .. } = self;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {token}\r\n\
+             accept: text/event-stream\r\n\r\n"
+        );
+        line.send(request.as_bytes())?;
+        line.times_of("event: cursor", 1).context("following events")?;
+        Ok(line)
+    }
+
+    /// Its memory in megabytes.
+    pub(crate) fn memory_mb(&self) -> Result<f64> {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let kb = number_of(&status, "VmRSS:").context("the daemon has no memory")?;
+        Ok(kb as f64 * 1024.0 / 1e6)
+    }
+
+    /// Its processor time so far, in milliseconds.
+    pub(crate) fn processor_ms(&self) -> Result<f64> {
+        processor_ms_of(&self.child.id().to_string())
+    }
+
+    /// How many bytes it has sent to the disk so far.
+    pub(crate) fn written_bytes(&self) -> Result<u64> {
+        let io = fs::read_to_string(format!("/proc/{}/io", self.child.id()))?;
+        number_of(&io, "write_bytes:").context("no count of bytes written")
+    }
+
+    /// How often each of its threads was switched to or from, which each wake-up does.
+    pub(crate) fn switches(&self) -> Result<BTreeMap<u32, u64>> {
+        let mut switches = BTreeMap::new();
+        for entry in fs::read_dir(format!("/proc/{}/task", self.child.id()))? {
+            let entry = entry?;
+            let thread = entry.file_name().to_string_lossy().parse()?;
+            // A thread may end between the two looks.
+            let Ok(status) = fs::read_to_string(entry.path().join("status")) else {
+                continue;
+            };
+            let count = |name| number_of(&status, name).context("no count of switches");
+            let both = count("voluntary_ctxt_switches:")? + count("nonvoluntary_ctxt_switches:")?;
+            switches.insert(thread, both);
+        }
+        Ok(switches)
+    }
+
+    /// Ends it in good order, so that the next one finds a tidy home.
+    pub(crate) fn end(mut self) -> Result<()> {
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM)?;
+        let begun = Instant::now();
+        while self.child.try_wait()?.is_none() {
+            ensure!(begun.elapsed() < PATIENCE, "the daemon does not end");
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and that is all right.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// An address that was free a moment ago.
+fn free_address() -> Result<SocketAddr> {
+    Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?)
+}
+
+fn number_of(status: &str, name: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}

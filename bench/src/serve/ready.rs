@@ -1,0 +1,122 @@
+//! From the start of the process until the daemon says that it can be used.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::Result;
+
+use super::daemon::{Daemon, bare_ground, furnished};
+use super::history;
+use crate::measure::{Measure, Target, ms};
+use crate::program::{Site, wall_ms};
+use crate::{Setting, plain};
+
+pub(crate) const EXISTING: &str = "serve_ready_existing_ms";
+pub(crate) const FRESH: &str = "serve_ready_fresh_ms";
+pub(crate) const MILLION: &str = "serve_ready_million_ms";
+
+/// Events of a home that has been used for years.
+const EVENTS: usize = 1_000_000;
+
+/// Events where only few samples are wanted: making the home takes longer than looking at it.
+const EVENTS_QUICK: usize = 100_000;
+
+const BARE: &str =
+    "`wakeful --version`, a byte there and back over a new socket, plain SQLite: open, read its tables";
+
+/// On a home that is there.
+pub(crate) fn take_existing(setting: &Setting) -> Result<Vec<Measure>> {
+    let site = furnished(setting, "ready")?;
+    let (here, bare) = samples(setting, &site)?;
+    Ok(vec![
+        Measure::median(EXISTING, "ms", &here, Target::AtMost(100.0)).beside(BARE, &bare),
+    ])
+}
+
+/// On a home with a long history.
+pub(crate) fn take_million(setting: &Setting) -> Result<Vec<Measure>> {
+    let site = furnished(setting, "million")?;
+    let events = setting.effort.pick(EVENTS_QUICK, EVENTS);
+    history::add(&site.database(), u32::try_from(events)?)?;
+    let (here, bare) = samples(setting, &site)?;
+    let bytes = site.database().metadata()?.len();
+    let daemon = Daemon::start(setting, &site)?;
+    let begun = Instant::now();
+    daemon.call("GET", "/api/agents", "")?;
+    let listed_ms = ms(begun.elapsed());
+    let memory_mb = daemon.memory_mb()?;
+    daemon.end()?;
+    std::fs::remove_dir_all(&site.home)?;
+    let measure = Measure::median(MILLION, "ms", &here, Target::AtMost(300.0)).beside(BARE, &bare);
+    Ok(vec![
+        measure
+            .with("events", events as f64)
+            .with("database_mb", bytes as f64 / 1e6)
+            .with("first_list_of_agents_ms", listed_ms)
+            .with("memory_mb", memory_mb),
+    ])
+}
+
+/// On a home that has to be made.
+pub(crate) fn take_fresh(setting: &Setting) -> Result<Vec<Measure>> {
+    let (mut here, mut bare) = (Vec::new(), Vec::new());
+    for round in 0..setting.effort.pick(5, 20) {
+        let site = bare_ground(setting, &format!("ready-fresh-{round}"))?;
+        let daemon = Daemon::start(setting, &site)?;
+        here.push(daemon.ready_ms);
+        daemon.end()?;
+        let schema = plain::schema(&plain::open_to_read(&site.database())?)?;
+        let made = make_ms(&site.workspace.join("bare.sqlite"), &schema)?;
+        bare.push(wall_ms(&mut setting.program.version())? + socket_ms()? + made);
+    }
+    let measure = Measure::median(FRESH, "ms", &here, Target::AtMost(250.0));
+    Ok(vec![measure.beside(
+        "`wakeful --version`, a byte there and back over a new socket, plain SQLite: make the same tables",
+        &bare,
+    )])
+}
+
+/// Starts, each beside its bare limit.
+fn samples(setting: &Setting, site: &Site) -> Result<(Vec<f64>, Vec<f64>)> {
+    // The first one makes what is left from the life before, such as the token.
+    Daemon::start(setting, site)?.end()?;
+    let (mut here, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..setting.effort.pick(7, 30) {
+        let daemon = Daemon::start(setting, site)?;
+        here.push(daemon.ready_ms);
+        daemon.end()?;
+        bare.push(wall_ms(&mut setting.program.version())? + socket_ms()? + look_ms(&site.database())?);
+    }
+    Ok((here, bare))
+}
+
+/// Milliseconds to bind, connect, accept, and send a byte there and back.
+fn socket_ms() -> Result<f64> {
+    let begun = Instant::now();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    let mut client = TcpStream::connect(listener.local_addr()?)?;
+    let (mut server, _) = listener.accept()?;
+    let mut byte = [1];
+    client.write_all(&byte)?;
+    server.read_exact(&mut byte)?;
+    server.write_all(&byte)?;
+    client.read_exact(&mut byte)?;
+    Ok(ms(begun.elapsed()))
+}
+
+/// Milliseconds to open a database and read what tables it has.
+fn look_ms(database: &Path) -> Result<f64> {
+    let begun = Instant::now();
+    plain::schema(&plain::open(database)?)?;
+    Ok(ms(begun.elapsed()))
+}
+
+/// Milliseconds to make a database with these tables, which is not closed, because the daemon goes on with its own.
+fn make_ms(database: &Path, schema: &str) -> Result<f64> {
+    let begun = Instant::now();
+    let connection = plain::open(database)?;
+    connection.execute_batch(&format!("BEGIN IMMEDIATE; {schema} COMMIT;"))?;
+    Ok(ms(begun.elapsed()))
+}
