@@ -77,9 +77,9 @@ pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) 
     Ok(sql.execute(SET_CONTROL, &[agent.into(), control.as_str().into()])? == 1)
 }
 
-const STANDING: &str = "
+pub(crate) const STANDING: &str = "
     SELECT queued, next_seq - 1,
-        (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open' ORDER BY started_at_ms LIMIT 1),
+        (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open' ORDER BY +started_at_ms LIMIT 1),
         (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1)
     FROM agent_head WHERE agent_head.agent_id = ?1";
 

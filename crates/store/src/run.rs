@@ -65,10 +65,11 @@ const ALL: &str = "
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
+/// The plus keeps SQLite from walking all runs in the order of their times: few are open, however many have ended.
 const OPEN: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
-    FROM run WHERE status = 'open' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
-    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+    FROM run WHERE status = 'open' AND +started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
+    ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
@@ -77,9 +78,9 @@ const OF_AGENT: &str = "
 
 const OPEN_OF_AGENT: &str = "
     SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
-    FROM run WHERE agent_id = ?4 AND status = 'open' AND started_at_ms <= ?2
+    FROM run WHERE agent_id = ?4 AND status = 'open' AND +started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
-    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
+    ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 /// Where the list begins when it begins at its beginning: after every run there can be.
 const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
@@ -158,4 +159,34 @@ const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1"
 /// Whether somebody asked for the end of a run.
 pub(crate) fn cancel_requested(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
     Ok(!sql.query(CANCEL_REQUESTED, &[run.into()])?.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sqlite::open::open_in_memory;
+
+    #[test]
+    fn open_runs_are_found_without_looking_at_those_that_have_ended() {
+        let mut database = open_in_memory("host").expect("a database");
+        for query in [OPEN, OPEN_OF_AGENT, crate::queue::STANDING] {
+            let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
+            let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into()];
+            let count = (1..=4).filter(|n| query.contains(&format!("?{n}"))).count();
+            let rows = database.query(explain, &params[..count]).expect("a plan");
+            let plan = rows.into_iter().map(|mut row| {
+                let _ = (row.int("id"), row.int("parent"), row.int("notused"));
+                row.text("detail").expect("a line")
+            });
+            let plan: Vec<String> = plan.collect();
+            assert!(
+                plan.iter().any(|line| line.contains("run_open")),
+                "{query}: {plan:?}"
+            );
+            assert!(
+                !plan.iter().any(|line| line.starts_with("SCAN run")),
+                "{query}: {plan:?}"
+            );
+        }
+    }
 }

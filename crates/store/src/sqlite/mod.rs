@@ -2,7 +2,7 @@
 
 mod connection;
 mod group;
-mod open;
+pub(crate) mod open;
 mod readers;
 mod still;
 #[cfg(test)]
