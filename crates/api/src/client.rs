@@ -13,13 +13,22 @@ use serde::de::DeserializeOwned;
 use tokio::net::TcpStream;
 
 use crate::sse::{Frame, Frames};
-use crate::{ErrorBody, Problem};
+use crate::{ErrorBody, Problem, Readiness, Ready};
 
 /// Largest answer that is read. The API's own pages are bounded far below it.
 const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// Longest time for one call. The server's own limit is shorter.
 const CALL_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Longest time until somebody takes the connection. On one machine the kernel does so at once.
+const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
+
+/// Longest time until a stream begins. Nothing has to be computed before its first line.
+const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+
+/// Longest time to tell how far it is, which a daemon knows without looking. One that needs longer hangs.
+const READINESS_TIME_MAX: Duration = Duration::from_secs(3);
 
 /// The API of one daemon.
 #[derive(Debug, Clone)]
@@ -74,6 +83,18 @@ impl Client {
         self.call(Method::GET, path, Vec::new()).await
     }
 
+    /// How far the daemon is. It answers with the same words whether it can be used or not.
+    pub async fn readiness(&self) -> Result<Readiness, ClientError> {
+        let asked = async {
+            let request = self.request(Method::GET, "/readyz", Vec::new())?;
+            let bytes = whole(self.send(request).await?).await?;
+            let ready: Ready =
+                serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed(error.to_string()))?;
+            Ok(ready.status)
+        };
+        within(READINESS_TIME_MAX, asked).await
+    }
+
     /// Does something.
     pub async fn post<B: Serialize, T: DeserializeOwned>(
         &self,
@@ -94,7 +115,7 @@ impl Client {
                 HeaderValue::from_str(after).map_err(|error| ClientError::Malformed(error.to_string()))?;
             headers.insert("last-event-id", after);
         }
-        let response = self.send(request).await?;
+        let response = within(HEAD_TIME_MAX, self.send(request)).await?;
         if response.status() != StatusCode::OK {
             return Err(refused(response).await);
         }
@@ -119,8 +140,7 @@ impl Client {
             let bytes = whole(response).await?;
             serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed(error.to_string()))
         };
-        let late = |_| ClientError::Unreachable("it took too long".to_owned());
-        tokio::time::timeout(CALL_TIME_MAX, called).await.map_err(late)?
+        within(CALL_TIME_MAX, called).await
     }
 
     fn request(
@@ -141,8 +161,11 @@ impl Client {
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ClientError> {
         let unreachable = |error: &dyn std::error::Error| ClientError::Unreachable(error.to_string());
-        let stream = TcpStream::connect(&self.address).await;
-        let stream = stream.map_err(|error| unreachable(&error))?;
+        let connecting = async {
+            let stream = TcpStream::connect(&self.address).await;
+            stream.map_err(|error| unreachable(&error))
+        };
+        let stream = within(CONNECT_TIME_MAX, connecting).await?;
         let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
             .await
             .map_err(|error| unreachable(&error))?;
@@ -178,6 +201,14 @@ impl Stream {
         }
         Ok(self.ready.pop())
     }
+}
+
+async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, ClientError>>,
+) -> Result<T, ClientError> {
+    let late = |_| ClientError::Unreachable(format!("it took longer than {} s", limit.as_secs()));
+    tokio::time::timeout(limit, work).await.map_err(late)?
 }
 
 async fn whole(response: Response<Incoming>) -> Result<Bytes, ClientError> {

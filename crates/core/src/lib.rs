@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`message`] | what enters an agent's queue, and with whose authority |
 //! | [`wake`] | whether a message becomes a run, and why |
+//! | [`line`] | who is driven next, when more have work than there are places |
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
 //! | [`policy`] | whether an action may be taken, and by which rule |
@@ -26,6 +27,7 @@ pub mod failure;
 pub mod id;
 pub mod json;
 pub mod key;
+pub mod line;
 pub mod message;
 pub mod policy;
 pub mod prompt;

@@ -102,6 +102,8 @@ pub trait View {
     /// All agents by name, with what waits for them and what they do; private ones only when asked for. At most
     /// [`ROWS_MAX`].
     fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError>;
+    /// Every agent, listed or not, with the number of its newest event. At most [`ROWS_MAX`].
+    fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError>;
     /// Agents that have something to do: an open run, or a message that waits while they are not paused.
     fn agents_with_work(&mut self) -> Result<Vec<AgentId>, StoreError>;
     /// The messages of an agent that wait, the one whose turn it is first.

@@ -45,7 +45,8 @@ pub trait Desk: Send + Sync + 'static {
     fn runs(&self, filter: RunFilter) -> Asked<'_, Vec<RunGlance>>;
     /// One run with everything that happened in it.
     fn run(&self, run: RunKey) -> Asked<'_, RunReport>;
-    /// Runs whose keys begin with these hex digits: at most two, which is enough to know it is ambiguous.
+    /// Runs whose keys begin with these hex digits, those that have not begun among them: at most two, which is
+    /// enough to know it is ambiguous.
     fn runs_with_prefix(&self, hex_prefix: String) -> Asked<'_, Vec<RunGlance>>;
     /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
     fn cancel(&self, run: RunKey) -> Asked<'_, RunReport>;

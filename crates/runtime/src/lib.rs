@@ -133,6 +133,9 @@ pub enum EngineError {
         /// The way out.
         hint: String,
     },
+    /// Driving the agent broke off in a way that only a mistake of ours explains.
+    #[error("driving agent {0} broke off by a mistake in Wakeful")]
+    Panicked(AgentId),
     /// A run of a machine that this program does not have.
     #[error("run {run} needs machine {machine} version {version}, which this program does not have")]
     MachineVersion {

@@ -83,7 +83,7 @@ impl From<&EngineError> for Problem {
             EngineError::UnknownAgent(agent) => Self::new(
                 "agent_unknown",
                 message,
-                format!("create it with `wakeful agent create {agent}` or add --create-agent"),
+                format!("create it with `wakeful agent create {agent}`"),
             ),
             EngineError::AgentExists(_) => Self::new(
                 "agent_exists",
@@ -123,6 +123,11 @@ impl From<&EngineError> for Problem {
                 "check the database connection, then `wakeful run --resume`",
             ),
             EngineError::NoEngine { code, hint, .. } => Self::new(code, message, hint.as_str()),
+            EngineError::Panicked(_) => Self::new(
+                "turn_panicked",
+                message,
+                "`wakeful daemon logs` shows where; it is tried again by itself, nothing was lost",
+            ),
             EngineError::MachineVersion { .. } => Self::new(
                 "machine_version_unsupported",
                 message,

@@ -1,12 +1,13 @@
 //! The daemon's loop: whoever has something to do is driven, one message after the other per agent, many agents at
 //! once, within bounds. It sleeps without any timer until it is told that there may be something to do.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::{Id, JoinError, JoinSet};
 use wakeful_core::conversation::{Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId};
+use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
 use wakeful_core::run::Turn;
 use wakeful_core::wake::Control;
@@ -18,18 +19,18 @@ use wakeful_ports::tool::ToolHost;
 
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{blocks, claim, give_back};
+use crate::run::{Claimed, blocks, claim, give_back};
 use crate::wake::{Admitted, Limits};
 use crate::{Engine, EngineError, Halt, Observer as _};
 
 /// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
 
-/// How long an agent that could not work rests before it is looked at again without a reason.
-const STUCK_LOOK_MS: u64 = 30_000;
-
 /// How often a database that others write to is looked at. Where this process is the only writer, never.
 const SHARED_LOOK_MS: u64 = 1_000;
+
+/// When a look that failed is tried again.
+const FAILED_LOOK_MS: u64 = 1_000;
 
 /// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
 pub trait Workshop<S: Store>: Send + Sync + 'static {
@@ -47,7 +48,14 @@ pub trait Workshop<S: Store>: Send + Sync + 'static {
         agent: &AgentId,
         limits: &Limits,
     ) -> Result<Engine<S, Self::Model, Self::Tools>, EngineError>;
+
+    /// An engine that can do nothing but end a run: for one whose model or folder is gone and that a person wants to
+    /// see ended. What comes with it is kept until the run has ended.
+    fn ending(&self, agent: &AgentId) -> Result<Ending<S, Self::Model, Self::Tools>, EngineError>;
 }
+
+/// An engine that ends a run, and what must live as long as it.
+pub type Ending<S, M, T> = (Engine<S, M, T>, Box<dyn Send>);
 
 /// Whether others write to the same database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,8 +113,10 @@ impl Stuck {
             .collect()
     }
 
-    fn is_empty(&self) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    /// Forgets whoever has no work any more, and so nothing to be stuck with.
+    fn retain(&self, ready: &[AgentId]) {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.retain(|agent, _| ready.contains(agent));
     }
 
     fn note(&self, agent: &AgentId, result: Result<(), EngineError>) {
@@ -118,13 +128,17 @@ impl Stuck {
     }
 }
 
-/// Who is being driven.
+/// Who is being driven, and who waits for a place.
 #[derive(Default)]
 struct Busy {
     tasks: JoinSet<Turned>,
-    agents: BTreeSet<AgentId>,
+    line: Line,
     /// A task that panicked does not say whose it was.
     by_task: BTreeMap<Id, AgentId>,
+    /// When to look without having been told: where others write, or when a look has failed.
+    look_at: Option<u64>,
+    /// How far each log had grown when listeners were last told.
+    told: BTreeMap<AgentId, u64>,
 }
 
 /// An agent and what its turn came to.
@@ -168,9 +182,11 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
     /// Drives until a stop is asked for and everything under way has come to a safe point. What an earlier life left
     /// open is work like any other, and comes first.
     pub async fn run(self) {
-        let (mut busy, mut seen) = (Busy::default(), BTreeMap::new());
+        let mut busy = Busy::default();
         self.work.look();
         while !self.halt.is_set() {
+            // Fixed beforehand: what happens meanwhile does not put it off.
+            let moment = [busy.look_at, busy.line.next_look()].into_iter().flatten().min();
             tokio::select! {
                 biased;
                 () = self.halt.asked() => break,
@@ -178,8 +194,9 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
                     self.finished(done, &mut busy);
                 }
                 () = self.work.there() => self.begin_all(&mut busy).await,
-                () = self.look_again() => {
-                    self.tell_of_others(&mut seen).await;
+                () = self.time_to_look(moment) => {
+                    busy.look_at = None;
+                    self.tell_of_others(&mut busy).await;
                     self.begin_all(&mut busy).await;
                 }
             }
@@ -189,67 +206,73 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         }
     }
 
-    /// Resolves when it is time to look without having been told. Never where nothing can change unheard.
-    async fn look_again(&self) {
-        match (self.writers, self.stuck.is_empty()) {
-            (Writers::Many, _) => self.clock.sleep(SHARED_LOOK_MS).await,
-            (Writers::Alone, false) => self.clock.sleep(STUCK_LOOK_MS).await,
-            (Writers::Alone, true) => std::future::pending().await,
+    /// Resolves at a moment. Never where there is none, because nothing can change unheard.
+    async fn time_to_look(&self, moment: Option<u64>) {
+        match moment {
+            Some(at) => self.clock.sleep(at.saturating_sub(self.clock.ticks_ms())).await,
+            None => std::future::pending().await,
         }
     }
 
     /// Tells listeners whose logs have grown, by whomever: what others commit does not pass through this process.
-    async fn tell_of_others(&self, seen: &mut BTreeMap<AgentId, u64>) {
+    async fn tell_of_others(&self, busy: &mut Busy) {
         if self.writers == Writers::Alone || self.hub.listeners() == 0 {
             return;
         }
-        let Ok(agents) = self.store.read(|view| view.overviews(false)).await else {
+        let Ok(heads) = self.store.read(|view| view.heads()).await else {
             return;
         };
-        for agent in agents {
-            let (id, last) = (agent.agent.agent_id, agent.last_seq);
-            if seen.insert(id.clone(), last) != Some(last) {
-                self.hub.saw(&id, &[]);
+        for (agent, last) in heads {
+            if busy.told.insert(agent.clone(), last) != Some(last) {
+                self.hub.saw(&agent, &[]);
             }
         }
     }
 
-    /// Begins with every agent that has work and is not being driven, as far as the bound allows.
+    /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
-        // A database that does not answer now is asked again at the next look; on a home's own there is no such.
-        let Ok(ready) = self.store.read(|view| view.agents_with_work()).await else {
-            return;
+        let read = self.store.read(|view| view.agents_with_work()).await;
+        let now = self.clock.ticks_ms();
+        let next = match (self.writers, &read) {
+            (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
+            (Writers::Many, Ok(_)) => Some(now.saturating_add(SHARED_LOOK_MS)),
+            (Writers::Alone, Ok(_)) => None,
         };
-        for agent in ready {
-            // The end of any task looks again.
-            if busy.tasks.len() >= AGENTS_AT_ONCE_MAX {
-                return;
-            }
-            if busy.agents.insert(agent.clone()) {
-                let (store, runner) = (self.store.clone(), self.runner.clone());
-                let turn = one_turn(store, Arc::clone(&self.workshop), runner, agent.clone());
-                let task = busy.tasks.spawn(turn);
-                busy.by_task.insert(task.id(), agent);
-            }
+        // A moment that is fixed already stays: where much happens here, others must be heard of as well.
+        busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
+        let Ok(ready) = read else { return };
+        self.stuck.retain(&ready);
+        self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
+        for agent in busy.line.choose(&ready, now, AGENTS_AT_ONCE_MAX) {
+            let (store, runner) = (self.store.clone(), self.runner.clone());
+            let turn = one_turn(store, Arc::clone(&self.workshop), runner, agent.clone());
+            let task = busy.tasks.spawn(turn);
+            busy.by_task.insert(task.id(), agent);
         }
     }
 
     fn finished(&self, done: Result<(Id, Turned), JoinError>, busy: &mut Busy) {
-        match done {
-            Ok((id, (agent, result))) => {
-                busy.by_task.remove(&id);
-                busy.agents.remove(&agent);
-                // There may be more in its queue, or somebody waited for a free place.
-                if matches!(result, Ok(Did::Something))
-                    || busy.tasks.len().saturating_add(1) >= AGENTS_AT_ONCE_MAX
-                {
-                    self.work.look();
-                }
-                self.stuck.note(&agent, result.map(drop));
-            }
-            // A panic is a bug of ours. The agent is left alone until the next start; the daemon and the others live.
-            Err(error) => drop(busy.by_task.remove(&error.id())),
+        let (id, turned) = match done {
+            Ok((id, turned)) => (id, Some(turned)),
+            // A panic is a bug of ours; the daemon and the others live, and the agent says what happened.
+            Err(error) => (error.id(), None),
+        };
+        let Some(agent) = busy.by_task.remove(&id) else {
+            return;
+        };
+        let result = match turned {
+            Some((_, result)) => result,
+            None => Err(EngineError::Panicked(agent.clone())),
+        };
+        let how = match &result {
+            Ok(Did::Something) => Ended::Worked,
+            Ok(Did::Nothing) => Ended::Idle,
+            Err(_) => Ended::Stuck,
+        };
+        if busy.line.ended(&agent, how, self.clock.ticks_ms()) {
+            self.work.look();
         }
+        self.stuck.note(&agent, result.map(drop));
     }
 }
 
@@ -290,10 +313,7 @@ async fn turn_of<S: Store, W: Workshop<S>>(
         };
         return match workshop.engine(agent, &limits_of(claimed.turn())) {
             Ok(engine) => engine.drive(claimed).await.map(|_| Did::Something),
-            Err(error) => {
-                give_back(store, claimed).await?;
-                Err(error)
-            }
+            Err(error) => without_engine(store, workshop, claimed, error).await,
         };
     }
     match next {
@@ -303,6 +323,28 @@ async fn turn_of<S: Store, W: Workshop<S>>(
             answer(workshop, &overview, message, Entry { role, blocks }).await
         }
         Some(_) | None => Ok(Did::Nothing),
+    }
+}
+
+/// An open run whose engine cannot be had: it waits, unless somebody asked for its end, which needs none.
+async fn without_engine<S: Store, W: Workshop<S>>(
+    store: &S,
+    workshop: &W,
+    claimed: Box<Claimed>,
+    error: EngineError,
+) -> Result<Did, EngineError> {
+    let run = claimed.run_key();
+    let wanted = store.read(move |view| view.cancel_requested(&run)).await;
+    let ending = match wanted {
+        Ok(true) => workshop.ending(claimed.agent_id()).ok(),
+        Ok(false) | Err(_) => None,
+    };
+    match ending {
+        Some((engine, _kept)) => engine.drive(claimed).await.map(|_| Did::Something),
+        None => {
+            give_back(store, claimed).await?;
+            Err(error)
+        }
     }
 }
 

@@ -34,6 +34,10 @@ const HALT_GRACE_MS: u64 = 3_000;
 /// How often a running effect looks for a reason to end early.
 const CANCEL_LOOK_MS: u64 = 500;
 
+/// What a tool says of an action that was told to stop, and what is said of one that a stop of the program ended.
+const CANCELLED: &str = "cancelled";
+const HALTED: &str = "halted";
+
 /// Whether this process has just committed the intent of an effect, or found it without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
@@ -271,7 +275,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let _ = stop.send(true);
         let done = performing.await;
         match early {
-            Early::Cancelled | Early::Halted => Ok(done),
+            Early::Cancelled => Ok(done),
+            // Nobody cancelled it: the program came to a stop, and so did the action.
+            Early::Halted => Ok(Done {
+                code: done.code.map(|code| {
+                    if code == CANCELLED {
+                        HALTED.to_owned()
+                    } else {
+                        code
+                    }
+                }),
+                ..done
+            }),
             Early::LeaseLost => Err(lease_lost()),
         }
     }

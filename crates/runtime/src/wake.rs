@@ -194,15 +194,20 @@ impl Admit {
         {
             tx.create_agent(agent)?;
         }
-        let Some(agent) = tx.agent(agent_id)? else {
+        if tx.agent(agent_id)?.is_none() {
             return Ok(Found::Unknown);
-        };
+        }
         if let Some(found) = self.known(tx)? {
             return Ok(found);
         }
         let fence = match tx.claim_head(agent_id, &self.runner)? {
             Claim::Held { by } => return Ok(Found::Held(by)),
             Claim::Won(fence) => fence,
+        };
+        // Only now does nobody else move the agent or its queue: what was seen before the claim may be old.
+        let (Some(agent), None) = (tx.agent(agent_id)?, self.known(tx)?) else {
+            tx.release_head(agent_id, fence)?;
+            return Ok(Found::Before);
         };
         let open = RunFilter {
             agent_id: Some(agent_id.clone()),

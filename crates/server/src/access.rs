@@ -18,7 +18,6 @@ pub struct Access {
     token: String,
     token_hash: Digest,
     advertised: Option<Advertised>,
-    allowed_hosts: Vec<String>,
 }
 
 /// The address at which others reach us, when it is not the one we listen on.
@@ -44,7 +43,6 @@ impl Access {
             token: token.to_owned(),
             token_hash: Digest::of(token.as_bytes()),
             advertised: None,
-            allowed_hosts: Vec::new(),
         })
     }
 
@@ -57,13 +55,6 @@ impl Access {
             without_default_port(scheme, authority)
         });
         self.advertised = host.map(|host| Advertised { host, url });
-        self
-    }
-
-    /// The same, also called by these names. A name without a port is allowed with any.
-    #[must_use]
-    pub fn allowing(mut self, hosts: &[String]) -> Self {
-        self.allowed_hosts = hosts.iter().map(|host| host.to_ascii_lowercase()).collect();
         self
     }
 
@@ -85,7 +76,7 @@ impl Access {
         (at_our_port && self.is_our_address(name)) || self.is_told(&host)
     }
 
-    /// Whether an Origin header names the very server that the Host header names, or one that was allowed by name.
+    /// Whether an Origin header names the very server that the Host header names, or the advertised one.
     /// The host must have been checked.
     pub(crate) fn origin_is_ours(&self, origin: &str, host: &str) -> bool {
         let origin = origin.to_ascii_lowercase();
@@ -123,13 +114,8 @@ impl Access {
 
     /// Whether the configuration names this host.
     fn is_told(&self, host: &str) -> bool {
-        let (name, _) = split_port(host);
         let advertised = self.advertised.as_ref();
         advertised.is_some_and(|advertised| advertised.host == host)
-            || self
-                .allowed_hosts
-                .iter()
-                .any(|allowed| allowed == host || allowed == name)
     }
 }
 
@@ -205,18 +191,10 @@ mod tests {
     }
 
     #[test]
-    fn advertised_and_allowed_names_are_ours() {
+    fn the_advertised_name_is_ours_at_its_own_port_alone() {
         let access = access("127.0.0.1:7717").advertised("https://Agents.example.org/");
-        let access = access.allowing(&["box.lan".to_owned(), "tunnel.example:8443".to_owned()]);
-        for ours in [
-            "agents.example.org",
-            "box.lan",
-            "box.lan:7717",
-            "tunnel.example:8443",
-        ] {
-            assert!(access.host_is_ours(ours), "{ours}");
-        }
-        assert!(!access.host_is_ours("agents.example.org:7717") && !access.host_is_ours("tunnel.example"));
+        assert!(access.host_is_ours("agents.example.org") && access.host_is_ours("AGENTS.example.org"));
+        assert!(!access.host_is_ours("agents.example.org:7717") && !access.host_is_ours("example.org"));
         assert_eq!(access.url(), "https://agents.example.org");
         assert!(access.is_encrypted());
     }

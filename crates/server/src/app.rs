@@ -20,13 +20,16 @@ use crate::error::ApiError;
 use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
-use crate::{agent, event, guard, login, message, metrics, openapi, page, run, runtime, transcript};
+use crate::{
+    agent, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
+};
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
 /// it is long.
 pub(crate) const IN_FLIGHT_MAX: usize = 256;
 
-/// Most streams at the same time. Each costs a task and a place in the hub, and people have few windows.
+/// Most streams at the same time. Each costs a task and a place in the hub, and people have few windows. Where the
+/// system grants few descriptors there are fewer.
 pub(crate) const STREAMS_MAX: usize = 2_048;
 
 /// Everything a server needs.
@@ -161,7 +164,7 @@ impl App {
             rates: Rates::default(),
             metrics: Metrics::default(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
-            streams: Arc::new(Semaphore::new(STREAMS_MAX)),
+            streams: Arc::new(Semaphore::new(descriptor::streams_max())),
         }))
     }
 

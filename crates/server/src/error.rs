@@ -10,6 +10,8 @@ use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::Problem;
 
+use crate::rate::Key;
+
 /// When to ask again while a daemon starts or stops: about as long as that takes.
 const SOON_S: u64 = 1;
 
@@ -72,12 +74,12 @@ impl ApiError {
         )
     }
 
-    pub(crate) fn rate_limited(what: &str, retry_after_s: u64) -> Self {
+    pub(crate) fn rate_limited(key: &Key, retry_after_s: u64) -> Self {
         Self::new(
             StatusCode::TOO_MANY_REQUESTS,
             "rate_limited",
-            format!("too many {what} within a minute"),
-            "wait as long as Retry-After says, or raise the limit in config.toml",
+            format!("too many {} within a minute", key.noun()),
+            key.way_out(),
         )
         .retry_after(retry_after_s)
     }
@@ -117,6 +119,16 @@ impl ApiError {
         }
     }
 
+    /// The body of its answer, for whoever writes answers by hand.
+    pub(crate) fn into_json(self) -> String {
+        let Self {
+            code, message, hint, ..
+        } = self;
+        let error = Wire { code, message, hint };
+        // It has only strings, so it always has a JSON form.
+        serde_json::to_string(&ErrorBody { error }).unwrap_or_default()
+    }
+
     /// Whether the fault is on our side, so that somebody should look at the log.
     pub(crate) fn is_ours(&self) -> bool {
         self.status.is_server_error()
@@ -133,7 +145,9 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_) => StatusCode::CONFLICT,
         EngineError::LeaseLost(_) | EngineError::NoEngine { .. } => StatusCode::SERVICE_UNAVAILABLE,
-        EngineError::MachineVersion { .. } | EngineError::Broken { .. } => StatusCode::INTERNAL_SERVER_ERROR,
+        EngineError::MachineVersion { .. } | EngineError::Broken { .. } | EngineError::Panicked(_) => {
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
         EngineError::Store(error) => match error {
             StoreError::Conflict | StoreError::FenceLost(_) => StatusCode::CONFLICT,
             StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,

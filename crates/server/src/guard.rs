@@ -116,7 +116,7 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
             caller @ (Caller::Bearer | Caller::Anybody) => (caller, Key::Token),
         },
     };
-    count(app, key, app.limits.client_per_minute, "requests")?;
+    count(app, &key, app.limits.client_per_minute)?;
     if door == Door::Api {
         app.open()?;
     }
@@ -132,7 +132,13 @@ enum Origin {
 
 fn check_names(app: &App, request: &Request) -> Result<Origin, ApiError> {
     let headers = request.headers();
-    let in_header = headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let mut in_headers = headers.get_all(header::HOST).iter();
+    let in_header = in_headers.next().and_then(|host| host.to_str().ok());
+    // Somebody between us and the client may have judged it by the other one.
+    if in_headers.next().is_some() {
+        let message = "the request has more than one Host header";
+        return Err(ApiError::bad("bad_host", message, "send exactly one"));
+    }
     // A request line may name the host itself, and then it is the one that counts.
     let host = request
         .uri()
@@ -147,13 +153,15 @@ fn check_names(app: &App, request: &Request) -> Result<Origin, ApiError> {
             "ask by the address the daemon prints, or add the name to `server.advertise`",
         ));
     };
-    match headers
-        .get(header::ORIGIN)
-        .map(|origin| origin.to_str().unwrap_or_default())
-    {
-        None => Ok(Origin::Unsaid),
-        Some(origin) if app.access.origin_is_ours(origin, host) => Ok(Origin::Ours),
-        Some(_) => Err(foreign_page()),
+    let is_ours = |origin: &HeaderValue| {
+        let origin = origin.to_str().unwrap_or_default();
+        app.access.origin_is_ours(origin, host)
+    };
+    let mut origins = headers.get_all(header::ORIGIN).iter().map(is_ours);
+    match (origins.next(), origins.all(|is_ours| is_ours)) {
+        (None, _) => Ok(Origin::Unsaid),
+        (Some(true), true) => Ok(Origin::Ours),
+        (Some(_), _) => Err(foreign_page()),
     }
 }
 
@@ -166,13 +174,35 @@ fn foreign_page() -> ApiError {
     )
 }
 
-/// A browser sends its cookie also when a foreign page made it ask. Reading gives such a page nothing; for anything
-/// else the browser itself must say that the page was ours.
+/// A browser may send its cookie also when a foreign page made it ask, so it must not say that one did. For anything
+/// but reading it must say that the page was ours; older ones say nothing when they read.
 fn check_page(method: &Method, headers: &HeaderMap, origin: Origin) -> Result<(), ApiError> {
-    let site = headers.get("sec-fetch-site").map(HeaderValue::as_bytes);
-    match (method.is_safe(), origin, site) {
-        (true, _, _) | (false, Origin::Ours, _) | (false, Origin::Unsaid, Some(b"same-origin")) => Ok(()),
-        (false, Origin::Unsaid, _) => Err(foreign_page()),
+    let mut sites = headers.get_all("sec-fetch-site").iter();
+    let site = Site::of(sites.next());
+    if sites.next().is_some() {
+        return Err(foreign_page());
+    }
+    match (site, method.is_safe(), origin) {
+        (Site::Ours, _, _) | (Site::Unsaid, true, _) | (Site::Unsaid, false, Origin::Ours) => Ok(()),
+        (Site::Unsaid, false, Origin::Unsaid) | (Site::Foreign, _, _) => Err(foreign_page()),
+    }
+}
+
+/// What a browser says of the page that made it ask.
+enum Site {
+    Ours,
+    Foreign,
+    /// Nothing, or that there was none: somebody typed the address.
+    Unsaid,
+}
+
+impl Site {
+    fn of(said: Option<&HeaderValue>) -> Self {
+        match said.map(HeaderValue::as_bytes) {
+            Some(b"same-origin") => Self::Ours,
+            Some(b"none") | None => Self::Unsaid,
+            Some(_) => Self::Foreign,
+        }
     }
 }
 
@@ -196,12 +226,7 @@ fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, 
         }
     };
     let Some(caller) = caller else {
-        count(
-            app,
-            Key::Address(address(peer)),
-            app.limits.client_per_minute,
-            "requests",
-        )?;
+        count(app, &Key::Address(address(peer)), app.limits.client_per_minute)?;
         if shown {
             count_failure(app, peer)?;
         }
@@ -219,14 +244,15 @@ fn bearer(value: &str) -> Option<&str> {
 /// script that went wrong must not lock its owner out.
 pub(crate) fn count_failure(app: &App, peer: Option<Peer>) -> Result<(), ApiError> {
     let key = Key::Failed(address(peer));
-    count(app, key, app.limits.failures_per_minute, "wrong tokens or codes")
+    count(app, &key, app.limits.failures_per_minute)
 }
 
-fn count(app: &App, key: Key, limit: u32, what: &str) -> Result<(), ApiError> {
-    let counted = app.rates.count(key, limit, app.clock.ticks_ms());
+/// Counts one for a key, or says when to come again and what else can be done.
+pub(crate) fn count(app: &App, key: &Key, limit: u32) -> Result<(), ApiError> {
+    let counted = app.rates.count(key.clone(), limit, app.clock.ticks_ms());
     counted.map_err(|wait_s| {
         app.metrics.rate_limited();
-        ApiError::rate_limited(what, wait_s)
+        ApiError::rate_limited(key, wait_s)
     })
 }
 

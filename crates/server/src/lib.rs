@@ -13,6 +13,7 @@
 //! | [`view`] | from the runtime's values to what goes over the wire |
 //! | `openapi` | the contract, written down from the handlers |
 //! | `serve` | connections: accepted within bounds, ended gracefully |
+//! | `descriptor` | how many connections the system allows |
 //!
 //! *Invariants:* a handler holds no rule and no query; nothing is done for a request before its guards let it pass;
 //! every answer that is not a success has one shape; an idle server has no timer.
@@ -21,6 +22,7 @@
 mod access;
 mod agent;
 mod app;
+mod descriptor;
 mod error;
 mod event;
 mod extract;

@@ -124,10 +124,12 @@ pub(crate) async fn enter(
     Ok((StatusCode::SEE_OTHER, headers).into_response())
 }
 
-/// Logs this browser out.
+/// Logs this browser out and has it delete its cookie.
+///
+/// A copy of the cookie that was taken before is refused until the daemon restarts; only a new token ends it for good.
 #[utoipa::path(
     post, path = "/api/logout", tag = "login", operation_id = "logout",
-    responses((status = 204, description = "Its cookie is worth nothing any more")),
+    responses((status = 204, description = "The cookie is deleted in the browser, and refused as long as this daemon lives")),
 )]
 pub(crate) async fn leave(State(app): State<App>, Extension(caller): Extension<Caller>) -> Response {
     if let Caller::Browser(login) = caller {

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Told};
 use crate::rate::Key;
-use crate::view;
+use crate::{guard, view};
 
 /// The header that names a message.
 const KEY_HEADER: &str = "idempotency-key";
@@ -40,12 +40,7 @@ impl FromRequestParts<App> for Addressed {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
         let AgentPath(agent) = AgentPath::from_request_parts(parts, app).await?;
         let key = Key::Agent(agent.to_string());
-        app.rates
-            .count(key, app.limits.turns_per_minute, app.clock.ticks_ms())
-            .map_err(|wait_s| {
-                app.metrics.rate_limited();
-                ApiError::rate_limited("messages to this agent", wait_s)
-            })?;
+        guard::count(app, &key, app.limits.turns_per_minute)?;
         Ok(Self(agent))
     }
 }

@@ -30,6 +30,32 @@ pub(crate) enum Key {
     Others,
 }
 
+impl Key {
+    /// What there are too many of.
+    pub(crate) const fn noun(&self) -> &'static str {
+        match self {
+            Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
+            Self::Failed(_) => "wrong tokens or codes",
+            Self::Agent(_) => "messages to this agent",
+        }
+    }
+
+    /// What can be done about it. How often somebody may guess is for nobody to choose.
+    pub(crate) const fn way_out(&self) -> &'static str {
+        match self {
+            Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => {
+                "wait as long as Retry-After says, or raise `server.rate_per_minute` in config.toml"
+            }
+            Self::Failed(_) => {
+                "wait a minute; then show the daemon's own token, or open a fresh link from `wakeful open`"
+            }
+            Self::Agent(_) => {
+                "wait as long as Retry-After says, or raise `server.turns_per_minute` in config.toml"
+            }
+        }
+    }
+}
+
 /// The counters.
 #[derive(Debug, Default)]
 pub(crate) struct Rates(Mutex<BTreeMap<Key, Window>>);

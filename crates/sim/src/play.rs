@@ -274,6 +274,7 @@ impl Stage {
                 | EngineError::AgentExists(_)
                 | EngineError::Waits { .. }
                 | EngineError::NoEngine { .. }
+                | EngineError::Panicked(_)
                 | EngineError::MachineVersion { .. }
                 | EngineError::Broken { .. }
                 | EngineError::Store(_),

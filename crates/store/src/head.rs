@@ -7,10 +7,10 @@
 use wakeful_core::id::{AgentId, Incarnation, RunnerId};
 use wakeful_core::key::Digest;
 use wakeful_ports::records::{Claim, Fence, LockedHead};
-use wakeful_ports::store::StoreError;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::runner;
-use crate::sql::{Dialect, Row, Sql, at_most_one};
+use crate::sql::{Dialect, Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
     INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)
@@ -103,6 +103,18 @@ fn read(mut row: Row) -> Result<LockedHead, StoreError> {
         next_seq: row.count("agent_head.next_seq")?,
         chain_hash: row.digest("agent_head.chain_hash")?,
         incarnation: Incarnation::new(row.text("agent_head.incarnation")?),
+    })
+}
+
+const ALL: &str = "SELECT agent_id, next_seq - 1 FROM agent_head ORDER BY agent_id LIMIT ?1";
+
+/// Every agent with the number of its newest event.
+pub(crate) fn all(sql: &mut dyn Sql) -> Result<Vec<(AgentId, u64)>, StoreError> {
+    records(sql.query(ALL, &[limit(ROWS_MAX)])?, |mut row| {
+        Ok((
+            row.agent_id("agent_head.agent_id")?,
+            row.count("agent_head.next_seq")?,
+        ))
     })
 }
 

@@ -121,9 +121,10 @@ fn read(mut row: Row) -> Result<RunRow, StoreError> {
     })
 }
 
-/// A range and not a pattern: keys are bytes, and both databases order bytes the same way.
+/// A range and not a pattern: keys are bytes, and both databases order bytes the same way. Every run has a message of
+/// the same key, and one whose turn has not come has nothing else.
 const BETWEEN: &str = "
-    SELECT run_key FROM run WHERE run_key >= ?1 AND run_key <= ?2 ORDER BY run_key LIMIT 2";
+    SELECT run_key FROM message WHERE run_key >= ?1 AND run_key <= ?2 ORDER BY run_key LIMIT 2";
 
 /// Keys that begin with these hex digits: at most two, which is enough to know it is ambiguous.
 pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<RunKey>, StoreError> {
@@ -131,7 +132,7 @@ pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<Run
         return Ok(Vec::new());
     };
     let rows = sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
-    records(rows, |mut row| row.digest("run.run_key").map(RunKey))
+    records(rows, |mut row| row.digest("message.run_key").map(RunKey))
 }
 
 /// The smallest and the largest key with this prefix; none when it is no prefix of a key. People copy keys

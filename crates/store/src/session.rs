@@ -86,6 +86,10 @@ impl View for Session<'_> {
         queue::overviews(self, with_private)
     }
 
+    fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError> {
+        head::all(self)
+    }
+
     fn agents_with_work(&mut self) -> Result<Vec<AgentId>, StoreError> {
         queue::agents_with_work(self)
     }

@@ -79,6 +79,22 @@ impl Failure {
         &self.code
     }
 
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+
+    pub(crate) fn hint(&self) -> &str {
+        &self.hint
+    }
+
+    /// The same failure with another way out.
+    pub(crate) fn hinting(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: hint.into(),
+            ..self
+        }
+    }
+
     /// One object for programs.
     pub(crate) fn json(&self) -> serde_json::Value {
         let mut error = json!({"code": self.code, "message": self.message});

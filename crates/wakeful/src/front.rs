@@ -2,8 +2,8 @@
 
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
-    Accepted, Admission, AgentList, AgentStatus, CreateAgent, Event, EventPage, Run, RunList, SendMessage,
-    Transcript, TranscriptLine,
+    Accepted, Admission, AgentList, AgentState, AgentStatus, CreateAgent, Event, EventPage, Queued, Run,
+    RunList, SendMessage, Transcript, TranscriptLine,
 };
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
@@ -16,12 +16,15 @@ use wakeful_server::view::{self, Going};
 use wakeful_store::Store;
 
 use crate::cli::Shared;
-use crate::daemon::files::{Found, RunFolder};
-use crate::daemon::token;
 use crate::failure::Failure;
+use crate::home::Home;
 use crate::place::{Place, reading};
+use crate::reach::daemon;
 use crate::show::Out;
 use crate::world::{RealClock, RealEntropy, fresh_id};
+
+/// Messages that are shown of a queue: as many as a daemon tells.
+const QUEUE_SHOWN: u32 = 50;
 
 /// Where a verb asks.
 pub(crate) enum Front {
@@ -39,26 +42,12 @@ pub(crate) struct Runs {
     pub(crate) limit: u32,
 }
 
-/// The daemon of this home, if one runs. A database that was named is another matter: it has leases of its own.
-pub(crate) fn daemon(shared: &Shared) -> Result<Option<Client>, Failure> {
-    if shared.database().is_some() {
-        return Ok(None);
-    }
-    match RunFolder::of(&shared.home()?).found() {
-        Found::Nobody | Found::Stale => Ok(None),
-        Found::Alive(record) => Ok(Some(Client::new(
-            record.http_addr,
-            token::read(&record.token_file)?,
-        ))),
-    }
-}
-
 /// For verbs that only look.
 pub(crate) async fn asking<T>(
     shared: &Shared,
     look: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    match daemon(shared)? {
+    match daemon(shared).await? {
         Some(client) => look(&Front::Daemon(client)).await,
         None => reading(shared, async |store| look(&here(store)).await).await,
     }
@@ -70,7 +59,7 @@ pub(crate) async fn telling<T>(
     out: &Out,
     tell: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    match daemon(shared)? {
+    match daemon(shared).await? {
         Some(client) => tell(&Front::Daemon(client)).await,
         None => {
             let place = Place::open_for_writing(shared).await?;
@@ -79,6 +68,18 @@ pub(crate) async fn telling<T>(
                 .await
         }
     }
+}
+
+/// For verbs that change something that must be there already: where there is no home, none is made.
+pub(crate) async fn telling_known<T>(
+    shared: &Shared,
+    out: &Out,
+    tell: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if shared.database().is_none() {
+        Home::open(&shared.home()?)?;
+    }
+    telling(shared, out, tell).await
 }
 
 /// The database of an open place.
@@ -220,6 +221,20 @@ impl Front {
         }
     }
 
+    /// Messages of an agent that wait, next first.
+    pub(crate) async fn queue(&self, agent: AgentId) -> Result<Vec<Queued>, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                let state: AgentState = client.get(&format!("/api/agents/{agent}/state")).await?;
+                Ok(state.queue)
+            }
+            Self::Here(clerk) => {
+                let waiting = clerk.queue(agent, QUEUE_SHOWN).await?;
+                Ok(waiting.iter().map(view::queued).collect())
+            }
+        }
+    }
+
     /// A run with everything that happened in it.
     pub(crate) async fn run(&self, run: RunKey) -> Result<Run, Failure> {
         match self {
@@ -327,7 +342,13 @@ impl From<ClientError> for Failure {
         match error {
             ClientError::Refused { problem, .. } => {
                 let wakeful_api::Problem { code, message, hint } = problem;
-                Problem { code, message, hint }.into()
+                let failure: Self = Problem { code, message, hint }.into();
+                match failure.code() {
+                    "stopping" => {
+                        failure.hinting("call again when it has ended, or `wakeful daemon restart`")
+                    }
+                    _ => failure,
+                }
             }
             ClientError::Unreachable(_) => Self::new(
                 "daemon_unreachable",

@@ -163,6 +163,15 @@ impl Home {
         }
     }
 
+    /// Whether a process works here. Looking makes nothing, and what cannot be looked at counts as in use.
+    pub(crate) fn is_in_use(&self) -> bool {
+        match File::open(self.root.join("lock")) {
+            // Given back at once, when the file is closed.
+            Ok(file) => file.try_lock_shared().is_err(),
+            Err(error) => error.kind() != std::io::ErrorKind::NotFound,
+        }
+    }
+
     /// Somebody else works here.
     pub(crate) fn busy(&self, pid: &str) -> Failure {
         let message = format!("the home {} is in use by process {pid}", self.root.display());

@@ -6,6 +6,7 @@
 //! | [`config`] | settings: the file, the environment, the flags, one over the other |
 //! | [`home`] | the folder everything lives in, and its lock |
 //! | [`place`] | opens home and database, and builds the engine on them |
+//! | [`front`], [`reach`] | where a verb asks: which daemon, or the database itself |
 //! | [`model`], [`workspace`] | who answers, and where commands work, looked at before anything is made |
 //! | [`signals`] | Ctrl-C and SIGTERM: a stop at a safe point |
 //! | [`world`] | the real clock, real randomness, and who this process is |
@@ -21,6 +22,7 @@ mod front;
 mod home;
 mod model;
 mod place;
+mod reach;
 mod show;
 mod signals;
 mod workspace;

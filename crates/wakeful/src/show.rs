@@ -13,7 +13,8 @@ use wakeful_core::report::{Event, Kind};
 use wakeful_runtime::Observer;
 
 use crate::failure::Failure;
-pub(crate) use view::ResumedView;
+pub(crate) use text::Driver;
+pub(crate) use view::{ResumedView, Waits};
 
 /// Where a verb's answer goes, and in which form.
 #[derive(Debug)]
@@ -56,23 +57,23 @@ impl Out {
         }
     }
 
-    pub(crate) fn runs(&self, runs: &RunList) {
+    pub(crate) fn runs(&self, runs: &RunList, waits: &Waits) {
         match self.form {
-            Form::Json => self.json(runs),
-            Form::Text => self.text(&text::runs(runs)),
+            Form::Json => self.json(&view::runs(runs, waits)),
+            Form::Text => self.text(&text::runs_and_waits(runs, waits)),
         }
     }
 
     pub(crate) fn agents(&self, agents: &[AgentStatus]) {
         match self.form {
             Form::Json => self.json(&serde_json::json!({"agents": agents})),
-            Form::Text => self.text(&text::agents(agents)),
+            Form::Text => self.text(&text::agents(agents, Driver::Somebody)),
         }
     }
 
     /// Agents as people read them.
-    pub(crate) fn agents_text(&self, agents: &[AgentStatus]) -> String {
-        text::agents(agents)
+    pub(crate) fn agents_text(&self, agents: &[AgentStatus], driver: Driver) -> String {
+        text::agents(agents, driver)
     }
 
     /// Runs as people read them.

@@ -81,8 +81,9 @@ pub(crate) fn is_dead_here(runner: &Runner) -> bool {
     if place_name().as_deref() != Some(runner.place.as_str()) {
         return false;
     }
-    match pid_started(runner.pid) {
-        Some(started) => started != runner.pid_started,
+    let fields = stat(runner.pid).unwrap_or_default();
+    match started_in(&fields) {
+        Some(started) => has_ended(&fields) || started != runner.pid_started,
         None => no_such_process(runner.pid),
     }
 }
@@ -92,9 +93,11 @@ pub(crate) fn is_process(pid: u32) -> bool {
     !no_such_process(pid)
 }
 
-/// Whether a process of this machine lives: this very one and not another that has got its number since.
+/// Whether a process of this machine lives: this very one and not another that has got its number since. One that
+/// has ended and that nobody has waited for still has its number, and is dead.
 pub(crate) fn is_alive(pid: u32, started: u64) -> bool {
-    pid_started(pid) == Some(started)
+    let Some(fields) = stat(pid) else { return false };
+    !has_ended(&fields) && started_in(&fields) == Some(started)
 }
 
 fn no_such_process(pid: u32) -> bool {
@@ -111,10 +114,24 @@ fn place_name() -> Option<String> {
 
 /// When a process began, in clock ticks after boot.
 fn pid_started(pid: u32) -> Option<u64> {
+    started_in(&stat(pid)?)
+}
+
+/// What the kernel tells of a process, from its state on.
+fn stat(pid: u32) -> Option<String> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name in parentheses may contain anything, so fields are counted after its end.
     let (_, fields) = stat.rsplit_once(')')?;
+    Some(fields.to_owned())
+}
+
+fn started_in(fields: &str) -> Option<u64> {
     fields.split_whitespace().nth(19)?.parse().ok()
+}
+
+/// Whether only the number is left of a process.
+fn has_ended(fields: &str) -> bool {
+    matches!(fields.split_whitespace().next(), Some("Z" | "X" | "x"))
 }
 
 #[cfg(test)]
@@ -129,6 +146,22 @@ mod tests {
             pid_started: me.pid_started + 1,
             ..me.clone()
         }));
+    }
+
+    #[test]
+    fn a_process_that_has_ended_is_dead_before_anybody_has_waited_for_it() {
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("starts");
+        let (pid, started) = (child.id(), pid_started(child.id()).expect("started"));
+        assert!(is_alive(pid, started));
+        drop(child.stdin.take());
+        while !stat(pid).is_some_and(|fields| has_ended(&fields)) {
+            std::thread::yield_now();
+        }
+        assert!(!is_alive(pid, started));
+        child.wait().expect("gone");
     }
 
     #[test]

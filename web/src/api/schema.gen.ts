@@ -198,7 +198,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Logs this browser out. */
+        /**
+         * Logs this browser out and has it delete its cookie.
+         * @description A copy of the cookie that was taken before is refused until the daemon restarts; only a new token ends it for good.
+         */
         post: operations["logout"];
         delete?: never;
         options?: never;
@@ -1790,7 +1793,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its cookie is worth nothing any more */
+            /** @description The cookie is deleted in the browser, and refused as long as this daemon lives */
             204: {
                 headers: {
                     [name: string]: unknown;

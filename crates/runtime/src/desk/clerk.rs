@@ -1,6 +1,7 @@
 //! The one who serves at the desk, over any store.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::Notify;
 use wakeful_core::conversation::Usage;
@@ -41,16 +42,33 @@ pub struct Clerk<S> {
 
 /// Tells the service that there may be something to do. What exactly, it finds in the store.
 #[derive(Debug, Default)]
-pub(crate) struct Work(Notify);
+pub(crate) struct Work {
+    there: Notify,
+    /// To whom something happened since the service last looked: a reason to try again for who is stuck.
+    roused: Mutex<BTreeSet<AgentId>>,
+}
 
 impl Work {
     /// There may be something to do. Said before anybody waits, it is heard by the next who does.
     pub(crate) fn look(&self) {
-        self.0.notify_one();
+        self.there.notify_one();
+    }
+
+    /// The same, because of this agent.
+    fn look_at(&self, agent: AgentId) {
+        let mut roused = self.roused.lock().unwrap_or_else(PoisonError::into_inner);
+        roused.insert(agent);
+        drop(roused);
+        self.look();
     }
 
     pub(crate) async fn there(&self) {
-        self.0.notified().await;
+        self.there.notified().await;
+    }
+
+    /// To whom something happened since this was last asked.
+    pub(crate) fn roused(&self) -> BTreeSet<AgentId> {
+        std::mem::take(&mut *self.roused.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -64,7 +82,7 @@ enum Found {
 
 /// What became of a wish to end a run.
 enum Called {
-    Requested,
+    Requested(AgentId),
     Off(AgentId, Box<Event>),
     TooLate,
     Unknown,
@@ -120,7 +138,7 @@ impl<S: Store> Clerk<S> {
         match found {
             Found::New(event) => {
                 self.hub.saw(&agent, &[event]);
-                self.work.look();
+                self.work.look_at(agent);
                 Ok(Posted {
                     run_key,
                     is_new: true,
@@ -172,21 +190,22 @@ impl<S: Store> Clerk<S> {
         )?;
         let wanted = agent_id.clone();
         let told = self.store.write(move |tx| {
-            let Some(agent) = tx.agent(&wanted)? else {
+            // The head first, as in every transition: two who lock in two orders wait for each other.
+            let Some(mut head) = tx.lock_head_to_announce(&wanted)? else {
                 return Ok(None);
             };
-            if agent.control == control {
+            if tx.agent(&wanted)?.is_some_and(|agent| agent.control == control) {
                 return Ok(Some(None));
             }
             tx.set_control(&wanted, control)?;
-            announce(tx, &wanted, &sealed).map(Some)
+            append(tx, &wanted, &mut head, &sealed).map(|event| Some(Some(event)))
         });
         match told.await? {
             None => return Err(EngineError::UnknownAgent(agent_id)),
             Some(None) => {}
             Some(Some(event)) => {
                 self.hub.saw(&agent_id, &[event]);
-                self.work.look();
+                self.work.look_at(agent_id.clone());
             }
         }
         self.view(agent_id).await
@@ -201,8 +220,12 @@ impl<S: Store> Clerk<S> {
             Called::Unknown => return Err(EngineError::UnknownRun(run)),
             Called::TooLate => {}
             // The driver looks for the request; an open run that nobody drives needs somebody to write its end.
-            Called::Requested => self.work.look(),
-            Called::Off(agent, event) => self.hub.saw(&agent, &[*event]),
+            Called::Requested(agent) => self.work.look_at(agent),
+            // Whoever stood behind it is next.
+            Called::Off(agent, event) => {
+                self.hub.saw(&agent, &[*event]);
+                self.work.look_at(agent);
+            }
         }
         report::load(&self.store, run).await
     }
@@ -299,7 +322,10 @@ impl<S: Store> Desk for Clerk<S> {
         let found = self.store.read(move |view| {
             let mut runs = Vec::new();
             for key in view.runs_with_prefix(&hex_prefix)? {
-                let row = view.run(&key)?;
+                let row = match view.run(&key)? {
+                    Some(row) => Some(row),
+                    None => without_run(view, &key)?,
+                };
                 runs.extend(row.map(|row| glance(view, row)).transpose()?);
             }
             Ok(runs)
@@ -389,7 +415,11 @@ fn call_off_in(tx: &mut dyn Tx, run: RunKey, sealed: &Sealed, at: Millis) -> Res
         if open {
             tx.request_cancel(&run, at)?;
         }
-        return Ok(if open { Called::Requested } else { Called::TooLate });
+        return Ok(if open {
+            Called::Requested(agent_id)
+        } else {
+            Called::TooLate
+        });
     }
     tx.dequeue(&agent_id, &run)?;
     let event = append(tx, &agent_id, &mut head, sealed)?;
@@ -430,6 +460,25 @@ fn with_last_run(view: &mut dyn View, overview: Overview) -> Result<AgentView, S
     };
     let last_run = row.map(|row| glance(view, row)).transpose()?;
     Ok(AgentView { overview, last_run })
+}
+
+/// A message that has not become a run, as the run that it may become: no machine has touched it.
+fn without_run(view: &mut dyn View, run: &RunKey) -> Result<Option<RunRow>, StoreError> {
+    let waits = view.is_queued(run)?;
+    // A refusal of a message that still waits is not the last word on it.
+    let wake = view.wake(run)?.filter(|_| !waits);
+    Ok(view.message(run)?.map(|message| RunRow {
+        run_key: message.run_key,
+        agent_id: message.agent_id,
+        thread_id: message.thread_id,
+        machine: String::new(),
+        machine_version: 0,
+        version: 0,
+        state: String::new(),
+        status: wake.map_or_else(|| report::RUN_QUEUED.to_owned(), |wake| wake.verdict),
+        started_at: message.admitted_at,
+        ended_at: None,
+    }))
 }
 
 fn glance(view: &mut dyn View, row: RunRow) -> Result<RunGlance, StoreError> {

@@ -12,8 +12,9 @@ use wakeful_core::time::Millis;
 /// How long a browser stays logged in.
 pub(crate) const LOGIN_S: i64 = 30 * 24 * 60 * 60;
 
-/// Most logouts that are remembered. When there are more, the oldest is forgotten: the browser it came from has
-/// dropped the cookie anyway, and a new token ends them all.
+/// Most logouts that are remembered, in memory alone: the server keeps nothing, so a restart forgets them all. When
+/// there are more, the oldest is forgotten. Either way the browser has dropped the cookie, so what is left is a copy
+/// that somebody took before, and a new token ends those.
 const REVOKED_MAX: usize = 4_096;
 
 /// Begins every cookie, so that another form can follow one day.
@@ -73,7 +74,7 @@ impl Cookies {
         (login.expires_s > seconds(now) && !is_out).then_some(login)
     }
 
-    /// Makes a cookie worthless.
+    /// Makes a cookie worthless as long as this daemon lives.
     pub(crate) fn revoke(&self, login: Login, now: Millis) {
         let mut revoked = self.revoked.lock().unwrap_or_else(PoisonError::into_inner);
         // One that has run out needs nobody to remember it.

@@ -78,6 +78,32 @@ async fn a_request_line_cannot_hide_a_foreign_name_behind_ours() {
 }
 
 #[tokio::test]
+async fn a_request_that_names_two_hosts_is_refused_whatever_they_are() {
+    let world = World::new();
+    for second in ["evil.example:7717", "localhost:7717", HOST] {
+        for path in ["/api/agents", "/healthz", "/"] {
+            let answer = world
+                .send(request(Method::GET, path, &[BEARER, ("host", second)]))
+                .await;
+            refused(&answer, 400, "bad_host");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_of_ours_does_not_vouch_for_a_second_origin() {
+    let world = World::new();
+    let ours = format!("http://{HOST}");
+    let origins = [("origin", ours.as_str()), ("origin", "http://evil.example")];
+    let headers = [BEARER, origins[0], origins[1]];
+    refused(
+        &world.send(posted(MESSAGES, MESSAGE, &headers)).await,
+        403,
+        "origin_refused",
+    );
+}
+
+#[tokio::test]
 async fn a_foreign_page_is_refused_even_with_the_token() {
     let world = World::new();
     for origin in ["http://evil.example", "null", "http://127.0.0.1:3000"] {

@@ -27,6 +27,7 @@ async fn a_client_that_asks_too_often_is_told_when_to_come_again() {
     let answer = world.get("/api/agents").await;
     assert_eq!(answer.code(), (429, "rate_limited".to_owned()));
     assert_eq!(answer.header("retry-after"), "60");
+    assert!(answer.hint().contains("`server.rate_per_minute`"), "{answer:?}");
     assert_eq!(world.get("/healthz").await.status, 200, "health is never refused");
     world.time.pass(60_000);
     assert_eq!(world.get("/api/agents").await.status, 200);
@@ -41,6 +42,7 @@ async fn an_agent_takes_so_many_messages_a_minute_and_no_body_is_read_beyond() {
     assert_eq!(world.post("/api/agents/main/messages", MESSAGE).await.status, 202);
     let answer = world.post("/api/agents/main/messages", "no JSON at all").await;
     assert_eq!(answer.code(), (429, "rate_limited".to_owned()));
+    assert!(answer.hint().contains("`server.turns_per_minute`"), "{answer:?}");
     assert_eq!(
         world.post("/api/agents/other/messages", MESSAGE).await.code().0,
         404
@@ -65,7 +67,12 @@ async fn guessing_is_slowed_down_and_the_right_token_still_passes() {
     for _ in 0..3 {
         assert_eq!(world.send(guess()).await.code().0, 401);
     }
-    assert_eq!(world.send(guess()).await.code(), (429, "rate_limited".to_owned()));
+    let slowed = world.send(guess()).await;
+    assert_eq!(slowed.code(), (429, "rate_limited".to_owned()));
+    assert_eq!(
+        slowed.hint(),
+        "wait a minute; then show the daemon's own token, or open a fresh link from `wakeful open`"
+    );
     assert_eq!(world.get("/api/agents").await.status, 200);
     let nothing = world.send(request(Method::GET, "/api/agents", &[])).await;
     assert_eq!(nothing.code().0, 401, "who shows nothing guesses nothing");

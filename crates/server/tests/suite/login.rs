@@ -149,6 +149,47 @@ async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
 }
 
 #[tokio::test]
+async fn with_a_cookie_not_even_reading_is_for_a_page_that_is_not_ours() {
+    let world = World::new();
+    let cookie = cookie(&world).await;
+    let ours = format!("http://{HOST}");
+    for path in ["/api/agents", "/metrics"] {
+        let ask = |site: &str| {
+            let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", site)];
+            request(Method::GET, path, &headers)
+        };
+        for foreign in ["cross-site", "same-site", "", "Same-Origin", "something-new"] {
+            let answer = world.send(ask(foreign)).await;
+            assert_eq!(
+                answer.code(),
+                (403, "origin_refused".to_owned()),
+                "{path} {foreign}"
+            );
+        }
+        for fine in ["same-origin", "none"] {
+            assert_eq!(world.send(ask(fine)).await.status, 200, "{path} {fine}");
+        }
+        let mut two = ask("same-origin");
+        two.headers_mut()
+            .append("sec-fetch-site", "cross-site".parse().expect("a value"));
+        assert_eq!(world.send(two).await.code().0, 403);
+        // Older browsers do not send it.
+        let silent = request(Method::GET, path, &[("cookie", &cookie)]);
+        assert_eq!(world.send(silent).await.status, 200);
+    }
+    let headers = [
+        ("cookie", cookie.as_str()),
+        ("origin", ours.as_str()),
+        ("sec-fetch-site", "cross-site"),
+    ];
+    let answer = world.send(request(Method::POST, PAUSE, &headers)).await;
+    assert_eq!(answer.code(), (403, "origin_refused".to_owned()));
+    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "none")];
+    let answer = world.send(request(Method::POST, PAUSE, &headers)).await;
+    assert_eq!(answer.code(), (403, "origin_refused".to_owned()));
+}
+
+#[tokio::test]
 async fn a_login_cannot_make_further_logins() {
     let world = World::new();
     let cookie = cookie(&world).await;
@@ -166,7 +207,8 @@ async fn after_a_logout_the_cookie_is_worth_nothing() {
     let headers = [("cookie", mine.as_str()), ("sec-fetch-site", "same-origin")];
     let left = world.send(request(Method::POST, "/api/logout", &headers)).await;
     assert_eq!(left.status, 204);
-    assert!(left.header("set-cookie").contains("Max-Age=0"));
+    let deleted = "wakeful_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0";
+    assert_eq!(left.header("set-cookie"), deleted);
     let ask = |cookie: &str| request(Method::GET, "/api/agents", &[("cookie", cookie)]);
     assert_eq!(world.send(ask(&mine)).await.code().0, 401);
     assert_eq!(world.send(ask(&other)).await.status, 200);

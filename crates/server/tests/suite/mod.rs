@@ -6,5 +6,6 @@ mod limit;
 mod login;
 mod page;
 mod serve;
+mod stream;
 mod view;
 mod world;

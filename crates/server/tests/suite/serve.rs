@@ -56,3 +56,30 @@ async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
     );
     assert_eq!(server.await.expect("it ended"), Ended { cut_off: 0 });
 }
+
+/// The first line of the answer to a request whose head has exactly so many bytes.
+async fn status_of_head(address: std::net::SocketAddr, bytes: usize) -> String {
+    let mut client = TcpStream::connect(address).await.expect("a connection");
+    let begin = format!("GET /healthz HTTP/1.1\r\nhost: {HOST}\r\nx-filler: ");
+    let filler = "x".repeat(bytes - begin.len() - "\r\n\r\n".len());
+    let request = format!("{begin}{filler}\r\n\r\n");
+    client.write_all(request.as_bytes()).await.expect("sent");
+    let mut answer = vec![0; 1_024];
+    let length = client.read(&mut answer).await.expect("an answer");
+    let answer = String::from_utf8_lossy(&answer[..length]).into_owned();
+    answer.lines().next().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_head_of_more_than_64_kib_is_refused() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = tokio::spawn(serve(listener, world.app, std::future::pending()));
+    assert_eq!(status_of_head(address, 65_536).await, "HTTP/1.1 200 OK");
+    for bytes in [65_537, 70_000, 100_000] {
+        let status = status_of_head(address, bytes).await;
+        assert_eq!(status, "HTTP/1.1 431 Request Header Fields Too Large", "{bytes}");
+    }
+    server.abort();
+}

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Method, Request, StatusCode};
+use axum::response::Response;
 use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
@@ -74,13 +75,17 @@ impl World {
     }
 
     pub(super) async fn send(&self, request: Request<Body>) -> Answer {
+        read(self.app.clone().oneshot(request).await.expect("an answer")).await
+    }
+
+    /// Begins a stream with the token: one that can be held, or else its refusal.
+    pub(super) async fn follow(&self, path: &str, headers: &[(&str, &str)]) -> Result<Body, Answer> {
+        let headers = [&[BEARER, ("accept", "text/event-stream")], headers].concat();
+        let request = request(Method::GET, path, &headers);
         let response = self.app.clone().oneshot(request).await.expect("an answer");
-        let (parts, body) = response.into_parts();
-        let body = body.collect().await.expect("a body").to_bytes();
-        Answer {
-            status: parts.status,
-            headers: parts.headers,
-            body: String::from_utf8(body.to_vec()).expect("text"),
+        match response.status() {
+            StatusCode::OK => Ok(response.into_body()),
+            _ => Err(read(response).await),
         }
     }
 
@@ -92,6 +97,16 @@ impl World {
     /// With the token.
     pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
         self.send(posted(path, body, &[BEARER])).await
+    }
+}
+
+async fn read(response: Response) -> Answer {
+    let (parts, body) = response.into_parts();
+    let body = body.collect().await.expect("a body").to_bytes();
+    Answer {
+        status: parts.status,
+        headers: parts.headers,
+        body: String::from_utf8(body.to_vec()).expect("text"),
     }
 }
 
@@ -145,8 +160,16 @@ impl Answer {
     }
 
     pub(super) fn message(&self) -> String {
+        self.said("message")
+    }
+
+    pub(super) fn hint(&self) -> String {
+        self.said("hint")
+    }
+
+    fn said(&self, member: &str) -> String {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
-        body["error"]["message"].as_str().unwrap_or_default().to_owned()
+        body["error"][member].as_str().unwrap_or_default().to_owned()
     }
 
     pub(super) fn header(&self, name: &str) -> &str {

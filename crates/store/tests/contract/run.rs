@@ -2,6 +2,7 @@
 
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{EntryRow, JournalRow, RunFilter, RunRow};
 use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError};
@@ -190,15 +191,16 @@ fn a_prefix_finds_its_runs_and_two_are_enough_to_be_ambiguous() {
             key(0xab, 0x20),
             key(0xff, 0xff),
         ];
-        create(
-            &store,
-            keys.map(|run_key| RunRow {
+        let admitted = store.write(move |tx| {
+            let message = |run_key| Message {
                 run_key,
-                ..sample::run("")
-            })
-            .to_vec(),
-        )
-        .await;
+                ..sample::message("turn", "body")
+            };
+            keys.map(message)
+                .iter()
+                .try_for_each(|message| tx.admit_message(message).map(drop))
+        });
+        admitted.await.expect("admitted");
         let find = async |prefix: &'static str| {
             store
                 .read(|view| view.runs_with_prefix(prefix))

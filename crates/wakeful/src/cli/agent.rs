@@ -10,7 +10,7 @@ use wakeful_ports::records::Visibility;
 use super::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::front::{asking, telling};
+use crate::front::{asking, telling, telling_known};
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 
@@ -67,7 +67,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
 
 async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
-    let tell = telling(shared, out, async |front| front.set_control(id, control).await);
+    let tell = telling_known(shared, out, async |front| front.set_control(id, control).await);
     out.agent(&tell.await?);
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::Shared;
 use super::serve::ServeArgs;
 use crate::daemon::files::{Found, Record, RunFolder};
 use crate::failure::Failure;
-use crate::front::daemon as client;
+use crate::reach::client_of;
 use crate::show::Out;
 
 /// Lines of the log that are shown unless asked otherwise.
@@ -50,11 +50,11 @@ pub(crate) async fn daemon(verb: &DaemonVerb, shared: &Shared, out: &Out) -> Res
     let folder = RunFolder::of(&shared.home()?);
     match verb {
         DaemonVerb::Start(args) => start::start(args, shared, &folder, out).await?,
-        DaemonVerb::Stop => stop::stop(shared, &folder, out).await?,
+        DaemonVerb::Stop => stop::stop(&folder, out).await?,
         DaemonVerb::Restart(args) => {
             // Whatever is wrong with the new options is found while the old daemon still serves.
             args.settings(shared)?;
-            stop::end(shared, &folder, out).await?;
+            stop::end(&folder, out).await?;
             start::start(args, shared, &folder, out).await?;
         }
         DaemonVerb::Status => status(shared, &folder, out).await?,
@@ -77,17 +77,10 @@ async fn status(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Fa
     let fingerprint =
         crate::config::load(&shared.home()?, &crate::config::Overrides::default())?.fingerprint();
     let matches = fingerprint == record.written_fingerprint;
-    let seen: Result<RuntimeStatus, Failure> = match client(shared)? {
-        Some(client) => client.get("/api/runtime/status").await.map_err(Failure::from),
-        None => Err(Failure::new(
-            "daemon_unreachable",
-            "a database was named",
-            "leave --database out",
-        )),
-    };
+    let seen = ask(&record).await;
     let health = match &seen {
         Ok(_) => "ok".to_owned(),
-        Err(failure) => failure.to_string(),
+        Err(failure) => format!("{}: {}", failure.code(), failure.message()),
     };
     let words = running(&record, seen.as_ref().ok(), matches, &health);
     let mut answer = json!({
@@ -101,6 +94,13 @@ async fn status(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Fa
     }
     out.answer(&answer, &words);
     Ok(())
+}
+
+/// Asks the daemon itself, whatever its database. One that hangs is found out by the question it has no work with.
+async fn ask(record: &Record) -> Result<RuntimeStatus, Failure> {
+    let client = client_of(record)?;
+    client.readiness().await?;
+    Ok(client.get("/api/runtime/status").await?)
 }
 
 fn not_running(stale: bool, failure: Option<&LastFailure>) -> String {

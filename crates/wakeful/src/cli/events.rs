@@ -8,7 +8,8 @@ use wakeful_core::report::present::{Mode, present};
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::front::{Front, asking, daemon};
+use crate::front::{Front, asking};
+use crate::reach::{Patience, Who, stays_away, who};
 use crate::show::Out;
 use crate::signals::Signals;
 
@@ -75,15 +76,16 @@ pub(crate) async fn tail(args: &TailArgs, shared: &Shared, out: &Out) -> Result<
         Ok(place)
     });
     let place = place.await?;
-    match daemon(shared)? {
-        Some(client) if !args.no_follow => follow(&client, place, display, out).await,
-        Some(_) => Ok(0),
-        None => {
-            if !args.no_follow {
-                out.note("no daemon runs, so nothing more will come by itself");
-            }
-            Ok(0)
-        }
+    if args.no_follow {
+        return Ok(0);
+    }
+    let who = who(shared).await?;
+    if let Some(absence) = who.absence() {
+        out.note(&format!("{absence}, so there is nobody to follow"));
+    }
+    match who {
+        Who::Daemon(client) => follow(client, place, (shared, display), out).await,
+        Who::Nobody | Who::Other(_) => Ok(0),
     }
 }
 
@@ -129,31 +131,62 @@ async fn newest(front: &Front, agent: Option<&AgentId>, limit: u32) -> Result<(V
 }
 
 /// Shows what happens until a person has seen enough.
-async fn follow(client: &Client, mut place: Place, display: Mode, out: &Out) -> Result<u8, Failure> {
+async fn follow(
+    client: Client,
+    place: Place,
+    (shared, display): (&Shared, Mode),
+    out: &Out,
+) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
     let halt = signals.halt();
-    let following = async {
-        loop {
-            let mut stream = client.follow(&place.path, Some(&place.after)).await?;
-            while let Some(after) = next(&mut stream, display, out).await? {
-                if let Some(after) = after {
-                    place.after = after;
-                }
-            }
-            out.note("the daemon ended the stream; asking again");
-        }
-    };
     let done = signals.during(
         async {
             tokio::select! {
                 biased;
                 () = halt.asked() => Ok(0),
-                failed = following => failed,
+                failed = through_restarts(client, place, (shared, display), out) => failed,
             }
         },
         out,
     );
     done.await
+}
+
+/// Follows without end. A stream that breaks is taken up again where it stood, from another daemon if the first one
+/// is restarted meanwhile.
+async fn through_restarts(
+    client: Client,
+    place: Place,
+    (shared, display): (&Shared, Mode),
+    out: &Out,
+) -> Result<u8, Failure> {
+    let (mut client, mut place) = (client, place);
+    let mut patience = Patience::new(shared, out);
+    loop {
+        let listened = listen(&client, &mut place, (&mut patience, display), out).await;
+        let Some(back) = patience.wait(listened.err()).await? else {
+            let hint = "`wakeful daemon start` starts it, `wakeful tail` then goes on".to_owned();
+            return Err(stays_away("nothing more will come", hint));
+        };
+        client = back;
+    }
+}
+
+/// Shows one stream until it ends.
+async fn listen(
+    client: &Client,
+    place: &mut Place,
+    (patience, display): (&mut Patience<'_>, Mode),
+    out: &Out,
+) -> Result<(), Failure> {
+    let mut stream = client.follow(&place.path, Some(&place.after)).await?;
+    patience.heard();
+    while let Some(after) = next(&mut stream, display, out).await? {
+        if let Some(after) = after {
+            place.after = after;
+        }
+    }
+    Ok(())
 }
 
 /// Shows the next frame; the place after it, if it names one, and none at the end of the stream.

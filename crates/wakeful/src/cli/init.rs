@@ -49,7 +49,8 @@ pub(crate) struct InitArgs {
     /// The model of runs that name none: `scripted:FILE`, or `demo`
     #[arg(long, value_name = "REF")]
     model: Option<String>,
-    /// The folder in which commands of new agents run and may write [default: the current folder]
+    /// The folder in which commands of new agents run and may write [default: the current folder, or where that cannot be
+    /// one, the folder wakeful-workspace beside the home]
     #[arg(long, value_name = "DIR")]
     workspace: Option<PathBuf>,
     /// The name of the first agent [default: main]

@@ -7,7 +7,8 @@ use wakeful_core::id::AgentId;
 use super::Shared;
 use super::run::read_prompt;
 use crate::failure::Failure;
-use crate::front::{Front, telling};
+use crate::front::telling_known;
+use crate::reach::who;
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -29,13 +30,13 @@ pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> R
         key: args.idempotency_key.clone(),
         ..SendMessage::default()
     };
-    let sent = telling(shared, out, async |front| {
-        let accepted = front.send(agent, message).await?;
-        Ok((accepted, matches!(front, Front::Here(_))))
-    });
-    let (accepted, waits) = sent.await?;
-    if waits {
-        out.note("no daemon runs: the message waits until `wakeful daemon start`");
+    // Looked at before it is sent: a message that was accepted is not to fail afterwards.
+    let who = who(shared).await?;
+    let accepted = telling_known(shared, out, async |front| front.send(agent, message).await).await?;
+    if let Some(absence) = who.absence() {
+        out.note(&format!(
+            "{absence}: the message waits for one on this database, see `wakeful daemon start`"
+        ));
     }
     let how = match accepted.admission {
         Admission::New => "queued",

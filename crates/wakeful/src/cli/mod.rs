@@ -52,7 +52,11 @@ When something is wrong, look in this order: `wakeful run --json`, `wakeful daem
 `wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
 Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, \
-130 or 143 stopped by Ctrl-C or SIGTERM.";
+130 or 143 stopped by Ctrl-C or SIGTERM (`wakeful serve` ends with 0 when it has stopped in good order).";
+
+const SERVE_AFTER_HELP: &str = "\
+Ctrl-C and SIGTERM let what is under way come to a safe point and end the daemon with exit status 0; a second one \
+ends it at once, with 130 or 143.";
 
 /// What every verb takes.
 #[derive(Debug, Clone, Args)]
@@ -139,6 +143,7 @@ enum Verb {
     /// Show what was said between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
     /// Run the daemon in the foreground: the API, the page, and everything that waits
+    #[command(after_help = SERVE_AFTER_HELP)]
     Serve(serve::ServeArgs),
     /// Run the daemon in the background
     #[command(subcommand)]

@@ -6,8 +6,9 @@ use clap::Args;
 use wakeful_api::LoginLink;
 
 use super::Shared;
+use crate::daemon::files::{Found, RunFolder};
 use crate::failure::Failure;
-use crate::front::daemon;
+use crate::reach::client_of;
 use crate::show::Out;
 
 #[derive(Debug, Args)]
@@ -19,7 +20,8 @@ pub(crate) struct OpenArgs {
 
 /// Runs the verb.
 pub(crate) async fn open(args: &OpenArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let Some(client) = daemon(shared)? else {
+    // Whatever its database: there is one page in a home.
+    let Found::Alive(record) = RunFolder::of(&shared.home()?).found() else {
         let hint = "`wakeful daemon start` starts one, `wakeful serve` does so in the foreground";
         return Err(Failure::new(
             "daemon_not_running",
@@ -27,7 +29,7 @@ pub(crate) async fn open(args: &OpenArgs, shared: &Shared, out: &Out) -> Result<
             hint,
         ));
     };
-    let link: LoginLink = client.post("/api/login-links", &()).await?;
+    let link: LoginLink = client_of(&record)?.post("/api/login-links", &()).await?;
     out.answer(&link, &link.url);
     if !args.print && !browse(&link.url) {
         out.note(

@@ -24,10 +24,10 @@ pub(super) use self::prompt::read as read_prompt;
 use super::Shared;
 use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
-use crate::front::daemon;
 use crate::home::Home;
 use crate::model::Loaded;
 use crate::place::{Place, Sandboxing, reading, tool_names};
+use crate::reach::daemon;
 use crate::show::Out;
 use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
@@ -96,15 +96,24 @@ pub(crate) async fn run(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8
     if args.resume {
         resume::resume(args, shared, out).await
     } else {
-        start(args, shared, out).await
+        start(args, shared, out).await.map_err(offer_to_create)
     }
+}
+
+/// Of all verbs this one can make the agent that is missing.
+fn offer_to_create(failure: Failure) -> Failure {
+    if failure.code() != "agent_unknown" {
+        return failure;
+    }
+    let hint = format!("{}, or add --create-agent", failure.hint());
+    failure.hinting(hint)
 }
 
 async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     // Everything that can be wrong with the call is found before the home is touched.
     let settings = args.settings(shared)?;
     let call = Call::parse(args)?;
-    if let Some(client) = daemon(shared)? {
+    if let Some(client) = daemon(shared).await? {
         return remote::start(&call, (args, &settings), client, shared, out).await;
     }
     let model = Loaded::asked(settings.config.model.default.as_deref(), out)?;

@@ -8,8 +8,8 @@ use wakeful_core::id::AgentId;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::front::{Runs, asking};
-use crate::show::Out;
+use crate::front::{Front, Runs, asking};
+use crate::show::{Out, Waits};
 
 /// Runs shown unless asked otherwise.
 const LIST_DEFAULT: u32 = 20;
@@ -49,7 +49,12 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
                 open: *open,
                 limit: *limit,
             };
-            out.runs(&asking(shared, async |front| front.runs(wanted).await).await?);
+            let listed = asking(shared, async |front| {
+                let waits = waits(front, wanted.agent.clone()).await?;
+                Ok((front.runs(wanted).await?, waits))
+            });
+            let (list, waits) = listed.await?;
+            out.runs(&list, &waits);
         }
         RunsVerb::Show { run } => {
             let found = asking(shared, async |front| front.run(front.find(run).await?).await).await?;
@@ -58,6 +63,19 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
         RunsVerb::Cancel { run } => cancel::cancel(run, shared, out).await?,
     }
     Ok(0)
+}
+
+/// What has not begun: message by message of one agent, and of all agents only how many.
+async fn waits(front: &Front, agent: Option<AgentId>) -> Result<Waits, Failure> {
+    let Some(agent) = agent else {
+        let agents = front.agents(false).await?.into_iter();
+        let counts = agents.map(|agent| (agent.agent_id, agent.pending));
+        return Ok(Waits::Counts(
+            counts.filter(|(_, pending)| *pending > 0).collect(),
+        ));
+    };
+    let queued = front.queue(agent.clone()).await?;
+    Ok(Waits::Queue(agent, queued))
 }
 
 /// Shows a run with every step. One whose state cannot be read is shown as far as its rows go.

@@ -41,6 +41,20 @@ pub(crate) struct ServeArgs {
 }
 
 impl ServeArgs {
+    /// What a daemon is started with.
+    pub(super) fn start<'a>(&self, shared: &'a Shared) -> Result<Start<'a>, Failure> {
+        Ok(Start {
+            shared,
+            settings: self.settings(shared)?,
+            token: self.token()?,
+            sandboxing: if self.allow_unsandboxed {
+                Sandboxing::Optional
+            } else {
+                Sandboxing::Required
+            },
+        })
+    }
+
     /// Everything that can be wrong with the call is found before a process starts or a socket is bound.
     pub(super) fn settings(&self, shared: &Shared) -> Result<Loaded, Failure> {
         let token_file = self.token_file.as_ref().map(std::path::absolute).transpose();
@@ -114,15 +128,5 @@ impl ServeArgs {
 
 /// Runs the verb.
 pub(crate) async fn serve(args: &ServeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let start = Start {
-        shared,
-        settings: args.settings(shared)?,
-        token: args.token()?,
-        sandboxing: if args.allow_unsandboxed {
-            Sandboxing::Optional
-        } else {
-            Sandboxing::Required
-        },
-    };
-    live(start, out).await
+    live(args.start(shared)?, out).await
 }

@@ -2,12 +2,15 @@
 
 use clap::Args;
 use serde_json::json;
-use wakeful_api::{Activity, RuntimeStatus};
+use wakeful_api::{Activity, AgentStatus, RuntimeStatus};
 
 use super::Shared;
+use crate::daemon::files::Record;
 use crate::failure::Failure;
 use crate::front::{Front, Runs, asking};
-use crate::show::Out;
+use crate::home::Home;
+use crate::reach::{Who, who};
+use crate::show::{Driver, Out};
 
 /// Runs that are shown.
 const RUNS_SHOWN: u32 = 5;
@@ -17,6 +20,7 @@ pub(crate) struct StatusArgs {}
 
 /// Runs the verb.
 pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let who = who(shared).await?;
     let seen = asking(shared, async |front| {
         let daemon: Option<RuntimeStatus> = match front {
             Front::Daemon(client) => Some(client.get("/api/runtime/status").await?),
@@ -29,18 +33,9 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
         Ok((daemon, front.agents(false).await?, front.runs(runs).await?))
     });
     let (daemon, agents, runs) = seen.await?;
-    let at_work = agents
-        .iter()
-        .filter(|agent| agent.activity == Activity::Working)
-        .count();
-    let head = match &daemon {
-        Some(status) => format!("daemon   http://{} (process {})", status.http_addr, status.pid),
-        None => "daemon   not running: `wakeful daemon start` starts it".to_owned(),
-    };
-    let mut lines = vec![
-        head,
-        format!("agents   {} listed, {at_work} at work", agents.len()),
-    ];
+    let driver = driver(daemon.as_ref(), shared)?;
+    let mut lines = vec![head(&who, daemon.as_ref())];
+    lines.extend(doing(&agents, driver));
     let stuck = daemon.iter().flat_map(|status| &status.stuck);
     lines.extend(
         stuck.map(|stuck| format!("stuck    {}: {} — {}", stuck.agent_id, stuck.message, stuck.hint)),
@@ -49,9 +44,58 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
     let words = format!(
         "{}\n\n{}\n\n{}",
         lines.join("\n"),
-        out.agents_text(&agents),
+        out.agents_text(&agents, driver),
         out.runs_text(&runs)
     );
     out.answer(&answer, &words);
     Ok(0)
+}
+
+fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {
+    match (daemon, who) {
+        (Some(status), _) => format!("daemon   http://{} (process {})", status.http_addr, status.pid),
+        (None, Who::Other(record)) => {
+            let Record { http_addr, pid, .. } = record;
+            format!("daemon   http://{http_addr} (process {pid}) works on another database")
+        }
+        (None, Who::Nobody | Who::Daemon(_)) => {
+            "daemon   none runs in this home: `wakeful daemon start` starts one".to_owned()
+        }
+    }
+}
+
+/// Whether anybody goes on with open runs. Of a server's database that cannot be told from here: a daemon of another
+/// home may.
+fn driver(daemon: Option<&RuntimeStatus>, shared: &Shared) -> Result<Driver, Failure> {
+    let alone = daemon.is_none() && shared.database().is_none();
+    Ok(if alone && !Home::open(&shared.home()?)?.is_in_use() {
+        Driver::Nobody
+    } else {
+        Driver::Somebody
+    })
+}
+
+fn doing(agents: &[AgentStatus], driver: Driver) -> Vec<String> {
+    let working = agents.iter().filter(|agent| agent.activity == Activity::Working);
+    let (count, listed) = (working.count(), agents.len());
+    let waiting: u64 = agents.iter().map(|agent| agent.pending).sum();
+    let at_work = match driver {
+        Driver::Nobody => 0,
+        Driver::Somebody => count,
+    };
+    let messages = if waiting == 1 { "message" } else { "messages" };
+    let mut lines = vec![format!(
+        "agents   {listed} listed, {at_work} at work, {waiting} {messages} waiting"
+    )];
+    if driver == Driver::Nobody && count > 0 {
+        let (runs, them) = if count == 1 {
+            ("run", "it")
+        } else {
+            ("runs", "them")
+        };
+        lines.push(format!(
+            "open     {count} {runs} open, nobody drives {them}: `wakeful daemon start` or `wakeful run --resume`"
+        ));
+    }
+    lines
 }

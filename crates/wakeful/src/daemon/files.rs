@@ -46,6 +46,9 @@ pub(crate) struct Record {
     /// Of what was written down then, without flags.
     #[serde(default)]
     pub(crate) written_fingerprint: String,
+    /// Of the address of its database; none when it is the home's own.
+    #[serde(default)]
+    pub(crate) database: Option<String>,
 }
 
 /// Whether a daemon runs.
@@ -74,6 +77,10 @@ impl RunFolder {
         self.root.join("last-failure.json")
     }
 
+    fn token_path(&self) -> PathBuf {
+        self.root.join("token")
+    }
+
     pub(crate) fn log_path(&self) -> PathBuf {
         self.root.join("daemon.log")
     }
@@ -94,10 +101,19 @@ impl RunFolder {
         self.write(&self.record_path(), record)
     }
 
-    /// Takes the introduction of a daemon that has gone away again.
+    /// Takes away the introduction of a daemon that has gone, and the token that was kept for as long as it ran.
     pub(crate) fn forget(&self) {
         // What cannot be removed is stale, and known as such.
         let _ = fs::remove_file(self.record_path());
+        let _ = fs::remove_file(self.token_path());
+    }
+
+    /// The same, unless another daemon has introduced itself since.
+    pub(crate) fn forget_process(&self, pid: u32) {
+        let record = self.read::<Record>(&self.record_path());
+        if record.is_none_or(|record| record.pid == pid) {
+            self.forget();
+        }
     }
 
     /// What failed last, outside of any run.
@@ -117,7 +133,7 @@ impl RunFolder {
     /// Keeps a token that was given with a call, so that other verbs of this machine find it while the daemon runs.
     pub(crate) fn keep_token(&self, token: &str) -> Result<PathBuf, Failure> {
         self.make()?;
-        let path = self.root.join("token");
+        let path = self.token_path();
         let fresh = path.with_extension(format!("{}.tmp", std::process::id()));
         let mut new = fs::OpenOptions::new();
         let opened = new
@@ -217,6 +233,7 @@ mod tests {
             started_at: String::new(),
             config_fingerprint: String::new(),
             written_fingerprint: String::new(),
+            database: None,
         }
     }
 

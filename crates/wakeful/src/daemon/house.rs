@@ -12,7 +12,7 @@ use wakeful_models::Models;
 use wakeful_ports::records::Agent;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::problem::{Problem, with_causes};
-use wakeful_runtime::service::Workshop;
+use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch};
 use wakeful_server::Host;
@@ -73,15 +73,33 @@ impl Workshop<Store> for Bench {
     }
 
     fn engine(&self, agent: &AgentId, limits: &Limits) -> Result<RealEngine, EngineError> {
-        self.make(limits).map_err(|failure| {
-            let Problem { code, message, hint } = failure.into();
-            EngineError::NoEngine {
-                agent: agent.clone(),
-                code,
-                message,
-                hint,
-            }
-        })
+        self.make(limits).map_err(|failure| no_engine(agent, failure))
+    }
+
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Models, Tools>, EngineError> {
+        let made = || {
+            let workspace = WorkspacePath::stand_in(self.place.home.root())?;
+            let engine = self.place.engine(Tooling {
+                models: Loaded::demo()?.models,
+                workspace: &workspace,
+                sandboxing: self.sandboxing,
+                halt: self.halt.clone(),
+                observer: Arc::clone(&self.hub) as _,
+            })?;
+            Ok((engine, Box::new(workspace) as Box<dyn Send>))
+        };
+        made().map_err(|failure| no_engine(agent, failure))
+    }
+}
+
+/// A failure on its way to whoever asks why an agent is stuck.
+fn no_engine(agent: &AgentId, failure: Failure) -> EngineError {
+    let Problem { code, message, hint } = failure.into();
+    EngineError::NoEngine {
+        agent: agent.clone(),
+        code,
+        message,
+        hint,
     }
 }
 

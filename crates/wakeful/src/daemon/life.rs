@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{oneshot, watch};
 use wakeful_api::{LastFailure, Model, Phase};
 use wakeful_core::id::AgentId;
+use wakeful_core::key::h;
 use wakeful_ports::clock::Clock as _;
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
@@ -38,6 +39,9 @@ const LOCK_LOOK: Duration = Duration::from_millis(20);
 /// Wrong tokens and codes from one address within a minute. A person who mistypes needs a few, a guesser billions.
 const FAILURES_PER_MINUTE: u32 = 30;
 
+/// The code of the failure to be a second daemon.
+const ALREADY: &str = "daemon_running";
+
 /// What a daemon is started with.
 pub(crate) struct Start<'a> {
     pub(crate) shared: &'a Shared,
@@ -45,6 +49,33 @@ pub(crate) struct Start<'a> {
     /// A token given with this call alone.
     pub(crate) token: Option<String>,
     pub(crate) sandboxing: Sandboxing,
+}
+
+impl Start<'_> {
+    /// One name for everything it is started with, flags included. Secrets go in as hashes of their own.
+    pub(crate) fn fingerprint(&self) -> String {
+        let sandboxing = match self.sandboxing {
+            Sandboxing::Required => "required",
+            Sandboxing::Optional => "optional",
+        };
+        let token = self
+            .token
+            .as_deref()
+            .map(|token| h("daemon.token", &[token]).to_string());
+        let database = self.shared.database().map(database_name);
+        let fields = [
+            self.settings.fingerprint(),
+            sandboxing.to_owned(),
+            database.unwrap_or_default(),
+            token.unwrap_or_default(),
+        ];
+        h("daemon.start", &fields.each_ref().map(String::as_str)).to_string()
+    }
+}
+
+/// What a record calls a database. Its address may hold a password, so it is a hash.
+pub(crate) fn database_name(address: &str) -> String {
+    h("daemon.database", &[address]).to_string()
 }
 
 /// A line for the log, with its time.
@@ -59,33 +90,40 @@ pub(crate) fn log(line: &str) {
 pub(crate) async fn live(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let root = start.shared.home()?;
     let lived = serve(start, out).await;
-    if let Err(failure) = &lived
-        && Home::is_there(&root)
-    {
-        let noted = RunFolder::of(&root).note_failure(&LastFailure {
-            occurred_at: RealClock::new().now().rfc3339(),
-            summary: failure.to_string(),
-            phase: Phase::Startup,
-            detail_hint: "`wakeful daemon logs` shows what led to it".to_owned(),
-        });
-        if let Err(failure) = noted {
-            out.failure(&failure);
-        }
+    if let Err(failure) = &lived {
+        note(&root, failure, out);
     }
     lived
+}
+
+/// Keeps a failure for whoever asks later, where there is a home to keep it in. That a daemon runs already is no
+/// failure of that daemon, and nobody shall read it as one.
+pub(crate) fn note(root: &Path, failure: &Failure, out: &Out) {
+    if !Home::is_there(root) || failure.code() == ALREADY {
+        return;
+    }
+    let noted = RunFolder::of(root).note_failure(&LastFailure {
+        occurred_at: RealClock::new().now().rfc3339(),
+        summary: format!("{}: {}", failure.code(), failure.message()),
+        phase: Phase::Startup,
+        detail_hint: failure.hint().to_owned(),
+    });
+    if let Err(failure) = noted {
+        out.failure(&failure);
+    }
 }
 
 async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let root = start.shared.home()?;
     refuse_second(&RunFolder::of(&root))?;
-    let listener = bind(&start.settings, start.token.is_some()).await?;
+    let listener = bind(&start).await?;
     let home = Home::open_or_create(&root)?;
     let folder = RunFolder::of(home.root());
-    let (token, token_file) = find_token(&start, home.root())?;
+    let token = find_token(&start, home.root())?;
     let mut signals = Signals::listen()?;
     let (stage, stages) = watch::channel(Stage::Recovering);
     let bound = listener.local_addr().map_err(|error| cannot_listen(&error))?;
-    let options = options(&start, &home, (bound, token), stages, &signals)?;
+    let options = options(&start, &home, (bound, token.text.clone()), stages, &signals)?;
     let (hang_up, hung_up) = oneshot::channel::<()>();
     let server = tokio::spawn(wakeful_server::serve(
         listener,
@@ -96,18 +134,19 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
         },
     ));
     let halt = signals.halt();
-    let opened = signals
-        .during(until(halt.clone(), open(&start, &home, &folder)), out)
-        .await;
-    let Some(place) = opened? else { return Ok(0) };
+    let opening = open(&start, &home, bound, &token);
+    let opened = signals.during(until(halt.clone(), opening), out).await;
+    let Some((place, introduced)) = opened? else {
+        return Ok(0);
+    };
     let place = Arc::new(place);
-    let record = introduce(&folder, &start, bound, token_file)?;
-    tell(&record, &home, out);
+    folder.forget_failure();
+    tell(&introduced.record, &home, out);
     let serving = run_service(Arc::clone(&place), &start, &stage, halt);
     signals.during(serving, out).await;
     let _ = hang_up.send(());
     let _ = server.await;
-    folder.forget();
+    drop(introduced);
     folder.forget_failure();
     if let Err(error) = place.store.close().await {
         out.note(&format!(
@@ -117,6 +156,18 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     }
     log("the daemon has ended");
     Ok(0)
+}
+
+/// A daemon that others can find, until dropped.
+struct Introduced {
+    folder: RunFolder,
+    record: Record,
+}
+
+impl Drop for Introduced {
+    fn drop(&mut self) {
+        self.folder.forget_process(self.record.pid);
+    }
 }
 
 /// Does something unless a stop is asked for first.
@@ -163,10 +214,19 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
     tokio::join!(service.run(), stopping);
 }
 
-/// Takes the home and opens its database, while the socket already answers.
-async fn open(start: &Start<'_>, home: &Home, folder: &RunFolder) -> Result<Place, Failure> {
-    let lock = take(home, folder).await?;
-    Place::open_as_daemon(start.shared, home.clone(), lock).await
+/// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon
+/// that is recovering: opening may take long, and the home is in its hands from here on.
+async fn open(
+    start: &Start<'_>,
+    home: &Home,
+    bound: SocketAddr,
+    token: &Token,
+) -> Result<(Place, Introduced), Failure> {
+    let folder = RunFolder::of(home.root());
+    let lock = take(home, &folder).await?;
+    let introduced = introduce(folder, start, bound, token)?;
+    let place = Place::open_as_daemon(start.shared, home.clone(), lock).await?;
+    Ok((place, introduced))
 }
 
 async fn take(home: &Home, folder: &RunFolder) -> Result<HomeLock, Failure> {
@@ -192,17 +252,22 @@ fn refuse_second(folder: &RunFolder) -> Result<(), Failure> {
     let Record { pid, http_addr, .. } = record;
     let message = format!("a daemon runs in this home already: process {pid} at http://{http_addr}");
     let hint = "use it with any verb, or end it with `wakeful daemon stop`";
-    Err(Failure::new("daemon_running", message, hint))
+    Err(Failure::new(ALREADY, message, hint))
+}
+
+/// Whether a daemon could listen where it is told to.
+pub(crate) async fn can_listen(start: &Start<'_>) -> Result<(), Failure> {
+    bind(start).await.map(drop)
 }
 
 /// Another address than this machine's own is opened only with a token that a person chose to hand out.
-async fn bind(settings: &Loaded, token_given: bool) -> Result<TcpListener, Failure> {
-    let server = &settings.config.server;
+async fn bind(start: &Start<'_>) -> Result<TcpListener, Failure> {
+    let server = &start.settings.config.server;
     let address: IpAddr = server.address.parse().map_err(|_| {
         let message = format!("server.address: {:?} is no IP address", server.address);
         Failure::usage("bad_address", message, "give one such as 127.0.0.1")
     })?;
-    if !address.is_loopback() && !token_given && server.token_file.is_none() {
+    if !address.is_loopback() && start.token.is_none() && server.token_file.is_none() {
         let message = format!("{address} can be reached from other machines, and no token was given");
         let hint = "give one with --token-file FILE, or listen on 127.0.0.1";
         return Err(Failure::usage("token_required", message, hint));
@@ -227,18 +292,21 @@ fn cannot_listen(error: &std::io::Error) -> Failure {
     )
 }
 
-/// The token, and the file in which callers on this machine find it.
-fn find_token(start: &Start<'_>, home: &Path) -> Result<(String, PathBuf), Failure> {
+/// The token, and where callers on this machine find it.
+struct Token {
+    text: String,
+    /// Its file; none for one that was given with the call and has to be kept somewhere first.
+    file: Option<PathBuf>,
+}
+
+fn find_token(start: &Start<'_>, home: &Path) -> Result<Token, Failure> {
     let own = token::path(home);
-    match (&start.token, &start.settings.config.server.token_file) {
-        (Some(given), _) => {
-            token::check(given)?;
-            let file = RunFolder::of(home).keep_token(given)?;
-            Ok((given.clone(), file))
-        }
-        (None, Some(file)) => Ok((token::read(file.as_ref())?, file.into())),
-        (None, None) => Ok((token::read_or_make(&own)?, own)),
-    }
+    let (text, file) = match (&start.token, &start.settings.config.server.token_file) {
+        (Some(given), _) => (token::check(given)?.to_owned(), None),
+        (None, Some(file)) => (token::read(file.as_ref())?, Some(file.into())),
+        (None, None) => (token::read_or_make(&own)?, Some(own)),
+    };
+    Ok(Token { text, file })
 }
 
 fn options(
@@ -269,7 +337,7 @@ fn options(
                 .map_or("sqlite", |_| "postgres")
                 .to_owned(),
             started_at: RealClock::new().now(),
-            config_fingerprint: start.settings.fingerprint(),
+            config_fingerprint: start.fingerprint(),
             model: Model {
                 is_demo: reference.as_deref().is_none_or(|name| name == DEMO),
                 reference: reference.unwrap_or_else(|| DEMO.to_owned()),
@@ -299,25 +367,26 @@ fn access(bound: SocketAddr, token: &str, advertise: Option<&str>) -> Result<Acc
 }
 
 fn introduce(
-    folder: &RunFolder,
+    folder: RunFolder,
     start: &Start<'_>,
     bound: SocketAddr,
-    token_file: PathBuf,
-) -> Result<Record, Failure> {
+    token: &Token,
+) -> Result<Introduced, Failure> {
     let me = this_runner();
+    let kept = || folder.keep_token(&token.text);
     let record = Record {
         pid: me.pid,
         pid_started: me.pid_started,
         http_addr: bound.to_string(),
-        token_file,
+        token_file: token.file.clone().map_or_else(kept, Ok)?,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: RealClock::new().now().rfc3339(),
-        config_fingerprint: start.settings.fingerprint(),
+        config_fingerprint: start.fingerprint(),
         written_fingerprint: crate::config::load(&start.shared.home()?, &Overrides::default())?.fingerprint(),
+        database: start.shared.database().map(database_name),
     };
     folder.introduce(&record)?;
-    folder.forget_failure();
-    Ok(record)
+    Ok(Introduced { folder, record })
 }
 
 fn tell(record: &Record, home: &Home, out: &Out) {

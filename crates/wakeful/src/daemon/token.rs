@@ -7,12 +7,10 @@ use std::path::{Path, PathBuf};
 
 use wakeful_core::key::Digest;
 use wakeful_ports::clock::Entropy as _;
+use wakeful_server::TOKEN_CHARS_MIN;
 
 use crate::failure::Failure;
 use crate::world::RealEntropy;
-
-/// Shortest token that is taken from a person's own file: what cannot be guessed in a lifetime.
-const TOKEN_CHARS_MIN: usize = 32;
 
 /// Longest token: it travels in a header.
 const TOKEN_CHARS_MAX: usize = 512;

@@ -6,7 +6,7 @@ use wakeful_api::{Activity, AgentStatus, Block, Control, Run, RunLine, RunList, 
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
 
-use super::view::{ResumedView, member};
+use super::view::{ResumedView, Waits, member};
 
 /// Digits of a run key in lists: enough to tell thousands apart, and to name one.
 const SHORT: usize = 12;
@@ -168,29 +168,71 @@ pub(super) fn runs(view: &RunList) -> String {
     if view.runs.is_empty() {
         return "no runs yet: `wakeful run \"…\"` starts one".to_owned();
     }
-    let line = |run: &RunLine| {
-        let (key, agent) = (clip_key(&run.run_key), clip(&run.agent_id, 41));
-        format!("{key}  {agent:<41}  {:<13}  {}", run.status, run.started_at)
-    };
-    let header = format!("{:<SHORT$}  {:<41}  {:<13}  STARTED", "RUN", "AGENT", "STATUS");
-    [header]
-        .into_iter()
-        .chain(view.runs.iter().map(line))
-        .collect::<Vec<_>>()
-        .join("\n")
+    table(view.runs.iter().map(line_of_run))
 }
 
-pub(super) fn agents(agents: &[AgentStatus]) -> String {
+/// Runs with what waits to become one: of one agent in the same table, of all agents as numbers below it.
+pub(super) fn runs_and_waits(view: &RunList, waits: &Waits) -> String {
+    match waits {
+        Waits::Queue(_, queued) if queued.is_empty() => runs(view),
+        Waits::Queue(agent, queued) => {
+            // Newest first, as the runs below them.
+            let waiting = queued.iter().rev();
+            let waiting = waiting.map(|one| row(&one.run_key, agent.as_str(), "queued", &one.admitted_at));
+            table(waiting.chain(view.runs.iter().map(line_of_run)))
+        }
+        Waits::Counts(counts) if counts.is_empty() => runs(view),
+        Waits::Counts(counts) => {
+            let counts: Vec<String> = counts
+                .iter()
+                .map(|(agent, count)| format!("{agent} {count}"))
+                .collect();
+            let runs = runs(view);
+            let counts = counts.join(", ");
+            format!("{runs}\n\nwaiting: {counts} (`wakeful runs list --agent ID` shows which)")
+        }
+    }
+}
+
+fn table(lines: impl Iterator<Item = String>) -> String {
+    let header = format!("{:<SHORT$}  {:<41}  {:<13}  STARTED", "RUN", "AGENT", "STATUS");
+    [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+fn line_of_run(run: &RunLine) -> String {
+    row(&run.run_key, &run.agent_id, &run.status, &run.started_at)
+}
+
+fn row(key: &str, agent: &str, status: &str, at: &str) -> String {
+    let (key, agent) = (clip_key(key), clip(agent, 41));
+    format!("{key}  {agent:<41}  {status:<13}  {at}")
+}
+
+/// Whether anybody goes on with open runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Driver {
+    Nobody,
+    /// Or it cannot be told.
+    Somebody,
+}
+
+pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
     if agents.is_empty() {
         return "no agents yet: `wakeful agent create ID` makes one".to_owned();
     }
     let line = |agent: &AgentStatus| {
         let name = clip(&agent.agent_id, 41);
+        let state = match (agent.activity, driver) {
+            (Activity::Working, Driver::Nobody) => "open".to_owned(),
+            (Activity::Asleep | Activity::Queued | Activity::Working | Activity::Stuck, _) => state(agent),
+        };
+        let waiting = match agent.pending {
+            0 => String::new(),
+            count => format!("{count} waiting  "),
+        };
         format!(
-            "{name:<41}  {:<8}  {:>8} tokens  {}",
-            state(agent),
-            agent.token_usage.total_tokens,
-            agent.workspace
+            "{name:<41}  {state:<8}  {:>8} tokens  {waiting}{}",
+            agent.token_usage.total_tokens, agent.workspace
         )
     };
     agents.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -1,8 +1,11 @@
 //! Answers that only the command line gives. All others are the API's own shapes.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_api::Run;
+use wakeful_api::{Queued, Run, RunList};
+use wakeful_core::id::AgentId;
 
 /// What became of the open runs when none was resumed.
 #[derive(Debug, Default, Serialize)]
@@ -16,6 +19,28 @@ pub(crate) struct ResumedView {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+/// Messages that have not become runs, beside a list of those that have.
+#[derive(Debug)]
+pub(crate) enum Waits {
+    /// Of all agents: how many wait for each.
+    Counts(BTreeMap<String, u64>),
+    /// Of one agent: which ones, next first.
+    Queue(AgentId, Vec<Queued>),
+}
+
+/// Runs, and what waits to become one.
+pub(super) fn runs(runs: &RunList, waits: &Waits) -> Value {
+    let mut value = serde_json::to_value(runs).unwrap_or_default();
+    let (name, waits) = match waits {
+        Waits::Counts(counts) => ("pending", serde_json::to_value(counts)),
+        Waits::Queue(_, queued) => ("queued", serde_json::to_value(queued)),
+    };
+    if let Some(members) = value.as_object_mut() {
+        members.insert(name.to_owned(), waits.unwrap_or_default());
+    }
+    value
 }
 
 /// What `wakeful run` promises of a run. Steps and cause are `wakeful runs show`'s.

@@ -14,12 +14,12 @@ use super::world::{World, commands, wait_until};
 /// Longest wait for something that comes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-fn client(daemon: &Daemon<'_>) -> Client {
+pub(super) fn client(daemon: &Daemon<'_>) -> Client {
     let token = std::fs::read_to_string(daemon.world.home().join("token")).expect("a token");
     Client::new(daemon.address().expect("an address"), token)
 }
 
-fn block_on<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime
         .expect("a runtime")

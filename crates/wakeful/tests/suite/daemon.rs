@@ -34,6 +34,15 @@ impl<'a> Daemon<'a> {
         self.child.take().expect("running").wait().expect("gone");
     }
 
+    /// What it has used of the processor, in clock ticks.
+    pub(super) fn processor_ticks(&self) -> u64 {
+        let pid = self.child.as_ref().expect("running").id();
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("alive");
+        let (_, fields) = stat.rsplit_once(')').expect("a name");
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        fields[11].parse::<u64>().expect("ticks") + fields[12].parse::<u64>().expect("ticks")
+    }
+
     /// Whether it has died.
     pub(super) fn is_dead(&mut self) -> bool {
         let child = self.child.as_mut().expect("not waited for");
@@ -77,7 +86,7 @@ impl Drop for Daemon<'_> {
 }
 
 /// Whether a daemon serves at an address.
-fn is_ready(address: &str) -> bool {
+pub(super) fn is_ready(address: &str) -> bool {
     use std::io::{Read as _, Write as _};
     let Ok(mut stream) = std::net::TcpStream::connect(address) else {
         return false;

@@ -92,6 +92,23 @@ fn a_missing_home_is_a_problem_with_a_way_out_and_is_not_made() {
 }
 
 #[test]
+fn a_home_that_cannot_be_written_to_is_a_problem() {
+    let world = settled();
+    let home = world.home().display().to_string();
+    // A read-only mount stops root, too, which permissions do not.
+    let inside =
+        format!("mount --bind '{home}' '{home}' && mount -o remount,bind,ro '{home}' && exec \"$@\"");
+    let mut command = world.command("unshare".as_ref());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program())
+        .args(["doctor", "--json"]);
+    let said: Said = command.output().expect("unshare").into();
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert_eq!(check(&said, "permissions").0, "problem", "{said:?}");
+}
+
+#[test]
 fn a_foreign_folder_is_named_and_left_alone() {
     let world = World::new();
     fs::create_dir(world.home()).expect("a folder");

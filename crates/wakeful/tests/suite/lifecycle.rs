@@ -157,16 +157,15 @@ fn a_start_that_fails_is_remembered_until_one_succeeds() {
     let failed = daemon(&world, &["start", "--port", &port]);
     assert_eq!(
         (failed.code, failed.error_code().as_str()),
-        (Some(1), "daemon_start_failed"),
+        (Some(1), "port_in_use"),
         "{failed:?}"
     );
-    let said = failed.json()["error"].to_string();
-    assert!(
-        said.contains("port_in_use") && said.contains("wakeful daemon logs"),
-        "{said}"
-    );
     let logs = daemon(&world, &["logs"]).json();
-    assert_eq!(logs["last_failure"]["phase"], "startup", "{logs}");
+    let (last, said) = (&logs["last_failure"], &failed.json()["error"]);
+    assert_eq!(last["phase"], "startup", "{logs}");
+    let message = said["message"].as_str().expect("a message");
+    assert_eq!(last["summary"], format!("port_in_use: {message}"));
+    assert_eq!(last["detail_hint"], said["hint"]);
     for field in ["log_path", "metadata_path", "last_failure_path", "tail"] {
         assert!(!logs[field].is_null(), "{field}");
     }
@@ -174,6 +173,61 @@ fn a_start_that_fails_is_remembered_until_one_succeeds() {
     drop(taken);
     started(&world);
     assert!(daemon(&world, &["logs"]).json()["last_failure"].is_null());
+}
+
+#[test]
+fn a_database_that_cannot_be_opened_is_told_with_its_own_code_and_leaves_no_daemon_behind() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    std::fs::write(world.home().join("agent.sqlite"), "no database").expect("written");
+    let alone = world.wakeful(&["agent", "list", "--json"]);
+    let failed = daemon(&world, &["start", "--port", "0"]);
+    assert_eq!(failed.error_code(), alone.error_code(), "{failed:?}");
+    let message = failed.json()["error"]["message"].to_string();
+    assert!(
+        !message.contains("error[") && !message.contains("hint"),
+        "{message}"
+    );
+    assert!(!world.home().join("run/daemon.json").exists());
+}
+
+#[test]
+fn a_start_on_a_port_in_use_makes_nothing() {
+    let world = World::new();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let port = taken.local_addr().expect("an address").port().to_string();
+    let said = daemon(&world, &["start", "--port", &port]);
+    assert_eq!(said.error_code(), "port_in_use", "{said:?}");
+    assert!(!world.home().exists());
+}
+
+#[test]
+fn a_second_daemon_is_no_failure_of_the_first_and_a_token_of_one_call_goes_with_its_daemon() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    let token = "t".repeat(32);
+    let said = daemon(&world, &["start", "--port", "0", "--token", &token]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let second = world.wakeful(&["serve", "--port", "0", "--json"]);
+    assert_eq!(second.error_code(), "daemon_running", "{second:?}");
+    assert!(!world.home().join("run/last-failure.json").exists());
+    assert!(world.home().join("run/token").exists());
+    assert_eq!(world.wakeful(&["open", "--print"]).code, Some(0));
+    daemon(&world, &["stop"]);
+    assert!(!world.home().join("run/token").exists());
+}
+
+#[test]
+fn what_no_setting_says_is_part_of_what_a_daemon_was_started_with() {
+    let world = World::new();
+    let _ending = Ending(&world);
+    started(&world);
+    let token = "t".repeat(32);
+    let others: [&[&str]; 2] = [&["--allow-unsandboxed"], &["--token", &token]];
+    for other in others {
+        let said = daemon(&world, &[&["start", "--port", "0"], other].concat());
+        assert_eq!(said.error_code(), "config_differs", "{said:?}");
+    }
 }
 
 #[test]

@@ -5,19 +5,26 @@ mod all;
 mod board;
 mod feed;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
+use axum::routing::get;
 use http_body_util::BodyExt as _;
+use hyper_util::server::graceful::GracefulShutdown;
 use serde_json::Value;
+use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
 use wakeful_core::id::AgentId;
+use wakeful_runtime::desk::Desk as _;
 
 use self::board::Board;
 use super::flow::{Source, respond};
-use super::{Stay, last_event_id, seq_of};
+use super::{STALL_MS_MAX, Stay, last_event_id, seq_of};
 use crate::app::Stage;
+use crate::serve::connection;
 
 fn id(name: &str) -> AgentId {
     AgentId::parse(name).expect("a good id")
@@ -144,6 +151,30 @@ async fn a_stream_says_what_it_is_and_that_nobody_may_keep_it() {
     let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
     let shown = ["content-type", "cache-control", "x-accel-buffering"].map(header);
     assert_eq!(shown, ["text/event-stream", "no-store", "no"]);
+}
+
+/// The server's own connection over a line that holds a few frames, so that the client's silence is felt.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
+    let (board, daemon) = (Board::of(&["main"]), Daemon::new());
+    board.append("main", 3_000);
+    let source = super::agent::open(board.clone(), id("main"), Some(0), daemon.stay())
+        .await
+        .expect("a stream");
+    let one = Arc::new(Mutex::new(Some(respond(source))));
+    let take = move || std::future::ready(one.lock().expect("a lock").take().expect("one request"));
+    let app = Router::new().route("/", get(take));
+    let (mut client, server) = tokio::io::duplex(1_024);
+    let request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
+    client.write_all(request).await.expect("sent");
+    assert_eq!(board.listeners(), 1);
+    let peer = "127.0.0.1:1".parse().expect("an address");
+    let (begun, graceful) = (Instant::now(), GracefulShutdown::new());
+    let serving = connection(server, peer, app, graceful.watcher());
+    let ended = tokio::time::timeout(Duration::from_millis(2 * STALL_MS_MAX), serving).await;
+    assert!(ended.is_ok(), "it is still there");
+    assert_eq!(begun.elapsed().as_millis(), u128::from(STALL_MS_MAX));
+    assert_eq!(board.listeners(), 0);
 }
 
 /// A thousand idle clients are to cost 40 kB each at most, and their connections take most of that.

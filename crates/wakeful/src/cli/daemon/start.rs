@@ -5,13 +5,14 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use wakeful_api::Ready;
 use wakeful_api::client::Client;
+use wakeful_api::{LastFailure, Readiness};
 
 use super::super::Shared;
 use super::super::serve::ServeArgs;
+use super::stop::is_gone;
 use crate::daemon::files::{Found, Record, RunFolder};
-use crate::daemon::token;
+use crate::daemon::life::{can_listen, note};
 use crate::failure::Failure;
 use crate::home::Home;
 use crate::show::Out;
@@ -25,6 +26,15 @@ const READY_LOOK: Duration = Duration::from_millis(20);
 /// After how long a person is told that there is something to wait for.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long a daemon that is stopping may take to end: what it needs to bring everything to a safe point.
+const STOP_WAIT: Duration = Duration::from_secs(20);
+
+/// The code of a start that failed for no reason that has a code of its own.
+const FAILED: &str = "daemon_start_failed";
+
+/// The way out of a daemon that is in the way.
+const RESTART: &str = "`wakeful daemon restart` ends it, by force if need be, and begins anew";
+
 /// Starts the daemon; one that serves already with the same settings is as good.
 pub(super) async fn start(
     args: &ServeArgs,
@@ -32,29 +42,103 @@ pub(super) async fn start(
     folder: &RunFolder,
     out: &Out,
 ) -> Result<(), Failure> {
-    let settings = args.settings(shared)?;
-    if let Found::Alive(record) = folder.found() {
-        if record.config_fingerprint == settings.fingerprint() {
-            tell(&record, "already running", out);
-            return Ok(());
-        }
-        let message = format!("a daemon runs as process {} with other settings", record.pid);
-        let hint = "`wakeful daemon restart` takes up the new ones";
-        return Err(Failure::new("config_differs", message, hint));
+    let start = args.start(shared)?;
+    if let Found::Alive(record) = folder.found()
+        && let Some(record) = look(record, &start.fingerprint(), folder, out).await?
+    {
+        tell(&record, "already running", out);
+        return Ok(());
     }
-    folder.forget();
-    Home::open_or_create(&shared.home()?)?;
+    if folder.found() == Found::Stale {
+        folder.forget();
+    }
+    let home = shared.home()?;
+    // Asked before a home is made: a start that cannot succeed leaves nothing behind.
+    if let Err(failure) = can_listen(&start).await {
+        note(&home, &failure, out);
+        return Err(failure);
+    }
+    Home::open_or_create(&home)?;
+    // What is found there after a failed start is then certainly of this one.
+    folder.forget_failure();
     let mut child = spawn(args, shared, folder)?;
     let record = wait(&mut child, folder, out).await?;
     tell(&record, "started", out);
     Ok(())
 }
 
+/// Looks closer at a daemon whose process lives, and waits for it as far as that is worth it. None when it has ended.
+async fn look(
+    record: Record,
+    fingerprint: &str,
+    folder: &RunFolder,
+    out: &Out,
+) -> Result<Option<Record>, Failure> {
+    let began = Instant::now();
+    let mut reminder = Reminder::new("waiting for the daemon that runs to open its database");
+    // Whether it listens can be asked without a token, and must be when that is what is wrong.
+    let client = Client::new(record.http_addr.clone(), String::new());
+    loop {
+        let seen = client.readiness().await;
+        if folder.found() != Found::Alive(record.clone()) {
+            return Ok(None);
+        }
+        match seen {
+            Ok(Readiness::Stopping) => {
+                out.note(&format!("waiting for process {} to end", record.pid));
+                if is_gone(&record, STOP_WAIT).await {
+                    return Ok(None);
+                }
+                let message = format!(
+                    "process {} has not ended after {} s",
+                    record.pid,
+                    STOP_WAIT.as_secs()
+                );
+                return Err(Failure::new("daemon_stopping", message, RESTART));
+            }
+            Ok(Readiness::Ready | Readiness::Recovering) if record.config_fingerprint != fingerprint => {
+                let message = format!("a daemon runs as process {} with other settings", record.pid);
+                let hint = "`wakeful daemon restart` takes up the new ones";
+                return Err(Failure::new("config_differs", message, hint));
+            }
+            Ok(Readiness::Ready) => return Ok(Some(record)),
+            Ok(Readiness::Recovering) if began.elapsed() < READY_WAIT => reminder.remind(out),
+            Ok(Readiness::Recovering) => return Err(too_late()),
+            Err(error) => {
+                let message = format!("a daemon runs as process {}: {error}", record.pid);
+                return Err(Failure::new("daemon_unreachable", message, RESTART));
+            }
+        }
+        tokio::time::sleep(READY_LOOK).await;
+    }
+}
+
+/// Tells a person once that there is something to wait for.
+struct Reminder {
+    began: Instant,
+    told: bool,
+    words: &'static str,
+}
+
+impl Reminder {
+    fn new(words: &'static str) -> Self {
+        let (began, told) = (Instant::now(), false);
+        Self { began, told, words }
+    }
+
+    fn remind(&mut self, out: &Out) {
+        if !self.told && self.began.elapsed() > PATIENCE {
+            self.told = true;
+            out.note(self.words);
+        }
+    }
+}
+
 /// The foreground program, on its own: not of this terminal, not of this group.
 fn spawn(args: &ServeArgs, shared: &Shared, folder: &RunFolder) -> Result<Child, Failure> {
     let failed = |error: &std::io::Error| {
         Failure::io(
-            "daemon_start_failed",
+            FAILED,
             "cannot start the daemon",
             error,
             "run `wakeful serve` to see why",
@@ -83,7 +167,7 @@ fn spawn(args: &ServeArgs, shared: &Shared, folder: &RunFolder) -> Result<Child,
 /// Waits until it serves, or has ended, which is a failure.
 async fn wait(child: &mut Child, folder: &RunFolder, out: &Out) -> Result<Record, Failure> {
     let began = Instant::now();
-    let mut told = false;
+    let mut reminder = Reminder::new("waiting for the daemon to open its database");
     while began.elapsed() < READY_WAIT {
         if let Found::Alive(record) = folder.found()
             && record.pid == child.id()
@@ -92,34 +176,52 @@ async fn wait(child: &mut Child, folder: &RunFolder, out: &Out) -> Result<Record
             return Ok(record);
         }
         if let Ok(Some(status)) = child.try_wait() {
-            let why = folder.failure().map(|failure| failure.summary);
-            let why = why.unwrap_or_else(|| format!("it ended with {status}"));
-            return Err(Failure::new(
-                "daemon_start_failed",
-                why,
-                "`wakeful daemon logs` shows what led to it",
-            ));
+            return Err(ended(folder, &status.to_string()));
         }
-        if !told && began.elapsed() > PATIENCE {
-            told = true;
-            out.note("waiting for the daemon to open its database");
-        }
+        reminder.remind(out);
         tokio::time::sleep(READY_LOOK).await;
     }
+    Err(too_late())
+}
+
+/// Why a daemon has ended before it served.
+fn ended(folder: &RunFolder, status: &str) -> Failure {
+    match (folder.found(), folder.failure()) {
+        (Found::Alive(record), _) => {
+            let message = format!("another start was faster: process {} serves", record.pid);
+            Failure::new(
+                "daemon_running",
+                message,
+                "`wakeful daemon status` tells how it stands",
+            )
+        }
+        (Found::Nobody | Found::Stale, Some(failure)) => of_last(&failure),
+        (Found::Nobody | Found::Stale, None) => {
+            let hint = "`wakeful daemon logs` shows what led to it";
+            Failure::new(FAILED, format!("it ended with {status}"), hint)
+        }
+    }
+}
+
+/// The failure that a daemon has left, under its own code.
+fn of_last(failure: &LastFailure) -> Failure {
+    let is_code = |word: &str| word.bytes().all(|byte| byte == b'_' || byte.is_ascii_lowercase());
+    match failure.summary.split_once(": ") {
+        Some((code, message)) if is_code(code) => {
+            Failure::new(code.to_owned(), message, failure.detail_hint.as_str())
+        }
+        Some(_) | None => Failure::new(FAILED, failure.summary.as_str(), failure.detail_hint.as_str()),
+    }
+}
+
+fn too_late() -> Failure {
     let message = format!("the daemon does not serve after {} s", READY_WAIT.as_secs());
-    Err(Failure::new(
-        "daemon_start_failed",
-        message,
-        "`wakeful daemon logs` shows how far it came",
-    ))
+    Failure::new(FAILED, message, "`wakeful daemon logs` shows how far it came")
 }
 
 async fn is_ready(record: &Record) -> bool {
-    let Ok(token) = token::read(&record.token_file) else {
-        return false;
-    };
-    let client = Client::new(record.http_addr.clone(), token);
-    client.get::<Ready>("/readyz").await.is_ok()
+    let client = Client::new(record.http_addr.clone(), String::new());
+    matches!(client.readiness().await, Ok(Readiness::Ready))
 }
 
 fn tell(record: &Record, how: &str, out: &Out) {

@@ -5,10 +5,9 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 
-use super::super::Shared;
 use crate::daemon::files::{Found, Record, RunFolder};
 use crate::failure::Failure;
-use crate::front::daemon as client;
+use crate::reach::client_of;
 use crate::show::Out;
 use crate::world::is_alive;
 
@@ -21,8 +20,8 @@ const KILL_WAIT: Duration = Duration::from_secs(5);
 const LOOK: Duration = Duration::from_millis(20);
 
 /// Ends the daemon and says so.
-pub(super) async fn stop(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Failure> {
-    let was = end(shared, folder, out).await?;
+pub(super) async fn stop(folder: &RunFolder, out: &Out) -> Result<(), Failure> {
+    let was = end(folder, out).await?;
     let words = was.map_or_else(
         || "no daemon was running".to_owned(),
         |pid| format!("stopped: process {pid}"),
@@ -32,19 +31,13 @@ pub(super) async fn stop(shared: &Shared, folder: &RunFolder, out: &Out) -> Resu
 }
 
 /// Ends the daemon, if one runs: by asking, then by signals. Whatever dead ones left is cleaned away.
-pub(super) async fn end(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<Option<u32>, Failure> {
+pub(super) async fn end(folder: &RunFolder, out: &Out) -> Result<Option<u32>, Failure> {
     let Found::Alive(record) = folder.found() else {
         folder.forget();
         return Ok(None);
     };
     // One that does not answer is sent a signal instead; why it does not is then beside the point.
-    let asked = match client(shared) {
-        Ok(Some(client)) => client
-            .post::<_, serde_json::Value>("/api/runtime/shutdown", &())
-            .await
-            .is_ok(),
-        Ok(None) | Err(_) => false,
-    };
+    let asked = ask(&record).await.is_ok();
     let gone =
         asked && is_gone(&record, ASKED_WAIT).await || signal(&record, Signal::TERM, TERM_WAIT).await || {
             out.note("the daemon does not end by itself; it is killed, which every run survives");
@@ -58,9 +51,19 @@ pub(super) async fn end(shared: &Shared, folder: &RunFolder, out: &Out) -> Resul
             "look at it with `ps`, and end it by hand",
         ));
     }
-    folder.forget();
+    folder.forget_process(record.pid);
     folder.forget_failure();
     Ok(Some(record.pid))
+}
+
+/// Asks for the end, once it is known that somebody listens.
+async fn ask(record: &Record) -> Result<(), Failure> {
+    let client = client_of(record)?;
+    client.readiness().await?;
+    client
+        .post::<_, serde_json::Value>("/api/runtime/shutdown", &())
+        .await?;
+    Ok(())
 }
 
 async fn signal(record: &Record, signal: Signal, wait: Duration) -> bool {
@@ -72,7 +75,8 @@ async fn signal(record: &Record, signal: Signal, wait: Duration) -> bool {
     is_gone(record, wait).await
 }
 
-async fn is_gone(record: &Record, wait: Duration) -> bool {
+/// Whether it is gone before so much time has passed.
+pub(super) async fn is_gone(record: &Record, wait: Duration) -> bool {
     let deadline = Instant::now() + wait;
     while is_alive(record.pid, record.pid_started) {
         if Instant::now() >= deadline {

@@ -6,6 +6,7 @@ use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde_json::Value;
 
 use super::{Check, Mend, Mode};
@@ -44,6 +45,11 @@ pub(super) fn permissions(home: &Home, mode: Mode) -> Check {
     if found.uid() != rustix::process::geteuid().as_raw() {
         let message = format!("{} belongs to another user", home.root().display());
         return Check::problem("permissions", message, "use a home of your own with --home");
+    }
+    if let Err(error) = accessat(CWD, home.root(), Access::WRITE_OK, AtFlags::EACCESS) {
+        let message = format!("{} cannot be written to: {error}", home.root().display());
+        let hint = "make it writable for you, or use another home with --home";
+        return Check::problem("permissions", message, hint);
     }
     closed("permissions", home.root(), 0o700, mode)
         .unwrap_or_else(|| Check::ok("permissions", "only you may look into the home"))

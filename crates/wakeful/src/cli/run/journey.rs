@@ -99,6 +99,7 @@ impl From<EngineError> for Trouble {
             | EngineError::AgentExists(_)
             | EngineError::Waits { .. }
             | EngineError::NoEngine { .. }
+            | EngineError::Panicked(_)
             | EngineError::MachineVersion { .. }
             | EngineError::Broken { .. } => true,
             EngineError::Store(error) => is_of_one_run(error),

@@ -1,7 +1,7 @@
 //! `wakeful run` with a daemon: the message goes into the agent's queue, and its run is watched from here.
 
 use wakeful_api::client::{Client, Stream};
-use wakeful_api::{Event, Run, SendMessage};
+use wakeful_api::{Admission, AgentStatus, Control, Event, Run, SendMessage};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::records::{RUN_OPEN, Visibility};
@@ -13,6 +13,7 @@ use crate::cli::Shared;
 use crate::config::{Key, Loaded as Settings};
 use crate::failure::Failure;
 use crate::front::Front;
+use crate::reach::{Patience, stays_away};
 use crate::show::Out;
 use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
@@ -31,7 +32,7 @@ pub(super) async fn start(
     let given = args.workspace.as_deref();
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
-    let after = ready(&front, call, args, workspace.clone(), &home).await?;
+    let agent = ready(&front, call, args, workspace.clone(), &home).await?;
     let message = SendMessage {
         text: call.prompt.clone(),
         key: Some(call.turn.to_string()),
@@ -50,7 +51,29 @@ pub(super) async fn start(
             "restart the daemon",
         )
     })?;
-    watch(&client, (call.agent.clone(), after, run), out).await
+    if accepted.admission == Admission::New {
+        tell_wait(&agent, out);
+    }
+    let watched = Watched {
+        agent: call.agent.clone(),
+        run,
+    };
+    watch(client, (&watched, agent.last_seq), shared, out).await
+}
+
+/// Says why the answer may take its time.
+fn tell_wait(agent: &AgentStatus, out: &Out) {
+    if agent.control == Control::Paused {
+        let name = &agent.agent_id;
+        out.note(&format!(
+            "the agent is paused; the message waits: `wakeful agent resume {name}`"
+        ));
+    }
+    match agent.pending {
+        0 => {}
+        1 => out.note("1 message before it"),
+        many => out.note(&format!("{many} messages before it")),
+    }
 }
 
 /// What can only be decided where commands are started.
@@ -63,17 +86,17 @@ fn refuse_unsandboxed(args: &RunArgs) -> Result<(), Failure> {
     Err(Failure::usage("daemon_decides", message, hint))
 }
 
-/// The agent is there when this returns; made, if it was to be. Says where its log stands.
+/// The agent is there when this returns; made, if it was to be. Says how it stands.
 async fn ready(
     front: &Front,
     call: &Call,
     args: &RunArgs,
     workspace: Option<String>,
     home: &std::path::Path,
-) -> Result<u64, Failure> {
+) -> Result<AgentStatus, Failure> {
     let make = call.named.is_none() || args.create_agent;
     match front.agent(call.agent.clone()).await {
-        Ok(agent) => Ok(agent.last_seq),
+        Ok(agent) => Ok(agent),
         Err(failure) if make && failure.code() == "agent_unknown" => {
             let own = || WorkspacePath::look(".".as_ref(), home).map_err(Failure::into_usage);
             let workspace = workspace.map_or_else(|| own().map(|found| found.text.clone()), Ok)?;
@@ -81,19 +104,25 @@ async fn ready(
                 Some(_) => Visibility::Public,
                 None => Visibility::Private,
             };
-            let made = front
+            front
                 .create_agent(call.agent.clone(), workspace, visibility)
-                .await?;
-            Ok(made.last_seq)
+                .await
         }
         Err(failure) => Err(failure),
     }
 }
 
+/// What is watched.
+struct Watched {
+    agent: AgentId,
+    run: RunKey,
+}
+
 /// Shows a run as it goes, and its end. Ctrl-C ends the watching and not the run.
-pub(super) async fn watch(
-    client: &Client,
-    (agent, after, run): (AgentId, u64, RunKey),
+async fn watch(
+    client: Client,
+    (watched, after): (&Watched, u64),
+    shared: &Shared,
     out: &Out,
 ) -> Result<u8, Failure> {
     let mut signals = Signals::listen()?;
@@ -102,7 +131,7 @@ pub(super) async fn watch(
         tokio::select! {
             biased;
             () = halt.asked() => Ok(None),
-            ended = end_of(client, (&agent, after, run), out) => ended.map(Some),
+            ended = end_of(client, (watched, after), shared, out) => ended.map(Some),
         }
     };
     match signals.during(watching, out).await? {
@@ -111,6 +140,7 @@ pub(super) async fn watch(
             Ok(exit_code(&run))
         }
         None => {
+            let run = watched.run;
             let message = format!("no longer watching run {run}; it goes on in the daemon");
             let hint = format!("`wakeful runs show {run}` shows it, `wakeful runs cancel {run}` ends it");
             Err(Failure::new("watching_ended", message, hint).exiting(signals.exit()))
@@ -118,25 +148,49 @@ pub(super) async fn watch(
     }
 }
 
-/// Follows the agent's events until this run has ended. A stream that breaks is taken up again where it stood.
+/// Waits for the end of a run. A stream that breaks is taken up again where it stood, from another daemon if the
+/// first one is restarted meanwhile.
 async fn end_of(
-    client: &Client,
-    (agent, after, run): (&AgentId, u64, RunKey),
+    client: Client,
+    (watched, after): (&Watched, u64),
+    shared: &Shared,
     out: &Out,
 ) -> Result<Run, Failure> {
-    let (path, show) = (format!("/api/agents/{agent}/events"), format!("/api/runs/{run}"));
-    let mut after = after;
+    let (mut client, mut after, run) = (client, after, watched.run);
+    let mut patience = Patience::new(shared, out);
     loop {
-        let mut stream = client.follow(&path, Some(&after.to_string())).await?;
-        // Looked at after listening began, so that its end falls into one of the two.
-        let seen: Run = client.get(&show).await?;
-        if ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
-            return Ok(seen);
-        }
-        if until_end(&mut stream, run, &mut after, out).await? {
-            return Ok(client.get(&show).await?);
-        }
+        let failure = match listen(&client, watched, (&mut after, &mut patience), out).await {
+            Ok(Some(ended)) => return Ok(ended),
+            Ok(None) => None,
+            Err(failure) => Some(failure),
+        };
+        let Some(back) = patience.wait(failure).await? else {
+            let hint = format!("`wakeful daemon start` starts it, `wakeful runs show {run}` shows the run");
+            return Err(stays_away(&format!("run {run} goes on when it is back"), hint));
+        };
+        client = back;
     }
+}
+
+/// Follows the agent's events. The run when it has ended, and none when only the stream has.
+async fn listen(
+    client: &Client,
+    Watched { agent, run }: &Watched,
+    (after, patience): (&mut u64, &mut Patience<'_>),
+    out: &Out,
+) -> Result<Option<Run>, Failure> {
+    let (path, show) = (format!("/api/agents/{agent}/events"), format!("/api/runs/{run}"));
+    let mut stream = client.follow(&path, Some(&after.to_string())).await?;
+    // Looked at after listening began, so that its end falls into one of the two.
+    let seen: Run = client.get(&show).await?;
+    patience.heard();
+    if ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
+        return Ok(Some(seen));
+    }
+    if until_end(&mut stream, *run, after, out).await? {
+        return Ok(Some(client.get(&show).await?));
+    }
+    Ok(None)
 }
 
 /// Shows what happens in a run. True when it has ended, false when the stream has.

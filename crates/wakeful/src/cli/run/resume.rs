@@ -10,8 +10,9 @@ use super::RunArgs;
 use super::journey::{Journey, Trouble};
 use crate::cli::Shared;
 use crate::failure::{FAILED, Failure};
-use crate::front::{Front, Runs, daemon};
+use crate::front::{Front, Runs};
 use crate::place::Place;
+use crate::reach::daemon;
 use crate::show::{Out, ResumedView};
 use crate::signals::Signals;
 
@@ -21,7 +22,7 @@ const RUNS_LOOKED_AT: u32 = 500;
 /// Runs the verb.
 pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let agent_id = args.agent.as_deref().map(AgentId::parse).transpose()?;
-    if let Some(client) = daemon(shared)? {
+    if let Some(client) = daemon(shared).await? {
         return through_daemon(&Front::Daemon(client), agent_id, out).await;
     }
     let place = Place::open_for_writing(shared).await?;

@@ -16,9 +16,10 @@ use wakeful_runtime::report::RUN_QUEUED;
 use super::show;
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::{Front, daemon, here};
+use crate::front::{Front, here};
 use crate::model::Loaded;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
+use crate::reach::daemon;
 use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
 use crate::world::RealClock;
@@ -29,7 +30,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Runs the verb.
 pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    if let Some(client) = daemon(shared)? {
+    if let Some(client) = daemon(shared).await? {
         return through_daemon(&Front::Daemon(client), given, out).await;
     }
     let place = Place::open_beside(shared).await?;

@@ -27,7 +27,7 @@ Restart=on-failure
 RestartSec=2
 # A wrong call stays wrong however often it is made.
 RestartPreventExitStatus=2
-# The status of a daemon that SIGTERM has stopped in good order.
+# SIGTERM stops the daemon in good order with status 0; one that a second signal has cut short ends with 143.
 SuccessExitStatus=143
 # The daemon stops its commands itself; what is left after that is killed.
 KillMode=mixed

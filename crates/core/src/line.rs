@@ -1,0 +1,160 @@
+//! Who is driven next, when more agents have work than there are places. Everybody gets a turn before anybody gets a
+//! second one, and an agent that could not work rests, so that it takes no place from those who can.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::id::AgentId;
+
+/// How long an agent that could not work rests before it is tried again without a reason.
+pub const REST_MS: u64 = 30_000;
+
+/// The line of agents.
+#[derive(Debug, Default)]
+pub struct Line {
+    busy: BTreeSet<AgentId>,
+    /// Until when somebody rests.
+    resting: BTreeMap<AgentId, u64>,
+    /// Who was served last; whoever comes after it in the alphabet is next.
+    last: Option<AgentId>,
+    /// Whether somebody had work and found no place.
+    left_out: bool,
+}
+
+/// How a turn of an agent ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It did something, and there may be more.
+    Worked,
+    /// There was nothing to do.
+    Idle,
+    /// It could not work.
+    Stuck,
+}
+
+impl Line {
+    /// Chooses among those that have work, and takes note that they are driven from now on. `places` is how many may
+    /// be driven at once.
+    pub fn choose(&mut self, ready: &[AgentId], now_ms: u64, places: usize) -> Vec<AgentId> {
+        let has_work: BTreeSet<&AgentId> = ready.iter().collect();
+        // Somebody without work has nothing to rest from.
+        self.resting.retain(|agent, _| has_work.contains(agent));
+        let after = |agent: &&&AgentId| self.last.as_ref().is_some_and(|last| **agent <= last);
+        let (again, first): (Vec<&AgentId>, Vec<&AgentId>) = has_work.iter().partition(after);
+        let may = |agent: &&AgentId| {
+            let rests = self.resting.get(*agent).is_some_and(|until| *until > now_ms);
+            !rests && !self.busy.contains(*agent)
+        };
+        let free = places.saturating_sub(self.busy.len());
+        let mut eligible = first.into_iter().chain(again).filter(may);
+        let chosen: Vec<AgentId> = eligible.by_ref().take(free).cloned().collect();
+        self.left_out = eligible.next().is_some();
+        self.busy.extend(chosen.iter().cloned());
+        self.last = chosen.last().cloned().or(self.last.take());
+        chosen
+    }
+
+    /// A turn ended. True when it is worth looking again at once.
+    pub fn ended(&mut self, agent: &AgentId, how: Ended, now_ms: u64) -> bool {
+        self.busy.remove(agent);
+        if how == Ended::Stuck {
+            self.resting.insert(agent.clone(), now_ms.saturating_add(REST_MS));
+        } else {
+            self.resting.remove(agent);
+        }
+        how == Ended::Worked || self.left_out
+    }
+
+    /// Something happened to an agent, so there is a reason to try again.
+    pub fn rouse(&mut self, agent: &AgentId) {
+        self.resting.remove(agent);
+    }
+
+    /// When the next one has rested enough; none while nobody rests.
+    #[must_use]
+    pub fn next_look(&self) -> Option<u64> {
+        self.resting.values().min().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn agents(names: &[&str]) -> Vec<AgentId> {
+        names
+            .iter()
+            .map(|name| AgentId::parse(name).expect("a good name"))
+            .collect()
+    }
+
+    #[test]
+    fn who_was_served_goes_to_the_end_of_the_line() {
+        let (mut line, all) = (Line::default(), agents(&["a", "b", "c"]));
+        let mut served = Vec::new();
+        for _ in 0..6 {
+            let chosen = line.choose(&all, 0, 1);
+            assert_eq!(chosen.len(), 1);
+            assert!(line.choose(&all, 0, 1).is_empty(), "there is one place");
+            assert!(line.ended(&chosen[0], Ended::Worked, 0));
+            served.extend(chosen);
+        }
+        assert_eq!(served, agents(&["a", "b", "c", "a", "b", "c"]));
+    }
+
+    #[test]
+    fn who_is_stuck_rests_and_takes_no_place_until_it_is_roused_or_has_rested() {
+        let (mut line, all) = (Line::default(), agents(&["a", "b"]));
+        assert_eq!(line.choose(&all, 0, 1), agents(&["a"]));
+        assert!(line.ended(&all[0], Ended::Stuck, 5), "b found no place");
+        assert_eq!(line.choose(&all, 6, 1), agents(&["b"]));
+        assert!(
+            !line.ended(&all[1], Ended::Idle, 6),
+            "nobody is left out by somebody who rests"
+        );
+        assert_eq!(line.next_look(), Some(5 + REST_MS));
+        assert_eq!(line.choose(&agents(&["a"]), 6, 9), []);
+        line.rouse(&all[0]);
+        assert_eq!(line.choose(&agents(&["a"]), 6, 9), agents(&["a"]));
+        line.ended(&all[0], Ended::Stuck, 7);
+        assert_eq!(line.choose(&agents(&["a"]), 7 + REST_MS, 9), agents(&["a"]));
+    }
+
+    #[test]
+    fn who_has_no_work_any_more_rests_no_more() {
+        let (mut line, all) = (Line::default(), agents(&["a"]));
+        line.choose(&all, 0, 1);
+        line.ended(&all[0], Ended::Stuck, 0);
+        assert_eq!(line.choose(&[], 1, 1), []);
+        assert_eq!(line.next_look(), None, "an idle daemon has no timer");
+    }
+
+    proptest! {
+        /// Whoever always has work is served again before anybody is served twice in between.
+        #[test]
+        fn nobody_is_served_twice_while_another_who_can_work_waits(
+            count in 1_usize..12, places in 1_usize..5, stuck in proptest::collection::btree_set(0_usize..12, 0..4),
+        ) {
+            let names: Vec<String> = (0..count).map(|n| format!("a{n:02}")).collect();
+            let all = agents(&names.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut line = Line::default();
+            let mut turns: BTreeMap<AgentId, u64> = BTreeMap::new();
+            for _ in 0..200 {
+                let chosen = line.choose(&all, 0, places);
+                prop_assert!(chosen.len() <= places);
+                for agent in chosen {
+                    let index = all.iter().position(|one| *one == agent).expect("one of them");
+                    let how = if stuck.contains(&index) { Ended::Stuck } else { Ended::Worked };
+                    *turns.entry(agent.clone()).or_insert(0) += 1;
+                    line.ended(&agent, how, 0);
+                }
+            }
+            let able = all.iter().enumerate().filter(|(index, _)| !stuck.contains(index));
+            let counts: Vec<u64> = able.map(|(_, agent)| turns.get(agent).copied().unwrap_or(0)).collect();
+            if let (Some(least), Some(most)) = (counts.iter().min(), counts.iter().max()) {
+                prop_assert!(most - least <= 1, "{counts:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! How streams are asked for, and how many there can be.
+
+use super::world::World;
+
+const EVENTS: &str = "/api/agents/main/events";
+
+/// More than streams are ever open at the same time.
+const ATTEMPTS_MAX: usize = 2_049;
+
+#[tokio::test]
+async fn the_last_event_a_client_saw_goes_before_the_number_in_the_address() {
+    let world = World::new();
+    // The log is empty, so that any number but 0 is beyond its end.
+    let behind = format!("{EVENTS}?after_seq=7");
+    assert!(world.follow(&behind, &[("last-event-id", "0")]).await.is_ok());
+    let refused = world.follow(&behind, &[]).await.expect_err("beyond the end");
+    assert_eq!(refused.code(), (422, "bad_cursor".to_owned()));
+    let ahead = format!("{EVENTS}?after_seq=0");
+    let refused = world.follow(&ahead, &[("last-event-id", "7")]).await;
+    let refused = refused.expect_err("beyond the end");
+    assert_eq!(refused.code(), (422, "bad_cursor".to_owned()));
+}
+
+#[tokio::test]
+async fn a_stream_does_not_go_backwards() {
+    let world = World::new();
+    let path = format!("{EVENTS}?before_seq=7");
+    let refused = world.follow(&path, &[]).await.expect_err("a page");
+    assert_eq!(refused.code(), (422, "bad_query".to_owned()));
+    assert_eq!(world.get(&path).await.status, 200);
+}
+
+#[tokio::test]
+async fn beyond_so_many_streams_the_next_is_sent_away_until_one_ends() {
+    let world = World::new();
+    let mut open = Vec::new();
+    let refused = loop {
+        // How many there are depends on the files that this machine lets a process open.
+        assert!(open.len() < ATTEMPTS_MAX, "streams without an end");
+        match world.follow("/api/events", &[]).await {
+            Ok(stream) => open.push(stream),
+            Err(refused) => break refused,
+        }
+    };
+    assert_eq!(refused.code(), (503, "too_many_streams".to_owned()));
+    assert_eq!(refused.header("retry-after"), "1");
+    assert_eq!(
+        world.get("/api/agents").await.status,
+        200,
+        "only streams are too many"
+    );
+    open.pop();
+    assert!(world.follow("/api/events", &[]).await.is_ok());
+}

@@ -1,0 +1,101 @@
+//! Many agents, few places: who cannot work stands in nobody's way.
+
+use serde_json::{Value, json};
+
+use super::api::{block_on, client};
+use super::daemon::Daemon;
+use super::world::{SILENT, World, wait_until};
+
+/// More than are driven at once.
+const CROWD: usize = 70;
+
+fn status(world: &World) -> Value {
+    world.wakeful(&["status", "--json"]).json()
+}
+
+#[test]
+fn a_crowd_that_cannot_work_keeps_nobody_else_waiting_and_burns_nothing() {
+    let world = World::new();
+    let model = world.script_named("quick.yaml", "rounds: [{text: quick}]\n");
+    let gone = world.script_named("gone.yaml", "rounds: [{text: never}]\n");
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let workspace = world.workspace();
+    let folder = workspace.to_str().expect("text");
+    block_on(async {
+        let client = client(&daemon);
+        let post = async |path: String, body: Value| {
+            let answer: Value = client.post(&path, &body).await.expect("an answer");
+            answer
+        };
+        for number in 0..CROWD {
+            let agent = format!("m{number:02}");
+            post(
+                "/api/agents".into(),
+                json!({"agent_id": agent, "workspace": folder}),
+            )
+            .await;
+            post(format!("/api/agents/{agent}/pause"), json!({})).await;
+            let message = json!({"text": "do it", "model": gone});
+            post(format!("/api/agents/{agent}/messages"), message).await;
+        }
+        std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
+        for number in 0..CROWD {
+            post(format!("/api/agents/m{number:02}/resume"), json!({})).await;
+        }
+        post(
+            "/api/agents".into(),
+            json!({"agent_id": "zz", "workspace": folder}),
+        )
+        .await;
+        post("/api/agents/zz/messages".into(), json!({"text": "do it"})).await;
+    });
+    wait_until(|| {
+        world.wakeful(&["agent", "show", "zz", "--json"]).json()["last_run"]["status"] == "completed"
+    });
+    let stuck = |status: &Value| status["daemon"]["stuck"].as_array().map_or(0, Vec::len);
+    wait_until(|| stuck(&status(&world)) == 50);
+    // Once everybody has been tried there is nothing to do until somebody has rested.
+    let spent = || daemon.processor_ticks();
+    let before = spent();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(
+        spent() - before < 10,
+        "{} ticks in half a second",
+        spent() - before
+    );
+}
+
+#[test]
+fn a_run_whose_script_is_gone_can_be_ended_through_the_daemon() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    let key = world.orphan("gone.yaml", &["--agent", "main"]);
+    std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
+    let _daemon = Daemon::serve(&world, &[]);
+    wait_until(|| status(&world)["daemon"]["stuck"][0]["agent_id"] == "main");
+    let ended = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(ended.json()["outcome"], "cancelled", "{ended:?}");
+    wait_until(|| status(&world)["daemon"]["stuck"] == json!([]));
+}
+
+#[test]
+fn whoever_is_stuck_with_a_message_that_is_taken_back_is_stuck_no_more() {
+    let world = World::new();
+    let gone = world.script_named("gone.yaml", SILENT);
+    let daemon = Daemon::serve(&world, &[]);
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["agent", "pause", "main"]);
+    let sent: Value = block_on(async {
+        let message = json!({"text": "do it", "model": gone});
+        client(&daemon)
+            .post("/api/agents/main/messages", &message)
+            .await
+            .expect("sent")
+    });
+    std::fs::remove_file(world.path().join("gone.yaml")).expect("removed");
+    world.wakeful(&["agent", "resume", "main"]);
+    wait_until(|| status(&world)["daemon"]["stuck"][0]["agent_id"] == "main");
+    world.wakeful(&["runs", "cancel", sent["run_key"].as_str().expect("a key")]);
+    wait_until(|| status(&world)["daemon"]["stuck"] == json!([]));
+    assert_eq!(status(&world)["agents"][0]["activity"], "asleep");
+}
