@@ -24,7 +24,7 @@ pub struct SendMessage {
     #[schema(min_length = 1, max_length = 4096, example = "demo")]
     pub model: Option<String>,
     /// Most model rounds before the run is ended.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 100000)]
     pub max_rounds: Option<u32>,
     /// The folder this run's commands run in; the agent's when absent.
@@ -35,6 +35,21 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub deny_tools: Vec<String>,
+}
+
+/// A whole number, also when it is spelled with a point: in JSON `5` and `5.0` are one number.
+fn whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
+        return Ok(None);
+    };
+    let spelled = number
+        .as_f64()
+        .filter(|number| number.fract() == 0.0)
+        .map(|number| format!("{number:.0}"));
+    let parsed = spelled.and_then(|digits| digits.parse().ok());
+    parsed.map(Some).ok_or_else(|| {
+        serde::de::Error::custom(format!("{number} is no whole number from 0 to {}", u32::MAX))
+    })
 }
 
 /// A message that is durable.
@@ -70,4 +85,30 @@ pub struct Queued {
     pub admitted_at: String,
     /// How it begins.
     pub preview: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SendMessage;
+
+    #[test]
+    fn a_whole_number_may_be_spelled_with_a_point_and_nothing_else_passes() {
+        let read = |rounds: &str| {
+            let body = format!(r#"{{"text": "x", "max_rounds": {rounds}}}"#);
+            serde_json::from_str::<SendMessage>(&body)
+                .ok()
+                .map(|message| message.max_rounds)
+        };
+        for (spelled, meant) in [
+            ("5", Some(5)),
+            ("5.0", Some(5)),
+            ("1e2", Some(100)),
+            ("null", None),
+        ] {
+            assert_eq!(read(spelled), Some(meant), "{spelled}");
+        }
+        for wrong in ["5.5", "-1", "4294967296", "1e300", "\"5\"", "true"] {
+            assert_eq!(read(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -10,7 +10,7 @@
 //! |---|---|
 //! | [`message`] | what enters an agent's queue, and with whose authority |
 //! | [`wake`] | whether a message becomes a run, and why |
-//! | [`line`] | who is driven next, when more have work than there are places |
+//! | [`mod@line`] | who is driven next, when more have work than there are places |
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
 //! | [`policy`] | whether an action may be taken, and by which rule |

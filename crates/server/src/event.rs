@@ -59,8 +59,8 @@ pub(crate) struct AllEvents {
     params(
         view::AgentParam,
         AgentEvents,
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the id of the last event seen",
-            nullable = false, max_length = 20, pattern = "^[0-9]+$"),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the number of the last event seen; \
+            pages do not look at it", nullable = false),
     ),
     responses(
         (status = 200, description = "The events", content(
@@ -88,8 +88,8 @@ pub(crate) async fn of_agent(
     get, path = "/api/events", tag = "events", operation_id = "all_events",
     params(
         AllEvents,
-        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the cursor of the last event seen",
-            nullable = false, max_length = 16384),
+        ("Last-Event-ID" = Option<String>, Header, description = "For streams: the cursor of the last event seen; \
+            pages do not look at it", nullable = false),
     ),
     responses((status = 200, description = "The events", content(
         (EventFeed = "application/json"),

@@ -1328,7 +1328,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description For streams: the id of the last event seen */
+                /** @description For streams: the number of the last event seen; pages do not look at it */
                 "Last-Event-ID"?: string;
             };
             path: {
@@ -1726,7 +1726,7 @@ export interface operations {
                 limit?: number;
             };
             header?: {
-                /** @description For streams: the cursor of the last event seen */
+                /** @description For streams: the cursor of the last event seen; pages do not look at it */
                 "Last-Event-ID"?: string;
             };
             path?: never;

@@ -36,8 +36,9 @@ const LOCK_WAIT: Duration = Duration::from_secs(10);
 /// How often it looks.
 const LOCK_LOOK: Duration = Duration::from_millis(20);
 
-/// Wrong tokens and codes from one address within a minute. A person who mistypes needs a few, a guesser billions.
-const FAILURES_PER_MINUTE: u32 = 30;
+/// Wrong tokens and codes from one address within a minute. They cannot be guessed in any time; this only keeps whoever
+/// tries from taking the processor.
+const FAILURES_PER_MINUTE: u32 = 600;
 
 /// The code of the failure to be a second daemon.
 const ALREADY: &str = "daemon_running";
