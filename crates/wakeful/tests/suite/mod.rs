@@ -12,6 +12,7 @@ mod init;
 mod lifecycle;
 mod output;
 mod postgres;
+mod provider;
 mod reborn;
 mod run;
 mod sandbox;
