@@ -1,18 +1,25 @@
 //! What answers model requests.
 //!
 //! [`ModelRef`] is what a person may name; the binary reads the file or the key that the name stands for and
-//! builds [`Models`] from it. For now there is the [`Scripted`] model alone: it drives tests, the demo and
-//! replays. A provider's transport moves in as another variant, and nothing above has to change.
+//! builds [`Models`] from it. The [`Scripted`] model drives tests, the demo and replays; a [`Hosted`] one is asked over
+//! HTTP at its [`Provider`].
 #![forbid(unsafe_code)]
 
+mod hosted;
+mod provider;
 mod reference;
 mod scripted;
+mod wire;
 
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
-pub use reference::{BadModelRef, ModelRef, REF_CHARS_MAX};
+pub use hosted::{
+    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Credential, Hosted, Options, URL_BYTES_MAX,
+};
+pub use provider::Provider;
+pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
 pub use scripted::{
     DELAY_MS_MAX, Place, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
 };
@@ -23,12 +30,15 @@ pub use scripted::{
 pub enum Models {
     /// Answers from a script.
     Scripted(Scripted),
+    /// Answers over HTTP.
+    Hosted(Box<Hosted>),
 }
 
 impl Model for Models {
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         match self {
             Self::Scripted(model) => model.ask(request, audience).await,
+            Self::Hosted(model) => model.ask(request, audience).await,
         }
     }
 }
@@ -36,5 +46,11 @@ impl Model for Models {
 impl From<Scripted> for Models {
     fn from(model: Scripted) -> Self {
         Self::Scripted(model)
+    }
+}
+
+impl From<Hosted> for Models {
+    fn from(model: Hosted) -> Self {
+        Self::Hosted(Box::new(model))
     }
 }

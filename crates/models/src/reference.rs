@@ -2,9 +2,14 @@
 
 use std::path::PathBuf;
 
+use crate::provider::Provider;
+
 /// Longest model reference in characters. It is kept in every run's state, which has to stay small; the
 /// longest paths people really use are a fraction of it.
 pub const REF_CHARS_MAX: usize = 1_000;
+
+/// Longest name of a model at its provider, in characters. The longest that hubs of models have are half of it.
+pub const MODEL_CHARS_MAX: usize = 200;
 
 /// The built-in demo, as it is spelled.
 const DEMO: &str = "demo";
@@ -22,17 +27,32 @@ pub enum ModelRef {
         /// Where the script is.
         file: PathBuf,
     },
+    /// `PROVIDER/MODEL`: a model at a provider.
+    Hosted {
+        /// Who provides it.
+        provider: Provider,
+        /// Its name there.
+        model: String,
+    },
 }
 
 /// A model reference that names nothing we know. The message lists the known forms.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadModelRef {
     /// No known form.
-    #[error("there is no model {0:?}; known forms: `demo` (built in) and `scripted:FILE` (a YAML script)")]
+    #[error(
+        "there is no model {0:?}; known forms: `demo` (built in), `scripted:FILE` (a YAML script), and `anthropic/MODEL`, \
+         `openai/MODEL`, `openai-chat/MODEL` or `gemini/MODEL`"
+    )]
     Unknown(String),
     /// `scripted:` with nothing behind it.
     #[error("`scripted:` names no file; write `scripted:FILE`, or `demo` for the built-in script")]
     NoFile,
+    /// A provider, and behind the slash nothing that can be a model's name.
+    #[error(
+        "{0:?} names no model: behind the slash stand 1 to 200 letters, digits and `.`, `_`, `-`, `:`, `/`, `@`, `+`"
+    )]
+    NoModel(String),
     /// Longer than what is kept.
     #[error("a model reference has at most 1000 characters; move the script to a shorter path")]
     TooLong,
@@ -50,8 +70,24 @@ impl ModelRef {
                 file: PathBuf::from(file),
             }),
             None if text == DEMO => Ok(Self::Demo),
-            None => Err(BadModelRef::Unknown(text.to_owned())),
+            None => Self::parse_hosted(text),
         }
+    }
+
+    fn parse_hosted(text: &str) -> Result<Self, BadModelRef> {
+        let known = |word: &str| Provider::ALL.into_iter().find(|provider| provider.word() == word);
+        let parts = text.split_once('/');
+        let Some((provider, model)) = parts.and_then(|(word, model)| Some((known(word)?, model))) else {
+            return Err(BadModelRef::Unknown(text.to_owned()));
+        };
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "._-:/@+".contains(c);
+        if model.is_empty() || model.len() > MODEL_CHARS_MAX || !model.chars().all(allowed) {
+            return Err(BadModelRef::NoModel(text.to_owned()));
+        }
+        Ok(Self::Hosted {
+            provider,
+            model: model.to_owned(),
+        })
     }
 }
 
@@ -60,6 +96,7 @@ impl std::fmt::Display for ModelRef {
         match self {
             Self::Demo => f.write_str(DEMO),
             Self::Scripted { file } => write!(f, "{SCRIPTED}{}", file.display()),
+            Self::Hosted { provider, model } => write!(f, "{}/{model}", provider.word()),
         }
     }
 }
@@ -76,6 +113,10 @@ mod tests {
             "scripted:/tmp/with space/é.yaml",
             "scripted:scripted:x",
             "scripted: ",
+            "anthropic/claude-x",
+            "openai/gpt-5",
+            "openai-chat/meta-llama/Llama-3.2:1b@fp8+x",
+            "gemini/gemini-2.5-pro",
         ] {
             assert_eq!(
                 ModelRef::parse(text).map(|reference| reference.to_string()),
@@ -86,15 +127,44 @@ mod tests {
 
     #[test]
     fn an_unknown_model_is_refused_with_the_known_forms() {
-        for text in ["", "Demo", "gpt", "script:a.yaml", "openai:gpt", " demo"] {
+        for text in [
+            "",
+            "Demo",
+            "gpt",
+            "script:a.yaml",
+            "openai:gpt",
+            " demo",
+            "OpenAI/gpt",
+            "azure/gpt",
+            "anthropic",
+        ] {
             let error = ModelRef::parse(text).expect_err(text);
             assert_eq!(error, BadModelRef::Unknown(text.to_owned()));
             let shown = error.to_string();
             assert!(
-                shown.contains("`demo`") && shown.contains("`scripted:FILE`"),
+                ["`demo`", "`scripted:FILE`"]
+                    .iter()
+                    .all(|form| shown.contains(form)),
                 "{shown}"
             );
+            let providers = Provider::ALL.map(|provider| format!("`{}/MODEL`", provider.word()));
+            assert!(providers.iter().all(|form| shown.contains(form)), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_provider_without_a_name_that_can_be_a_models_is_refused() {
+        let long = "m".repeat(MODEL_CHARS_MAX + 1);
+        for model in ["", " ", "a b", "a?b", "a#b", "é", "a\\n", long.as_str()] {
+            let text = format!("gemini/{model}");
+            let error = ModelRef::parse(&text).expect_err("took it");
+            assert!(
+                error.to_string().contains(&MODEL_CHARS_MAX.to_string()),
+                "{error}"
+            );
+            assert_eq!(error, BadModelRef::NoModel(text));
+        }
+        assert!(ModelRef::parse(&format!("gemini/{}", "m".repeat(MODEL_CHARS_MAX))).is_ok());
     }
 
     #[test]

@@ -3,8 +3,11 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use wakeful_models::{ModelRef, Models, SCRIPT_BYTES_MAX, Scripted};
+use wakeful_models::{
+    BadHosted, BadUrl, Credential, Hosted, ModelRef, Models, Options, Provider, SCRIPT_BYTES_MAX, Scripted,
+};
 
+use crate::cli::text_variable;
 use crate::failure::Failure;
 use crate::show::Out;
 
@@ -19,10 +22,14 @@ impl Loaded {
     pub(crate) fn asked(given: Option<&str>, out: &Out) -> Result<Self, Failure> {
         if given.is_none() {
             out.note(
-                "no model is configured: the built-in demo script answers (give one with --model scripted:FILE)",
+                "no model is configured: the built-in demo script answers (give one with --model, such as anthropic/MODEL)",
             );
         }
-        given.map_or_else(Self::demo, Self::named)
+        let loaded = given.map_or_else(Self::demo, Self::named)?;
+        if let Models::Hosted(_) = &loaded.models {
+            out.note("spending is not capped by Wakeful yet: set a limit with your provider");
+        }
+        Ok(loaded)
     }
 
     /// The model with this name.
@@ -34,6 +41,7 @@ impl Loaded {
         match parsed {
             ModelRef::Demo => Self::demo(),
             ModelRef::Scripted { file } => Self::scripted(&file),
+            ModelRef::Hosted { provider, model } => Self::hosted(provider, &model, name),
         }
     }
 
@@ -44,6 +52,22 @@ impl Loaded {
         Ok(Self {
             model_ref: "demo".to_owned(),
             models: script.into(),
+        })
+    }
+
+    /// A model at a provider, with the key and the address that the environment has under their usual names.
+    fn hosted(provider: Provider, model: &str, name: &str) -> Result<Self, Failure> {
+        let base_url = text_variable(provider.url_variable())?;
+        let hosted = Hosted::new(Options {
+            provider,
+            model,
+            base_url: base_url.as_deref(),
+            credential: credential(provider)?,
+        });
+        let hosted = hosted.map_err(|error| unusable(&error))?;
+        Ok(Self {
+            model_ref: name.to_owned(),
+            models: hosted.into(),
         })
     }
 
@@ -75,6 +99,41 @@ impl Loaded {
             models: script.into(),
         })
     }
+}
+
+/// The key of a provider, if the environment has one.
+fn credential(provider: Provider) -> Result<Option<Credential>, Failure> {
+    for variable in provider.key_variables() {
+        if let Some(text) = text_variable(variable)? {
+            let credential = Credential::new(&text);
+            return credential.map(Some).map_err(|error| {
+                Failure::new(
+                    "secret_invalid",
+                    format!("{variable}: {error}"),
+                    "set it to the key alone",
+                )
+            });
+        }
+    }
+    Ok(None)
+}
+
+fn unusable(error: &BadHosted) -> Failure {
+    let (code, hint) = match error {
+        BadHosted::SecretMissing { .. } => (
+            "secret_missing",
+            "export it where wakeful and its daemon start; see docs/providers.md",
+        ),
+        BadHosted::Url {
+            source: BadUrl::Insecure { .. },
+            ..
+        } => ("insecure_url", "use https; http is for this machine alone"),
+        BadHosted::Url {
+            source: BadUrl::Malformed,
+            ..
+        } => ("bad_url", "set it to a base URL, or unset it"),
+    };
+    Failure::new(code, error.to_string(), hint)
 }
 
 /// Reads a script without ever holding more than the largest one and a byte. Pipes and devices are refused: a

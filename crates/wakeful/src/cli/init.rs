@@ -46,7 +46,7 @@ pub(crate) struct InitArgs {
     /// Who provides models (stored, not yet used)
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
-    /// The model of runs that name none: `scripted:FILE`, or `demo`
+    /// The model of runs that name none: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
     #[arg(long, value_name = "REF")]
     model: Option<String>,
     /// The folder in which commands of new agents run and may write [default: the current folder, or where that cannot be

@@ -112,7 +112,7 @@ fn variable(name: &str) -> Option<OsString> {
 }
 
 /// A variable that must be text.
-fn text_variable(name: &str) -> Result<Option<String>, Failure> {
+pub(crate) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
     let text = variable(name).map(OsString::into_string).transpose();
     text.map_err(|_| {
         let message = format!("the environment variable {name} is not UTF-8");

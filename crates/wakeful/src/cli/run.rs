@@ -41,7 +41,7 @@ pub(crate) struct RunArgs {
     /// What the agent is to do; `-` reads it from standard input
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     prompt: Option<String>,
-    /// Who answers: `scripted:FILE`, or `demo` for the built-in script [env: WAKEFUL_MODEL]
+    /// Who answers: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script [env: WAKEFUL_MODEL]
     #[arg(long, value_name = "REF", conflicts_with = "resume")]
     model: Option<String>,
     /// An agent that remembers; without one, a temporary agent is made for this run alone

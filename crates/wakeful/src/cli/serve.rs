@@ -32,7 +32,7 @@ pub(crate) struct ServeArgs {
     /// The token itself; a file keeps it out of process lists [env: WAKEFUL_TOKEN]
     #[arg(long, value_name = "TOKEN", conflicts_with = "token_file")]
     token: Option<String>,
-    /// Who answers messages that name no model: `scripted:FILE`, or `demo` for the built-in script
+    /// Who answers messages that name no model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo` for the built-in script
     #[arg(long, value_name = "REF")]
     model: Option<String>,
     /// Run commands even where this kernel cannot confine them

@@ -153,7 +153,7 @@ impl Key {
                 Ok(ModelRef::Scripted { file }) => {
                     json!(format!("scripted:{}", whole_path(&file.to_string_lossy())))
                 }
-                Ok(ModelRef::Demo) | Err(_) => json!(text),
+                Ok(ModelRef::Demo | ModelRef::Hosted { .. }) | Err(_) => json!(text),
             },
             Kind::Address | Kind::Url | Kind::Agent | Kind::Word => json!(text),
         }
@@ -186,7 +186,8 @@ impl Key {
             Kind::Url => "a URL such as \"https://wakeful.example.org\"".to_owned(),
             Kind::Path => "an absolute path".to_owned(),
             Kind::Model => {
-                "a model reference: \"demo\", or \"scripted:FILE\" with an absolute path".to_owned()
+                "a model reference: \"demo\", \"scripted:FILE\" with an absolute path, or \"PROVIDER/MODEL\""
+                    .to_owned()
             }
             Kind::Agent => "the name of an agent: a-z, 0-9, '-' and '_'".to_owned(),
             Kind::Word => "one word: a-z, 0-9, '-' and '_'".to_owned(),
@@ -206,7 +207,7 @@ impl Key {
             Kind::Model => {
                 is_text
                     && match ModelRef::parse(text) {
-                        Ok(ModelRef::Demo) => true,
+                        Ok(ModelRef::Demo | ModelRef::Hosted { .. }) => true,
                         Ok(ModelRef::Scripted { file }) => file.is_absolute(),
                         Err(_) => false,
                     }

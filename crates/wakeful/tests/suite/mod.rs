@@ -13,6 +13,7 @@ mod lifecycle;
 mod line;
 mod output;
 mod postgres;
+mod provider;
 mod reach;
 mod reborn;
 mod run;

@@ -96,7 +96,7 @@ impl<'a> Dialogue<'a> {
 const fn words(question: Question) -> &'static str {
     match question {
         Question::Provider => "Model provider (stored, not yet used)",
-        Question::Model => "Model, as scripted:FILE or demo",
+        Question::Model => "Model, as PROVIDER/MODEL, scripted:FILE or demo",
         Question::Workspace => "Folder for the agent's work",
         Question::Agent => "Name of the first agent",
         Question::Cap => "Daily spending cap in US dollars (stored, not yet enforced)",

@@ -1,0 +1,78 @@
+//! A key that goes into one header and nowhere else.
+
+use reqwest::header::HeaderValue;
+
+use crate::provider::Auth;
+
+/// Longest key in bytes. Signed tokens have a few thousand; a file that was taken for a key has more.
+pub const CREDENTIAL_BYTES_MAX: usize = 8_192;
+
+/// What stands where a key stood.
+const HIDDEN: &str = "[hidden]";
+
+/// A provider's key. It has no `Display`, and its `Debug` shows nothing of it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Credential(String);
+
+/// A text that cannot be a key. It does not say the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a key is 1 to 8192 printable ASCII characters without spaces")]
+pub struct BadCredential;
+
+impl Credential {
+    /// Takes a key as it was found. White space around it is not part of it: files end with a line break.
+    pub fn new(text: &str) -> Result<Self, BadCredential> {
+        let key = text.trim();
+        let fits = !key.is_empty()
+            && key.len() <= CREDENTIAL_BYTES_MAX
+            && key.bytes().all(|byte| byte.is_ascii_graphic());
+        fits.then(|| Self(key.to_owned())).ok_or(BadCredential)
+    }
+
+    /// The header that shows it to the provider; marked, so that nothing below prints it either.
+    pub(super) fn header(&self, auth: Auth) -> Option<(&'static str, HeaderValue)> {
+        let (name, value) = match auth {
+            Auth::Header(name) => (name, self.0.clone()),
+            Auth::Bearer => ("authorization", format!("Bearer {}", self.0)),
+        };
+        let mut value = HeaderValue::from_str(&value).ok()?;
+        value.set_sensitive(true);
+        Some((name, value))
+    }
+
+    /// The text without the key: a server may say in its error what it was sent.
+    pub(super) fn hide_in(&self, text: &str) -> String {
+        text.replace(&self.0, HIDDEN)
+    }
+}
+
+impl std::fmt::Debug for Credential {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Credential({HIDDEN})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_shown_by_nothing() {
+        let key = Credential::new(" sk-very-secret\n").expect("a key");
+        assert_eq!(format!("{key:?}"), "Credential([hidden])");
+        for auth in [Auth::Bearer, Auth::Header("x-api-key")] {
+            let header = format!("{:?}", key.header(auth).expect("a header"));
+            assert!(!header.contains("very-secret"), "{header}");
+        }
+        assert_eq!(key.hide_in("bad key sk-very-secret!"), "bad key [hidden]!");
+    }
+
+    #[test]
+    fn what_cannot_stand_in_a_header_is_no_key() {
+        let long = "k".repeat(CREDENTIAL_BYTES_MAX + 1);
+        for text in ["", " \n", "two words", "line\r\nx: y", "ключ", long.as_str()] {
+            let error = Credential::new(text).expect_err("took it");
+            assert!(error.to_string().contains(&CREDENTIAL_BYTES_MAX.to_string()));
+        }
+    }
+}

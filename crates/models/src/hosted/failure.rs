@@ -1,0 +1,250 @@
+//! What went wrong on the way to an answer, as the record that a run keeps.
+
+use std::error::Error as _;
+
+use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
+
+use super::Hosted;
+use crate::wire::{Complaint, Fault};
+
+/// Longest wait that a provider can ask for, one day. A run that should wait longer is better told to fail.
+const RETRY_AFTER_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
+
+/// Longest part of an unreadable error body that is shown, in characters.
+const EXCERPT_CHARS_MAX: usize = 200;
+
+/// Why an exchange gave no answer.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// Nothing came in time, in this stage.
+    TimedOut(Stage),
+    /// The connection was not made, or broke.
+    Connection(reqwest::Error),
+    /// The request could not be put together.
+    Unsendable(String),
+    /// An answer with another status than success.
+    Status {
+        status: u16,
+        retry_after_ms: Option<u64>,
+        body: Vec<u8>,
+    },
+    /// A response that is no answer.
+    Fault(Fault),
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// What an attempt was waiting for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    FirstByte,
+    NextByte,
+}
+
+impl Hosted {
+    /// The record of a failed attempt, without the key and within its bounds.
+    pub(super) fn failure(&self, model_ref: &str, trouble: Trouble) -> ModelFailure {
+        let mut failure = match trouble {
+            Trouble::TimedOut(stage) => timed_out(stage),
+            Trouble::Connection(error) => connection(error),
+            Trouble::Unsendable(why) => {
+                failed(ModelFailureKind::FailFast, Category::Protocol, "unsendable", &why)
+            }
+            Trouble::Status {
+                status,
+                retry_after_ms,
+                body,
+            } => ModelFailure {
+                retry_after_ms,
+                ..self.status(status, &body)
+            },
+            Trouble::Fault(fault) => self.fault(fault),
+        };
+        let artifact = &mut failure.artifact;
+        artifact.provider = Some(self.provider().word().to_owned());
+        artifact.model_ref = Some(model_ref.to_owned());
+        artifact.summary = self.hide(&artifact.summary);
+        artifact
+            .source_chain
+            .iter_mut()
+            .for_each(|cause| *cause = self.hide(cause));
+        artifact
+            .metadata
+            .values_mut()
+            .for_each(|value| *value = self.hide(value));
+        failure.bounded()
+    }
+
+    fn status(&self, status: u16, body: &[u8]) -> ModelFailure {
+        let text = String::from_utf8_lossy(body);
+        if (300..400).contains(&status) {
+            let summary = "the server sent the request on to another address, which is not followed";
+            let mut failure = failed(
+                ModelFailureKind::FailFast,
+                Category::Protocol,
+                "redirect_refused",
+                summary,
+            );
+            failure.artifact.status = Some(status);
+            return failure;
+        }
+        let complaint = Complaint::found_in(&text).unwrap_or_else(|| Complaint::plain(&text));
+        self.complained(status, &complaint)
+    }
+
+    fn complained(&self, status: u16, complaint: &Complaint) -> ModelFailure {
+        // The key goes before the text is cut: half a key is one that is not recognised.
+        let said = clip(&self.hide(complaint.message.trim()), EXCERPT_CHARS_MAX);
+        let mut failure = if complaint.is_too_long() {
+            let summary = format!("the request is longer than the model takes: {said}");
+            failed(
+                ModelFailureKind::FailFast,
+                Category::Protocol,
+                "context_length_exceeded",
+                &summary,
+            )
+        } else {
+            let hint = match status {
+                401 | 403 => format!(" (the key is that of {})", self.key_variables()),
+                _ => String::new(),
+            };
+            let summary = format!("the provider answered with status {status}{hint}: {said}");
+            let kind = ModelFailure::kind_of_status(status);
+            failed(kind, Category::Transport, &format!("http_{status}"), &summary)
+        };
+        failure.artifact.status = Some(status);
+        if let Some(code) = complaint.code() {
+            failure
+                .artifact
+                .metadata
+                .insert("code".to_owned(), code.to_owned());
+        }
+        failure
+    }
+
+    fn fault(&self, fault: Fault) -> ModelFailure {
+        use ModelFailureKind::{FailFast, Retryable};
+        match fault {
+            Fault::Invalid(why) => failed(FailFast, Category::Protocol, "invalid_response", &why),
+            Fault::Truncated => {
+                let summary = "the stream ended before the answer was complete";
+                failed(Retryable, Category::Transport, "truncated_stream", summary)
+            }
+            Fault::Reported(complaint) => self.complained(complaint.status(), &complaint),
+            Fault::OutputLimit => {
+                let summary =
+                    "the reply was cut off at the longest length the model may give; ask for less at once";
+                failed(FailFast, Category::Protocol, "output_limit", summary)
+            }
+            Fault::Withheld(reason) => {
+                let summary = format!("the provider holds the reply back: {reason}");
+                failed(FailFast, Category::Protocol, "reply_withheld", &summary)
+            }
+        }
+    }
+}
+
+fn failed(kind: ModelFailureKind, category: Category, word: &str, summary: &str) -> ModelFailure {
+    ModelFailure {
+        kind,
+        artifact: FailureArtifact::new(category, word, summary),
+        retry_after_ms: None,
+    }
+}
+
+fn timed_out(stage: Stage) -> ModelFailure {
+    let stage = match stage {
+        Stage::FirstByte => "first_byte",
+        Stage::NextByte => "next_byte",
+    };
+    let mut failure = ModelFailure::timed_out();
+    failure
+        .artifact
+        .metadata
+        .insert("stage".to_owned(), stage.to_owned());
+    failure
+}
+
+/// A connection that failed, with its causes and without its address: the address is configuration, and known.
+fn connection(error: reqwest::Error) -> ModelFailure {
+    let error = error.without_url();
+    let (kind, stage, summary) = if error.is_timeout() {
+        ("timeout", "connect", "no connection to the provider in time")
+    } else if error.is_connect() {
+        ("connection_failed", "connect", "no connection to the provider")
+    } else {
+        (
+            "connection_lost",
+            "response",
+            "the connection to the provider broke",
+        )
+    };
+    let mut failure = failed(ModelFailureKind::Retryable, Category::Transport, kind, summary);
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // The bound of the record cuts what a chain without end would give.
+        if failure.artifact.source_chain.len() >= wakeful_core::failure::DETAIL_ENTRIES_MAX {
+            break;
+        }
+        failure.artifact.source_chain.push(error.to_string());
+        cause = error.source();
+    }
+    failure
+        .artifact
+        .metadata
+        .insert("stage".to_owned(), stage.to_owned());
+    failure
+}
+
+/// How long the provider asks us to wait: seconds, or a date, which is compared with the response's own date, so that
+/// it does not matter what our clock says.
+pub(super) fn retry_after_ms(headers: &HeaderMap) -> Option<u64> {
+    let text = |name| {
+        headers
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .map(str::trim)
+    };
+    let after = text(RETRY_AFTER)?;
+    let wait_ms = match after.parse::<u64>() {
+        Ok(seconds) => seconds.saturating_mul(1_000),
+        Err(_) => {
+            let then = httpdate::parse_http_date(after).ok()?;
+            let now = httpdate::parse_http_date(text(DATE)?).ok()?;
+            let wait = then.duration_since(now).unwrap_or_default();
+            u64::try_from(wait.as_millis()).unwrap_or(u64::MAX)
+        }
+    };
+    Some(wait_ms.min(RETRY_AFTER_MS_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_is_read_as_seconds_or_as_a_date() {
+        let wait = |after: &str, date: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert(RETRY_AFTER, after.parse().expect("a header"));
+            if let Some(date) = date {
+                headers.insert(DATE, date.parse().expect("a header"));
+            }
+            retry_after_ms(&headers)
+        };
+        let date = Some("Sun, 06 Nov 1994 08:49:37 GMT");
+        assert_eq!(wait("7", None), Some(7_000));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:50:07 GMT", date), Some(30_000));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:00:00 GMT", date), Some(0));
+        assert_eq!(wait("Sun, 06 Nov 1994 08:50:07 GMT", None), None);
+        assert_eq!(wait("99999999999999999999", None), None);
+        assert_eq!(wait("18446744073709551615", None), Some(RETRY_AFTER_MS_MAX));
+        assert_eq!(wait("soon", date), None);
+        assert_eq!(retry_after_ms(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Who answers over HTTP, and where each is found.
+
+/// A provider, and with it the wire format that it speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Provider {
+    /// Anthropic Messages.
+    Anthropic,
+    /// OpenAI Responses.
+    OpenAi,
+    /// OpenAI Chat Completions, which many others speak as well.
+    OpenAiChat,
+    /// Gemini `generateContent`.
+    Gemini,
+}
+
+/// How a provider is shown its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Auth {
+    /// Alone in a header of this name.
+    Header(&'static str),
+    /// As `Authorization: Bearer`.
+    Bearer,
+}
+
+/// Whether a provider answers without a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keyed {
+    /// Never.
+    Always,
+    /// At another address than the provider's own: a server on one's own machine wants none.
+    AtItsOwnAddress,
+}
+
+impl Provider {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::OpenAiChat, Self::Gemini];
+
+    /// What stands before the slash of a model reference, and in failures.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Anthropic => "anthropic",
+            Self::OpenAi => "openai",
+            Self::OpenAiChat => "openai-chat",
+            Self::Gemini => "gemini",
+        }
+    }
+
+    /// The environment variables that may hold its key; the first that is set counts.
+    #[must_use]
+    pub const fn key_variables(self) -> &'static [&'static str] {
+        match self {
+            Self::Anthropic => &["ANTHROPIC_API_KEY"],
+            Self::OpenAi | Self::OpenAiChat => &["OPENAI_API_KEY"],
+            Self::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        }
+    }
+
+    /// The environment variable that names another address.
+    #[must_use]
+    pub const fn url_variable(self) -> &'static str {
+        match self {
+            Self::Anthropic => "ANTHROPIC_BASE_URL",
+            Self::OpenAi | Self::OpenAiChat => "OPENAI_BASE_URL",
+            Self::Gemini => "GEMINI_BASE_URL",
+        }
+    }
+
+    /// Its own address. By the providers' own custom OpenAI's has the version in it and the others' have not.
+    pub(crate) const fn base_url(self) -> &'static str {
+        match self {
+            Self::Anthropic => "https://api.anthropic.com",
+            Self::OpenAi | Self::OpenAiChat => "https://api.openai.com/v1",
+            Self::Gemini => "https://generativelanguage.googleapis.com",
+        }
+    }
+
+    pub(crate) const fn auth(self) -> Auth {
+        match self {
+            Self::Anthropic => Auth::Header("x-api-key"),
+            Self::OpenAi | Self::OpenAiChat => Auth::Bearer,
+            Self::Gemini => Auth::Header("x-goog-api-key"),
+        }
+    }
+
+    /// Headers that every request has beside the key.
+    pub(crate) const fn headers(self) -> &'static [(&'static str, &'static str)] {
+        match self {
+            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
+            Self::OpenAi | Self::OpenAiChat | Self::Gemini => &[],
+        }
+    }
+
+    pub(crate) const fn keyed(self) -> Keyed {
+        match self {
+            Self::OpenAiChat => Keyed::AtItsOwnAddress,
+            Self::Anthropic | Self::OpenAi | Self::Gemini => Keyed::Always,
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! What a provider says when it does not answer. The shapes are close enough to be read by one reader.
+
+use serde_json::Value;
+
+/// Phrases by which providers say that the request does not fit the model. Those of Anthropic, OpenAI (and what speaks
+/// like it) and Gemini; a code is compared first, where there is one.
+const TOO_LONG: [&str; 6] = [
+    "prompt is too long",
+    "exceed context limit",
+    "maximum context length",
+    "exceeds the context window",
+    "exceeds the available context size",
+    "exceeds the maximum number of tokens",
+];
+
+/// The codes that say the same.
+const TOO_LONG_CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
+
+/// Codes that come inside a stream, where the status was 200 long ago, with the status they stand for.
+const STATUSES: [(&str, u16); 11] = [
+    ("overloaded_error", 529),
+    ("rate_limit_error", 429),
+    ("rate_limit_exceeded", 429),
+    ("insufficient_quota", 429),
+    ("invalid_request_error", 400),
+    ("invalid_prompt", 400),
+    ("authentication_error", 401),
+    ("permission_error", 403),
+    ("not_found_error", 404),
+    ("request_too_large", 413),
+    ("context_length_exceeded", 400),
+];
+
+/// The status of a failure inside a stream that names no cause we know: the server's own.
+const STATUS_UNKNOWN: u16 = 500;
+
+/// A provider's error.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Complaint {
+    codes: Vec<String>,
+    number: Option<u16>,
+    pub(crate) message: String,
+}
+
+impl Complaint {
+    /// The complaint in a body or an event, if it is one.
+    pub(crate) fn found_in(text: &str) -> Option<Self> {
+        // Spares the second reading of nearly every event.
+        if !text.contains("\"error\"") {
+            return None;
+        }
+        let value: Value = serde_json::from_str(text).ok()?;
+        let value = value.get(0).unwrap_or(&value);
+        match value.get("error").filter(|error| !error.is_null()) {
+            Some(error) => Some(Self::of(error)),
+            None if value.get("type").and_then(Value::as_str) == Some("error") => Some(Self::of(value)),
+            None => None,
+        }
+    }
+
+    /// The complaint in an error object, or in the bare sentence that some send.
+    pub(crate) fn of(error: &Value) -> Self {
+        let text = |name: &str| error.get(name).and_then(Value::as_str).map(str::to_owned);
+        let number = error.get("code").and_then(Value::as_u64);
+        Self {
+            codes: ["code", "type", "status"].into_iter().filter_map(text).collect(),
+            number: number
+                .and_then(|n| u16::try_from(n).ok())
+                .filter(|n| (400..600).contains(n)),
+            message: text("message")
+                .or_else(|| error.as_str().map(str::to_owned))
+                .unwrap_or_default(),
+        }
+    }
+
+    /// What stands in a body that has no shape we know.
+    pub(crate) fn plain(text: &str) -> Self {
+        Self {
+            message: text.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Whether the request was too long for the model.
+    pub(crate) fn is_too_long(&self) -> bool {
+        let lower = self.message.to_lowercase();
+        self.codes
+            .iter()
+            .any(|code| TOO_LONG_CODES.contains(&code.as_str()))
+            || TOO_LONG.iter().any(|phrase| lower.contains(phrase))
+    }
+
+    /// The HTTP status that it stands for.
+    pub(crate) fn status(&self) -> u16 {
+        let known = |code: &String| STATUSES.iter().find(|(known, _)| known == code);
+        let named = self.codes.iter().find_map(known).map(|(_, status)| *status);
+        self.number.or(named).unwrap_or(STATUS_UNKNOWN)
+    }
+
+    /// The most telling of its codes.
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.codes.first().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Complaint {
+        Complaint::found_in(text).expect(text)
+    }
+
+    #[test]
+    fn every_provider_is_understood_when_a_request_is_too_long() {
+        for text in [
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 208310 tokens > 200000 maximum"}}"#,
+            r#"{"type":"error","error":{"type":"invalid_request_error","message":"input length and `max_tokens` exceed context limit: 1 + 2 > 2"}}"#,
+            r#"{"error":{"message":"Your input exceeds the context window of this model.","type":"invalid_request_error","code":"context_length_exceeded"}}"#,
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":null}}"#,
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#,
+            r#"{"error":{"code":400,"message":"The input token count (1) exceeds the maximum number of tokens allowed (0).","status":"INVALID_ARGUMENT"}}"#,
+        ] {
+            let complaint = found(text);
+            assert!(complaint.is_too_long(), "{text}");
+            assert_eq!(complaint.status(), 400, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_failure_inside_a_stream_has_the_status_it_would_have_had_outside() {
+        let cases = [
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                529,
+            ),
+            (
+                r#"{"type":"error","code":"rate_limit_exceeded","message":"slow down","error":null}"#,
+                429,
+            ),
+            (r#"{"error":{"type":"authentication_error","message":"no"}}"#, 401),
+            (
+                r#"[{"error":{"code":503,"message":"later","status":"UNAVAILABLE"}}]"#,
+                503,
+            ),
+            (r#"{"error":"model not loaded"}"#, 500),
+        ];
+        for (text, status) in cases {
+            assert_eq!(found(text).status(), status, "{text}");
+        }
+        assert_eq!(
+            found(r#"{"error":"model not loaded"}"#).message,
+            "model not loaded"
+        );
+    }
+
+    #[test]
+    fn an_answer_that_speaks_of_errors_is_no_complaint() {
+        for text in [
+            r#"{"text":"\"error\""}"#,
+            r#"{"error":null,"status":"completed"}"#,
+            "\"error\"",
+            "[]",
+        ] {
+            assert_eq!(Complaint::found_in(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! The providers' own formats, and the way between them and ours.
+//!
+//! Each file holds the typed shape of one format: what is sent, what comes back whole, what comes back in pieces. The
+//! same request always gives the same bytes. Fields that we do not know are ignored and blocks that we do not know are
+//! left out, because providers add both without asking.
+
+mod anthropic;
+mod chat;
+mod complaint;
+mod gemini;
+mod responses;
+#[cfg(test)]
+mod tests;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use wakeful_core::conversation::{Block, Entry, Role, ToolCall};
+use wakeful_core::prompt::Request;
+use wakeful_ports::model::{Answer, Audience};
+
+pub(crate) use complaint::Complaint;
+
+use crate::provider::Provider;
+
+/// Most blocks of one answer. A reply with more calls than the core takes is refused there; this only keeps a stream of
+/// empty blocks from filling memory.
+const BLOCKS_MAX: usize = 1_024;
+
+/// Longest name or id that every provider takes.
+const NAME_CHARS_MAX: usize = 64;
+
+/// Why a response is no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It is not what the format allows.
+    Invalid(String),
+    /// It ended before it was complete.
+    Truncated,
+    /// It is a provider's report that it failed.
+    Reported(Complaint),
+    /// The model was cut off at the longest reply it may give.
+    OutputLimit,
+    /// The provider holds the reply back.
+    Withheld(String),
+}
+
+impl Fault {
+    pub(crate) fn invalid(why: impl Into<String>) -> Self {
+        Self::Invalid(why.into())
+    }
+}
+
+/// Puts an answer together from the events of a stream.
+pub(crate) trait Decoder: Send {
+    /// Takes the data of the next event.
+    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault>;
+
+    /// The answer, once the stream has ended.
+    fn end(self: Box<Self>) -> Result<Answer, Fault>;
+}
+
+/// Whether anything may follow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// The answer is not complete.
+    More,
+    /// That was the last event; what follows is not read.
+    Done,
+}
+
+/// The body of a request.
+pub(crate) fn body(provider: Provider, model: &str, request: &Request) -> serde_json::Result<Vec<u8>> {
+    match provider {
+        Provider::Anthropic => serde_json::to_vec(&anthropic::Body::new(model, request)),
+        Provider::OpenAi => serde_json::to_vec(&responses::Body::new(model, request)),
+        Provider::OpenAiChat => serde_json::to_vec(&chat::Body::new(model, request)),
+        Provider::Gemini => serde_json::to_vec(&gemini::Body::new(request)),
+    }
+}
+
+/// What reads a streamed answer to the request of this number.
+pub(crate) fn decoder(provider: Provider, request: u32) -> Box<dyn Decoder> {
+    match provider {
+        Provider::Anthropic => Box::new(anthropic::Stream::default()),
+        Provider::OpenAi => Box::new(responses::Stream::default()),
+        Provider::OpenAiChat => Box::new(chat::Stream::new(request)),
+        Provider::Gemini => Box::new(gemini::Stream::new(request)),
+    }
+}
+
+/// The answer in a body that came whole.
+pub(crate) fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<Answer, Fault> {
+    let text = std::str::from_utf8(body).map_err(|_| Fault::invalid("the response is not UTF-8"))?;
+    match provider {
+        Provider::Anthropic => anthropic::whole(text),
+        Provider::OpenAi => responses::whole(text),
+        Provider::OpenAiChat => chat::whole(text, request),
+        Provider::Gemini => gemini::whole(text, request),
+    }
+}
+
+/// Reads JSON from a provider. What it says instead of an answer is looked for first, because it may come in any place.
+fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+    if let Some(complaint) = Complaint::found_in(text) {
+        return Err(Fault::Reported(complaint));
+    }
+    serde_json::from_str(text).map_err(|error| {
+        Fault::invalid(format!(
+            "the response is not what the format allows (column {} of line {})",
+            error.column(),
+            error.line()
+        ))
+    })
+}
+
+/// Who speaks, for formats that know two sides and want them in turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Side {
+    User,
+    Model,
+}
+
+/// The conversation as turns of two sides: what comes to the model stands together, results before words.
+fn turns(entries: &[Entry]) -> Vec<(Side, Vec<&Block>)> {
+    let mut turns: Vec<(Side, Vec<&Block>)> = Vec::new();
+    for entry in entries {
+        let side = match entry.role {
+            Role::User | Role::Tool => Side::User,
+            Role::Assistant => Side::Model,
+        };
+        let blocks: Vec<&Block> = entry.blocks.iter().filter(|block| !is_blank(block)).collect();
+        match turns.last_mut() {
+            _ if blocks.is_empty() => {}
+            Some((last, said)) if *last == side => said.extend(blocks),
+            _ => turns.push((side, blocks)),
+        }
+    }
+    turns
+}
+
+/// Words without a letter. Providers refuse them, and they say nothing.
+fn is_blank(block: &Block) -> bool {
+    match block {
+        Block::Text { text } => text.trim().is_empty(),
+        Block::ToolUse(_) | Block::ToolResult { .. } => false,
+    }
+}
+
+/// All system blocks as one text.
+fn system(request: &Request) -> String {
+    let blocks = request.system.iter().map(|block| block.text.as_str());
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+/// A name or id in the letters that every provider takes. Models invent names, and one that is sent back as it was
+/// spelled would have every later request of its thread refused.
+fn plain_name(text: &str) -> String {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let letters = text.chars().take(NAME_CHARS_MAX);
+    let name: String = letters.map(|c| if allowed(c) { c } else { '_' }).collect();
+    match name.is_empty() {
+        true => "_".to_owned(),
+        false => name,
+    }
+}
+
+/// Arguments as an object: some formats take nothing else, and some servers read even those that come as text.
+fn as_object(input: &Value) -> Value {
+    match input {
+        Value::Object(_) => input.clone(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            json!({ "value": input })
+        }
+    }
+}
+
+/// Arguments that a model wrote as text. What is no JSON stays text: the tool's check then says so to the model.
+fn arguments(text: &str) -> Value {
+    match text.trim() {
+        "" => json!({}),
+        _ => serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_owned())),
+    }
+}
+
+/// The id of a call to which the provider gave none: the same for the same reply, and new in every round.
+fn own_call_id(request: u32, index: usize) -> String {
+    format!("call-{request}-{index}")
+}
+
+/// A block of words, unless there are none.
+fn words(text: String) -> Option<Block> {
+    (!text.is_empty()).then_some(Block::Text { text })
+}
+
+fn tool_use(call_id: String, name: String, input: Value) -> Block {
+    Block::ToolUse(ToolCall { call_id, name, input })
+}
+
+/// Tells the audience, unless there is nothing to tell.
+fn tell(audience: &dyn Audience, text: &str) {
+    if !text.is_empty() {
+        audience.hear(text);
+    }
+}
+
+fn too_many_blocks() -> Fault {
+    Fault::invalid(format!("the answer has more than {BLOCKS_MAX} blocks"))
+}

@@ -1,0 +1,88 @@
+//! Conversations for the tests of the formats.
+
+mod answer;
+mod request;
+
+use serde_json::{Value, json};
+use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec};
+use wakeful_core::prompt::{PromptBlock, Request, Stability};
+
+use super::*;
+
+fn text(text: &str) -> Block {
+    Block::Text {
+        text: text.to_owned(),
+    }
+}
+
+fn call(call_id: &str, name: &str, input: Value) -> Block {
+    Block::ToolUse(ToolCall {
+        call_id: call_id.to_owned(),
+        name: name.to_owned(),
+        input,
+    })
+}
+
+fn result(call_id: &str, is_error: bool, content: &str) -> Block {
+    Block::ToolResult {
+        call_id: call_id.to_owned(),
+        is_error,
+        content: content.to_owned(),
+    }
+}
+
+fn entry(role: Role, blocks: Vec<Block>) -> Entry {
+    Entry { role, blocks }
+}
+
+/// The first request of a run: system blocks, a question, a tool on offer.
+fn opening() -> Request {
+    let block = |text: &str, stability| PromptBlock {
+        text: text.to_owned(),
+        stability,
+    };
+    Request {
+        model_ref: "any/m".to_owned(),
+        request: 0,
+        system: vec![
+            block("Be exact.", Stability::Stable),
+            block("You are `main`.", Stability::AgentScoped),
+        ],
+        entries: vec![entry(Role::User, vec![text("What is here?")])],
+        tools: vec![ToolSpec {
+            name: "Look".to_owned(),
+            description: "Looks.".to_owned(),
+            input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}),
+        }],
+    }
+}
+
+/// A round with two calls, of which one failed, and the question after it. Beside them is what real threads hold: blank
+/// words, a name that nobody registered, arguments that are no object.
+fn round_trip() -> Request {
+    Request {
+        request: 1,
+        system: Vec::new(),
+        tools: Vec::new(),
+        entries: vec![
+            entry(Role::User, vec![text("What is here?")]),
+            entry(
+                Role::Assistant,
+                vec![
+                    text("Let me look."),
+                    text(" \n"),
+                    call("c1", "Look", json!({"at": "."})),
+                    call("c 2", "fun.ctions", json!("{not json")),
+                ],
+            ),
+            entry(Role::Tool, vec![result("c1", false, "{\"files\":3}")]),
+            entry(
+                Role::Tool,
+                vec![result("c 2", true, "{\"code\":\"unknown_tool\"}")],
+            ),
+            entry(Role::Assistant, vec![text("")]),
+            entry(Role::User, vec![text("And?")]),
+        ],
+        ..opening()
+    }
+}

@@ -1,0 +1,270 @@
+//! The answers that come back, whole and in pieces.
+
+use std::sync::Mutex;
+
+use wakeful_core::conversation::Usage;
+
+use super::*;
+
+/// Writes down what is heard.
+#[derive(Default)]
+struct Ear(Mutex<String>);
+
+impl Audience for Ear {
+    fn hear(&self, text: &str) {
+        self.0.lock().expect("no panic").push_str(text);
+    }
+}
+
+fn streamed(provider: Provider, events: &[&str]) -> (Result<Answer, Fault>, String) {
+    let ear = Ear::default();
+    let mut decoder = decoder(provider, 4);
+    let taken = events
+        .iter()
+        .try_fold((), |(), data| decoder.take(data, &ear).map(|_| ()));
+    (
+        taken.and_then(|()| decoder.end()),
+        ear.0.into_inner().expect("no panic"),
+    )
+}
+
+fn expected() -> Answer {
+    Answer {
+        blocks: vec![text("Let me look."), call("c1", "Look", json!({"at": "é"}))],
+        usage: Usage {
+            input_tokens: 30,
+            output_tokens: 7,
+        },
+    }
+}
+
+/// A whole answer and the events of the same one; both hold things that we do not know.
+fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
+    match provider {
+        Provider::Anthropic => (
+            r#"{"id":"m1","type":"message","content":[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":"Let me look."},
+                {"type":"tool_use","id":"c1","name":"Look","input":{"at":"é"}}],"stop_reason":"tool_use",
+                "usage":{"input_tokens":10,"cache_read_input_tokens":20,"cache_creation_input_tokens":null,"output_tokens":7}}"#,
+            vec![
+                r#"{"type":"message_start","message":{"id":"m1","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":20,"output_tokens":1}}}"#,
+                r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
+                r#"{"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"hm"}}"#,
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#,
+                r#"{"type":"ping"}"#,
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"Let me "}}"#,
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"look."}}"#,
+                r#"{"type":"content_block_stop","index":1}"#,
+                r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c1","name":"Look","input":{}}}"#,
+                r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"at\":"}}"#,
+                r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":" \"é\"}"}}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
+                r#"{"type":"message_stop"}"#,
+            ],
+        ),
+        Provider::OpenAi => (
+            r#"{"id":"r1","status":"completed","error":null,"output":[{"type":"reasoning","summary":[]},
+                {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Let me look.","annotations":[]}]},
+                {"type":"function_call","call_id":"c1","name":"Look","arguments":"{\"at\":\"é\"}"}],"usage":{"input_tokens":30,"output_tokens":7}}"#,
+            vec![
+                r#"{"type":"response.created","response":{"status":"in_progress","error":null}}"#,
+                r#"{"type":"response.output_text.delta","output_index":1,"delta":"Let me "}"#,
+                r#"{"type":"response.output_text.delta","output_index":1,"delta":"look."}"#,
+                r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call",
+                    "call_id":"c1","name":"Look","arguments":"{\"at\":\"é\"}"}}"#,
+                r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"message","content":[{"type":"output_text","text":"Let me look."}]}}"#,
+                r#"{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":30,"output_tokens":7}}}"#,
+            ],
+        ),
+        Provider::OpenAiChat => (
+            r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Let me look.","reasoning_content":"hm",
+                "tool_calls":[{"id":"c1","type":"function","function":{"name":"Look","arguments":"{\"at\":\"é\"}"}}]},"finish_reason":"tool_calls"}],
+                "usage":{"prompt_tokens":30,"completion_tokens":7}}"#,
+            vec![
+                r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"content":"Let me "}},{"index":1,"delta":{"content":"other"}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"content":"look."}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"Look","arguments":""}}]}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"at\":\"é\"}"}}]}}]}"#,
+                r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
+                r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":7}}"#,
+                "[DONE]",
+            ],
+        ),
+        Provider::Gemini => (
+            r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"Let me look."},
+                {"functionCall":{"id":"c1","name":"Look","args":{"at":"é"}},"thoughtSignature":"x"}]},"finishReason":"STOP"}],
+                "usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":5,"thoughtsTokenCount":2}}"#,
+            vec![
+                r#"{"candidates":[{"content":{"parts":[{"text":"Let me "}]}}],"usageMetadata":{"promptTokenCount":30}}"#,
+                r#"{"candidates":[{"content":{"parts":[{"text":"look."}]}}]}"#,
+                r#"{"candidates":[{"content":{"parts":[{"functionCall":{"id":"c1","name":"Look","args":{"at":"é"}}}]}}]}"#,
+                r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":5,"thoughtsTokenCount":2}}"#,
+            ],
+        ),
+    }
+}
+
+#[test]
+fn an_answer_in_pieces_is_the_whole_one() {
+    for provider in Provider::ALL {
+        let (whole, events) = both(provider);
+        assert_eq!(
+            answer(provider, 4, whole.as_bytes()),
+            Ok(expected()),
+            "{provider:?}"
+        );
+        let (assembled, heard) = streamed(provider, &events);
+        assert_eq!(assembled, Ok(expected()), "{provider:?}");
+        assert_eq!(heard, "Let me look.", "{provider:?}");
+    }
+}
+
+#[test]
+fn a_stream_that_ends_anywhere_before_its_end_is_truncated() {
+    for provider in Provider::ALL {
+        let (_, events) = both(provider);
+        // Where the answer is complete: a chat's count and last event may be missing.
+        let complete = match provider {
+            Provider::OpenAiChat => events.len() - 2,
+            Provider::Anthropic | Provider::OpenAi | Provider::Gemini => events.len(),
+        };
+        for cut in 0..complete {
+            let (assembled, _) = streamed(provider, &events[..cut]);
+            assert_eq!(assembled, Err(Fault::Truncated), "{provider:?} after {cut}");
+        }
+        assert!(streamed(provider, &events[..complete]).0.is_ok(), "{provider:?}");
+    }
+}
+
+#[test]
+fn a_reply_that_was_cut_or_held_back_is_no_answer() {
+    let stopped = |provider, reason: &str| {
+        let body = match provider {
+            Provider::Anthropic => json!({"content": [], "stop_reason": reason}),
+            Provider::OpenAi => {
+                json!({"status": "incomplete", "output": [], "incomplete_details": {"reason": reason}})
+            }
+            Provider::OpenAiChat => {
+                json!({"choices": [{"message": {"content": "x"}, "finish_reason": reason}]})
+            }
+            Provider::Gemini => json!({"candidates": [{"finishReason": reason}]}),
+        };
+        answer(provider, 0, body.to_string().as_bytes()).expect_err("an answer")
+    };
+    let limits = ["max_tokens", "max_output_tokens", "length", "MAX_TOKENS"];
+    let refusals = ["refusal", "content_filter", "content_filter", "SAFETY"];
+    for (index, provider) in Provider::ALL.into_iter().enumerate() {
+        assert_eq!(stopped(provider, limits[index]), Fault::OutputLimit);
+        assert_eq!(
+            stopped(provider, refusals[index]),
+            Fault::Withheld(refusals[index].to_owned())
+        );
+    }
+    let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}}).to_string();
+    let blocked = answer(Provider::Gemini, 0, blocked.as_bytes());
+    assert_eq!(blocked, Err(Fault::Withheld("SAFETY".to_owned())));
+    let failed = [
+        r#"{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"oops"}}}"#,
+    ];
+    let (failed, _) = streamed(Provider::OpenAi, &failed);
+    assert!(matches!(failed, Err(Fault::Reported(complaint)) if complaint.status() == 500));
+}
+
+#[test]
+fn json_that_is_no_answer_is_invalid() {
+    for provider in Provider::ALL {
+        for body in [
+            "",
+            "{}",
+            "[]",
+            "null",
+            "{\"content\":3}",
+            "<html>",
+            "{\"choices\":[]}",
+            "\u{0}",
+        ] {
+            let invalid = answer(provider, 0, body.as_bytes());
+            assert!(
+                matches!(invalid, Err(Fault::Invalid(_))),
+                "{provider:?} {body:?}: {invalid:?}"
+            );
+        }
+        assert!(matches!(
+            answer(provider, 0, b"{\"a\":\"\xff\"}"),
+            Err(Fault::Invalid(_))
+        ));
+    }
+}
+
+#[test]
+fn events_that_contradict_each_other_are_invalid() {
+    let start = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let grow = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#;
+    let other =
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"{"}}"#;
+    let ahead = r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"name":"x"}}]}}]}"#;
+    let cases: [(Provider, &[&str]); 4] = [
+        (Provider::Anthropic, &[start, start]),
+        (Provider::Anthropic, &[grow, start]),
+        (Provider::Anthropic, &[start, other]),
+        (Provider::OpenAiChat, &[ahead]),
+    ];
+    for (provider, events) in cases {
+        let (invalid, _) = streamed(provider, events);
+        assert!(
+            matches!(invalid, Err(Fault::Invalid(_))),
+            "{events:?}: {invalid:?}"
+        );
+    }
+}
+
+#[test]
+fn blocks_without_end_are_refused_at_their_bound() {
+    let count = |provider, event: &dyn Fn(usize) -> String| {
+        let mut decoder = decoder(provider, 0);
+        (0..=BLOCKS_MAX).find(|n| decoder.take(&event(*n), &Ear::default()).is_err())
+    };
+    let anthropic = |n| {
+        json!({"type": "content_block_start", "index": n, "content_block": {"type": "text", "text": ""}})
+            .to_string()
+    };
+    let item = json!({"type": "function_call", "call_id": "c", "name": "n", "arguments": ""});
+    let openai =
+        |n| json!({"type": "response.output_item.done", "output_index": n, "item": item}).to_string();
+    let chat = |n| json!({"choices": [{"delta": {"tool_calls": [{"index": n}]}}]}).to_string();
+    let gemini =
+        |_| json!({"candidates": [{"content": {"parts": [{"functionCall": {"name": "n"}}]}}]}).to_string();
+    assert_eq!(count(Provider::Anthropic, &anthropic), Some(BLOCKS_MAX));
+    assert_eq!(count(Provider::OpenAi, &openai), Some(BLOCKS_MAX));
+    assert_eq!(count(Provider::OpenAiChat, &chat), Some(BLOCKS_MAX));
+    assert_eq!(count(Provider::Gemini, &gemini), Some(BLOCKS_MAX));
+}
+
+#[test]
+fn calls_without_ids_get_their_own_and_odd_arguments_stay_as_written() {
+    let chat = r#"{"choices":[{"message":{"content":"","tool_calls":[{"function":{"name":"A","arguments":{"x":1}}},
+        {"id":"","function":{"name":"B","arguments":"{oops"}}]},"finish_reason":"tool_calls"}]}"#;
+    let chat = answer(Provider::OpenAiChat, 4, chat.as_bytes()).expect("an answer");
+    let expected = [
+        call("call-4-0", "A", json!({"x": 1})),
+        call("call-4-1", "B", json!("{oops")),
+    ];
+    assert_eq!(chat.blocks, expected);
+    let bare = [
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{"name":"A","arguments":"{\"x\":"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"function":{"arguments":"1}"}}]}}]}"#,
+        r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"B","arguments":"{oops"}}]},"finish_reason":"tool_calls"}]}"#,
+    ];
+    let (bare, _) = streamed(Provider::OpenAiChat, &bare);
+    let expected = [
+        call("call-4-0", "A", json!({"x": 1})),
+        call("b", "B", json!("{oops")),
+    ];
+    assert_eq!(bare.expect("an answer").blocks, expected);
+    let gemini = r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"A"}},{"functionCall":{"name":"A"}}]},"finishReason":"STOP"}]}"#;
+    let own = answer(Provider::Gemini, 4, gemini.as_bytes()).expect("an answer");
+    assert_eq!(
+        own.blocks,
+        [call("call-4-0", "A", json!({})), call("call-4-1", "A", json!({}))]
+    );
+}

@@ -1,0 +1,126 @@
+//! The bytes that are sent.
+
+use super::*;
+
+fn sent(provider: Provider, request: &Request) -> String {
+    let bytes = body(provider, "m", request).expect("a body");
+    assert_eq!(
+        bytes,
+        body(provider, "m", &request.clone()).expect("a body"),
+        "other bytes"
+    );
+    // Field by field, so that a long body can be read; the order is the one on the wire.
+    String::from_utf8(bytes)
+        .expect("text")
+        .replace("},{", "},\n{")
+        .replace(":[{", ":[\n{")
+}
+
+#[test]
+fn anthropic_is_sent_messages() {
+    insta::assert_snapshot!(sent(Provider::Anthropic, &opening()), @r#"
+    {"model":"m","max_tokens":8192,"system":[
+    {"type":"text","text":"Be exact."},
+    {"type":"text","text":"You are `main`."}],"tools":[
+    {"name":"Look","description":"Looks.","input_schema":{"properties":{"at":{"type":"string"}},"type":"object"}}],"messages":[
+    {"role":"user","content":[
+    {"type":"text","text":"What is here?"}]}],"stream":true}
+    "#);
+    insta::assert_snapshot!(sent(Provider::Anthropic, &round_trip()), @r#"
+    {"model":"m","max_tokens":8192,"messages":[
+    {"role":"user","content":[
+    {"type":"text","text":"What is here?"}]},
+    {"role":"assistant","content":[
+    {"type":"text","text":"Let me look."},
+    {"type":"tool_use","id":"c1","name":"Look","input":{"at":"."}},
+    {"type":"tool_use","id":"c_2","name":"fun_ctions","input":{"value":"{not json"}}]},
+    {"role":"user","content":[
+    {"type":"tool_result","tool_use_id":"c1","content":"{\"files\":3}","is_error":false},
+    {"type":"tool_result","tool_use_id":"c_2","content":"{\"code\":\"unknown_tool\"}","is_error":true},
+    {"type":"text","text":"And?"}]}],"stream":true}
+    "#);
+}
+
+#[test]
+fn openai_is_sent_items() {
+    insta::assert_snapshot!(sent(Provider::OpenAi, &opening()), @r#"
+    {"model":"m","instructions":"Be exact.\n\nYou are `main`.","tools":[
+    {"type":"function","name":"Look","description":"Looks.","parameters":{"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}],"input":[
+    {"type":"message","role":"user","content":[
+    {"type":"input_text","text":"What is here?"}]}],"store":false,"stream":true}
+    "#);
+    insta::assert_snapshot!(sent(Provider::OpenAi, &round_trip()), @r#"
+    {"model":"m","input":[
+    {"type":"message","role":"user","content":[
+    {"type":"input_text","text":"What is here?"}]},
+    {"type":"message","role":"assistant","content":[
+    {"type":"output_text","text":"Let me look."}]},
+    {"type":"function_call","call_id":"c1","name":"Look","arguments":"{\"at\":\".\"}"},
+    {"type":"function_call","call_id":"c_2","name":"fun_ctions","arguments":"{\"value\":\"{not json\"}"},
+    {"type":"function_call_output","call_id":"c1","output":"{\"files\":3}"},
+    {"type":"function_call_output","call_id":"c_2","output":"{\"code\":\"unknown_tool\"}"},
+    {"type":"message","role":"user","content":[
+    {"type":"input_text","text":"And?"}]}],"store":false,"stream":true}
+    "#);
+}
+
+#[test]
+fn openai_chat_is_sent_messages_with_calls_beside_words() {
+    insta::assert_snapshot!(sent(Provider::OpenAiChat, &opening()), @r#"
+    {"model":"m","tools":[
+    {"type":"function","function":{"name":"Look","description":"Looks.","parameters":{"properties":{"at":{"type":"string"}},"type":"object"}}}],"messages":[
+    {"role":"system","content":"Be exact.\n\nYou are `main`."},
+    {"role":"user","content":"What is here?"}],"stream":true,"stream_options":{"include_usage":true}}
+    "#);
+    insta::assert_snapshot!(sent(Provider::OpenAiChat, &round_trip()), @r#"
+    {"model":"m","messages":[
+    {"role":"user","content":"What is here?"},
+    {"role":"assistant","content":"Let me look.","tool_calls":[
+    {"id":"c1","type":"function","function":{"name":"Look","arguments":"{\"at\":\".\"}"}},
+    {"id":"c_2","type":"function","function":{"name":"fun_ctions","arguments":"{\"value\":\"{not json\"}"}}]},
+    {"role":"tool","tool_call_id":"c1","content":"{\"files\":3}"},
+    {"role":"tool","tool_call_id":"c_2","content":"{\"code\":\"unknown_tool\"}"},
+    {"role":"user","content":"And?"}],"stream":true,"stream_options":{"include_usage":true}}
+    "#);
+}
+
+#[test]
+fn gemini_is_sent_contents() {
+    insta::assert_snapshot!(sent(Provider::Gemini, &opening()), @r#"
+    {"systemInstruction":{"parts":[
+    {"text":"Be exact."},
+    {"text":"You are `main`."}]},"tools":[
+    {"functionDeclarations":[
+    {"name":"Look","description":"Looks.","parametersJsonSchema":{"properties":{"at":{"type":"string"}},"type":"object"}}]}],"contents":[
+    {"role":"user","parts":[
+    {"text":"What is here?"}]}]}
+    "#);
+    insta::assert_snapshot!(sent(Provider::Gemini, &round_trip()), @r#"
+    {"contents":[
+    {"role":"user","parts":[
+    {"text":"What is here?"}]},
+    {"role":"model","parts":[
+    {"text":"Let me look."},
+    {"functionCall":{"name":"Look","args":{"at":"."}}},
+    {"functionCall":{"name":"fun_ctions","args":{"value":"{not json"}}}]},
+    {"role":"user","parts":[
+    {"functionResponse":{"name":"Look","response":{"output":"{\"files\":3}"}}},
+    {"functionResponse":{"name":"fun_ctions","response":{"error":"{\"code\":\"unknown_tool\"}"}}},
+    {"text":"And?"}]}]}
+    "#);
+}
+
+#[test]
+fn a_conversation_that_goes_on_keeps_the_bytes_of_its_beginning() {
+    for provider in Provider::ALL {
+        let (first, mut second) = (opening(), opening());
+        second.request = 1;
+        second
+            .entries
+            .push(entry(Role::Assistant, vec![text("Three files.")]));
+        second.entries.push(entry(Role::User, vec![text("Which?")]));
+        let [first, second] = [first, second].map(|request| sent(provider, &request));
+        let question = first.find("What is here?").expect("the question");
+        assert_eq!(first.get(..question), second.get(..question), "{provider:?}");
+    }
+}

@@ -1,0 +1,8 @@
+//! Models at providers, against servers of our own on this machine.
+#![forbid(unsafe_code)]
+#![expect(
+    clippy::expect_used,
+    reason = "a helper of a test fails it like the test itself; the lint only knows functions marked as tests"
+)]
+
+mod suite;

@@ -1,0 +1,225 @@
+//! A server on this machine that says what it is told to, and writes down what it was asked.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::prompt::{PromptBlock, Request, Stability};
+use wakeful_models::{Credential, Hosted, Options, Provider};
+use wakeful_ports::model::{Answer, Audience, Model};
+
+/// The key that must appear in one header and nowhere else.
+pub(super) const KEY: &str = "sk-test-5f0c2b7a9d";
+
+/// What a server does with the one request that it gets.
+pub(super) enum Reply {
+    /// Says this and hangs up.
+    Bytes(Vec<u8>),
+    /// Says this in pieces of so many bytes and hangs up.
+    Pieces(Vec<u8>, usize),
+    /// Says the first, then the second again and again until nobody listens.
+    Forever(Vec<u8>, Vec<u8>),
+    /// Says this, then nothing, while the clock runs ahead.
+    Silence(Vec<u8>),
+}
+
+/// A request as it came.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Asked {
+    pub(super) head: String,
+    pub(super) body: Value,
+}
+
+impl Asked {
+    /// The value of a header.
+    pub(super) fn header(&self, name: &str) -> Option<String> {
+        let lines = self.head.lines().skip(1);
+        let mut pairs = lines.filter_map(|line| line.split_once(": "));
+        let found = pairs.find(|(given, _)| given.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.to_owned())
+    }
+}
+
+/// A server for one request.
+pub(super) struct Fake {
+    pub(super) url: String,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    asked: Vec<Asked>,
+    written: usize,
+}
+
+impl Fake {
+    pub(super) async fn new(reply: Reply) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let state = Arc::new(Mutex::new(State::default()));
+        let shared = Arc::clone(&state);
+        tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.expect("a connection");
+            let asked = hear(&mut stream).await;
+            shared.lock().expect("no panic").asked.push(asked);
+            say(&mut stream, reply, &shared).await;
+        });
+        Self { url, state }
+    }
+
+    /// A server that gives a whole answer.
+    pub(super) async fn whole(body: &str) -> Self {
+        Self::new(Reply::Bytes(response(
+            200,
+            &[("content-type", "application/json")],
+            body,
+        )))
+        .await
+    }
+
+    /// A server that gives these events.
+    pub(super) async fn stream(events: &str) -> Self {
+        Self::new(Reply::Bytes(response(
+            200,
+            &[("content-type", "text/event-stream")],
+            events,
+        )))
+        .await
+    }
+
+    pub(super) fn asked(&self) -> Vec<Asked> {
+        self.state.lock().expect("no panic").asked.clone()
+    }
+
+    /// How many bytes were taken from it.
+    pub(super) fn written(&self) -> usize {
+        self.state.lock().expect("no panic").written
+    }
+}
+
+/// A response that is delimited by the end of the connection, unless a header says otherwise.
+pub(super) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Vec<u8> {
+    let headers: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect();
+    format!("HTTP/1.1 {status} Word\r\nconnection: close\r\n{headers}\r\n{body}").into_bytes()
+}
+
+async fn hear(stream: &mut TcpStream) -> Asked {
+    let mut bytes = Vec::new();
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let asked = Asked {
+                head: head.to_owned(),
+                body: serde_json::from_str(body).unwrap_or_default(),
+            };
+            let length = asked.header("content-length").and_then(|text| text.parse().ok());
+            if body.len() >= length.unwrap_or(0_usize) {
+                return asked;
+            }
+        }
+        if stream.read_buf(&mut bytes).await.expect("a request") == 0 {
+            return Asked::default();
+        }
+    }
+}
+
+async fn say(stream: &mut TcpStream, reply: Reply, state: &Mutex<State>) {
+    match reply {
+        Reply::Bytes(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+        }
+        Reply::Pieces(bytes, size) => {
+            stream.set_nodelay(true).expect("a socket");
+            for piece in bytes.chunks(size) {
+                let _ = stream.write_all(piece).await;
+                // The client takes it before the next is written.
+                tokio::task::yield_now().await;
+            }
+        }
+        Reply::Forever(first, again) => {
+            let _ = stream.write_all(&first).await;
+            while stream.write_all(&again).await.is_ok() {
+                state.lock().expect("no panic").written += again.len();
+            }
+        }
+        Reply::Silence(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            tokio::time::pause();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// A model at a provider that lives at this address.
+pub(super) fn hosted(provider: Provider, url: &str) -> Hosted {
+    let base = match provider {
+        Provider::OpenAi | Provider::OpenAiChat => format!("{url}/v1"),
+        Provider::Anthropic | Provider::Gemini => url.to_owned(),
+    };
+    let options = Options {
+        provider,
+        model: "m-1",
+        base_url: Some(&base),
+        credential: Some(Credential::new(KEY).expect("a key")),
+    };
+    Hosted::new(options).expect("a model")
+}
+
+/// Writes down what is heard.
+#[derive(Default)]
+pub(super) struct Ear(pub(super) Mutex<String>);
+
+impl Audience for Ear {
+    fn hear(&self, text: &str) {
+        self.0.lock().expect("no panic").push_str(text);
+    }
+}
+
+/// Asks once; the answer, and what was heard on the way.
+pub(super) async fn ask(provider: Provider, fake: &Fake) -> (Result<Answer, ModelFailure>, String) {
+    let ear = Ear::default();
+    let answer = hosted(provider, &fake.url).ask(request(provider), &ear).await;
+    (answer, ear.0.into_inner().expect("no panic"))
+}
+
+/// Asks once and expects no answer. Whatever the failure, the key is not in it.
+pub(super) async fn fail(provider: Provider, reply: Reply) -> ModelFailure {
+    let fake = Fake::new(reply).await;
+    let failure = ask(provider, &fake).await.0.expect_err("no answer");
+    let shown = format!("{failure:?} {}", serde_json::to_string(&failure).expect("JSON"));
+    assert!(!shown.contains(KEY), "{shown}");
+    assert_eq!(failure.artifact.provider.as_deref(), Some(provider.word()));
+    assert_eq!(
+        failure.artifact.model_ref,
+        Some(format!("{}/m-1", provider.word()))
+    );
+    failure
+}
+
+pub(super) fn request(provider: Provider) -> Request {
+    Request {
+        model_ref: format!("{}/m-1", provider.word()),
+        request: 0,
+        system: vec![PromptBlock {
+            text: "Be exact.".to_owned(),
+            stability: Stability::Stable,
+        }],
+        entries: vec![Entry {
+            role: Role::User,
+            blocks: vec![Block::Text {
+                text: "Hello?".to_owned(),
+            }],
+        }],
+        tools: vec![ToolSpec {
+            name: "Look".to_owned(),
+            description: "Looks.".to_owned(),
+            input_schema: serde_json::json!({"type": "object"}),
+        }],
+    }
+}

@@ -1,0 +1,170 @@
+//! Servers that mean harm, or are broken as if they did.
+
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::failure::ModelFailureKind::{self, FailFast, Retryable};
+use wakeful_models::Provider;
+
+use super::answer::events;
+use super::fake::{Fake, Reply, ask, fail, response};
+
+const STREAM: (&str, &str) = ("content-type", "text/event-stream");
+const JSON: (&str, &str) = ("content-type", "application/json");
+const MIB: usize = 1024 * 1024;
+
+fn word(failure: &ModelFailure) -> (ModelFailureKind, &str) {
+    (failure.kind, failure.artifact.kind.as_str())
+}
+
+#[tokio::test]
+async fn a_stream_that_stops_half_way_may_be_tried_again() {
+    for provider in Provider::ALL {
+        let whole = events(provider);
+        let half: String = whole.chars().take(whole.chars().count() / 2).collect();
+        let closed = fail(provider, Reply::Bytes(response(200, &[STREAM], &half))).await;
+        assert_eq!(word(&closed), (Retryable, "truncated_stream"), "{provider:?}");
+        let promised = response(200, &[STREAM, ("content-length", "100000")], &half);
+        let broken = fail(provider, Reply::Bytes(promised)).await;
+        assert_eq!(word(&broken), (Retryable, "connection_lost"), "{provider:?}");
+        let chunked = format!("{:x}\r\n{half}\r\n", half.len());
+        let chunked = response(200, &[STREAM, ("transfer-encoding", "chunked")], &chunked);
+        let broken = fail(provider, Reply::Bytes(chunked)).await;
+        assert_eq!(word(&broken), (Retryable, "connection_lost"), "{provider:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_response_of_another_kind_is_invalid() {
+    for content_type in ["text/html", "application/octet-stream", "text/event-streams", ""] {
+        let reply = response(200, &[("content-type", content_type)], events(Provider::OpenAi));
+        let failure = fail(Provider::OpenAi, Reply::Bytes(reply)).await;
+        assert_eq!(word(&failure), (FailFast, "invalid_response"), "{content_type}");
+    }
+    for body in ["", "<html>", "{\"half\":", "{}"] {
+        for provider in Provider::ALL {
+            let failure = fail(provider, Reply::Bytes(response(200, &[JSON], body))).await;
+            assert_eq!(
+                word(&failure),
+                (FailFast, "invalid_response"),
+                "{provider:?} {body}"
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_line_without_end_is_given_up_at_its_bound() {
+    let head = response(200, &[STREAM], "data: ");
+    let fake = Fake::new(Reply::Forever(head, vec![b'x'; MIB])).await;
+    let failure = ask(Provider::Anthropic, &fake).await.0.expect_err("a bound");
+    assert_eq!(word(&failure), (FailFast, "invalid_response"));
+    // What the bound is, and what the sockets hold on top of it.
+    assert!(fake.written() <= 24 * MIB, "{}", fake.written());
+}
+
+#[tokio::test]
+async fn a_response_without_end_is_given_up_at_its_bound() {
+    let comment = format!(": {}\n\n", "x".repeat(MIB)).into_bytes();
+    let cases = [(STREAM, "", comment), (JSON, "[", vec![b' '; MIB])];
+    for (kind, begin, again) in cases {
+        let fake = Fake::new(Reply::Forever(response(200, &[kind], begin), again)).await;
+        let failure = ask(Provider::OpenAiChat, &fake).await.0.expect_err("a bound");
+        assert_eq!(word(&failure), (FailFast, "invalid_response"));
+        assert!(fake.written() <= 64 * MIB, "{}", fake.written());
+    }
+}
+
+#[tokio::test]
+async fn headers_without_end_are_given_up() {
+    let head = b"HTTP/1.1 200 OK\r\n".to_vec();
+    let again = format!("x-{}: y\r\n", "x".repeat(1_000)).into_bytes();
+    let fake = Fake::new(Reply::Forever(head, again)).await;
+    let failure = ask(Provider::Gemini, &fake).await.0.expect_err("a bound");
+    assert_eq!(failure.kind, Retryable);
+    assert!(fake.written() <= 16 * MIB, "{}", fake.written());
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up_in_time() {
+    let failure = fail(Provider::Anthropic, Reply::Silence(Vec::new())).await;
+    assert_eq!(word(&failure), (Retryable, "timeout"));
+    assert_eq!(
+        failure.artifact.metadata.get("stage").map(String::as_str),
+        Some("first_byte")
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_falls_silent_is_given_up_in_time() {
+    let half = response(200, &[STREAM], "data: {\"type\":\"ping\"}\n\ndata: {");
+    let failure = fail(Provider::Anthropic, Reply::Silence(half)).await;
+    assert_eq!(word(&failure), (Retryable, "timeout"));
+    assert_eq!(
+        failure.artifact.metadata.get("stage").map(String::as_str),
+        Some("next_byte")
+    );
+}
+
+#[tokio::test]
+async fn an_error_whose_sentence_never_comes_is_told_nevertheless() {
+    let head = response(429, &[JSON, ("retry-after", "2"), ("content-length", "99")], "{");
+    let failure = fail(Provider::OpenAi, Reply::Silence(head)).await;
+    assert_eq!(word(&failure), (Retryable, "http_429"));
+    assert_eq!(failure.retry_after_ms, Some(2_000));
+}
+
+#[tokio::test]
+async fn bytes_that_are_no_text_are_invalid() {
+    for kind in [STREAM, JSON] {
+        let mut bytes = response(200, &[kind], "data: {\"type\":\"");
+        bytes.extend(b"\xff\xfe\"}\n\n");
+        let failure = fail(Provider::Anthropic, Reply::Bytes(bytes)).await;
+        assert_eq!(word(&failure), (FailFast, "invalid_response"));
+    }
+}
+
+#[tokio::test]
+async fn events_in_another_order_are_invalid_and_repeated_ends_harmless() {
+    let whole = events(Provider::Anthropic);
+    let mut shuffled: Vec<&str> = whole.split_inclusive("\n\n").collect();
+    shuffled.swap(1, 2);
+    let reply = response(200, &[STREAM], &shuffled.concat());
+    let failure = fail(Provider::Anthropic, Reply::Bytes(reply)).await;
+    assert_eq!(word(&failure), (FailFast, "invalid_response"));
+    let mut doubled: Vec<&str> = whole.split_inclusive("\n\n").collect();
+    doubled.insert(1, doubled[1]);
+    let reply = response(200, &[STREAM], &doubled.concat());
+    let failure = fail(Provider::Anthropic, Reply::Bytes(reply)).await;
+    assert_eq!(word(&failure), (FailFast, "invalid_response"));
+    let ends = format!("{whole}{}", shuffled.last().expect("an end"));
+    assert!(
+        ask(Provider::Anthropic, &Fake::stream(&ends).await)
+            .await
+            .0
+            .is_ok()
+    );
+}
+
+#[tokio::test]
+async fn nobody_is_followed_to_another_address() {
+    for status in [301, 302, 303, 307, 308] {
+        let elsewhere = Fake::stream(events(Provider::OpenAi)).await;
+        let location = format!("{}/v1/responses", elsewhere.url);
+        let reply = response(status, &[("location", &location)], "");
+        let failure = fail(Provider::OpenAi, Reply::Bytes(reply)).await;
+        assert_eq!(word(&failure), (FailFast, "redirect_refused"));
+        assert!(elsewhere.asked().is_empty());
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_http_may_be_tried_again() {
+    for bytes in [
+        &b""[..],
+        b"SSH-2.0-OpenSSH\r\n",
+        b"HTTP/1.1 200",
+        b"\x15\x03\x01\x00\x02\x02\x46",
+    ] {
+        let failure = fail(Provider::Gemini, Reply::Bytes(bytes.to_vec())).await;
+        assert_eq!(word(&failure), (Retryable, "connection_lost"), "{bytes:?}");
+    }
+}

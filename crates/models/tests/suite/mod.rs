@@ -1,0 +1,4 @@
+mod answer;
+mod failure;
+mod fake;
+mod hostile;
