@@ -13,6 +13,17 @@ use super::{
     tool_use, turns,
 };
 
+/// Reasons to finish with which the provider says that the rest is held back.
+const WITHHELD: [&str; 7] = [
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "OTHER",
+];
+
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Body<'a> {
@@ -250,14 +261,17 @@ impl Decoder for Stream {
     fn end(self: Box<Self>) -> Result<Answer, Fault> {
         match self.finish_reason.as_deref() {
             None => return Err(Fault::Truncated),
-            Some("STOP") => {}
             Some("MAX_TOKENS") => return Err(Fault::OutputLimit),
-            Some("MALFORMED_FUNCTION_CALL") => {
+            Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
                 return Err(Fault::invalid(
                     "the model wrote a tool call that its provider cannot read",
                 ));
             }
-            Some(reason) => return Err(Fault::Withheld(reason.to_owned())),
+            // New reasons come without notice: one that we do not know takes nothing away from what was said.
+            Some(reason) if WITHHELD.contains(&reason) || (reason != "STOP" && self.blocks.is_empty()) => {
+                return Err(Fault::Withheld(reason.to_owned()));
+            }
+            Some(_) => {}
         }
         let thoughts = self.usage.thoughts_token_count.unwrap_or_default();
         let said = self.usage.candidates_token_count.unwrap_or_default();

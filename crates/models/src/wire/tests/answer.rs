@@ -171,6 +171,26 @@ fn a_reply_that_was_cut_or_held_back_is_no_answer() {
 }
 
 #[test]
+fn a_reason_to_stop_that_nobody_knows_takes_nothing_away() {
+    let gemini = |reason: &str, parts: Value| {
+        let body = json!({"candidates": [{"content": {"parts": parts}, "finishReason": reason}]});
+        answer(Provider::Gemini, 0, body.to_string().as_bytes())
+    };
+    let called = gemini(
+        "FUNCTION_CALL",
+        json!([{"functionCall": {"id": "a", "name": "A"}}]),
+    );
+    assert_eq!(called.expect("an answer").blocks, [call("a", "A", json!({}))]);
+    let held = Err(Fault::Withheld("NEW_RULE".to_owned()));
+    assert_eq!(gemini("NEW_RULE", json!([])), held);
+    let half = gemini("SAFETY", json!([{"text": "half"}]));
+    assert_eq!(half, Err(Fault::Withheld("SAFETY".to_owned())));
+    assert_eq!(gemini("STOP", json!([])).expect("an answer").blocks, []);
+    let anthropic = json!({"content": [{"type": "text", "text": "hi"}], "stop_reason": "new_reason"});
+    assert!(answer(Provider::Anthropic, 0, anthropic.to_string().as_bytes()).is_ok());
+}
+
+#[test]
 fn json_that_is_no_answer_is_invalid() {
     for provider in Provider::ALL {
         for body in [
