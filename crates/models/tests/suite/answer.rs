@@ -3,7 +3,7 @@
 use serde_json::json;
 use wakeful_core::conversation::{Block, ToolCall, Usage};
 use wakeful_models::{BadHosted, BadUrl, Hosted, Options, Provider};
-use wakeful_ports::model::{Answer, Model as _, NoAudience};
+use wakeful_ports::model::{Answer, Audience, Model as _, NoAudience};
 
 use super::fake::{Fake, KEY, Reply, ask, hosted, request, response};
 
@@ -227,6 +227,31 @@ fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
         assert_eq!(unsafe_, insecure);
     }
     assert!(!format!("{:?}", hosted(Provider::OpenAi, "http://127.0.0.1:1")).contains(KEY));
+}
+
+/// Says once that something was heard.
+struct First(tokio::sync::Notify);
+
+impl Audience for First {
+    fn hear(&self, _text: &str) {
+        self.0.notify_one();
+    }
+}
+
+#[tokio::test]
+async fn words_are_heard_before_the_end_and_an_attempt_that_is_given_up_hangs_up() {
+    let chunk = b"data: {\"choices\":[{\"delta\":{\"content\":\"on and \"}}]}\n\n".to_vec();
+    let head = response(200, &[("content-type", "text/event-stream")], "");
+    let fake = Fake::new(Reply::Forever(head, chunk)).await;
+    let (model, first) = (
+        hosted(Provider::OpenAiChat, &fake.url),
+        First(tokio::sync::Notify::new()),
+    );
+    tokio::select! {
+        answer = model.ask(request(Provider::OpenAiChat), &first) => panic!("it never ends: {answer:?}"),
+        () = first.0.notified() => {}
+    }
+    fake.ended().await;
 }
 
 #[tokio::test]

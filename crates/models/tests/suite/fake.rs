@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
 use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::prompt::{PromptBlock, Request, Stability};
@@ -47,6 +48,7 @@ impl Asked {
 pub(super) struct Fake {
     pub(super) url: String,
     state: Arc<Mutex<State>>,
+    serving: JoinHandle<()>,
 }
 
 #[derive(Default)]
@@ -61,13 +63,13 @@ impl Fake {
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
-        tokio::spawn(async move {
+        let serving = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.expect("a connection");
             let asked = hear(&mut stream).await;
             shared.lock().expect("no panic").asked.push(asked);
             say(&mut stream, reply, &shared).await;
         });
-        Self { url, state }
+        Self { url, state, serving }
     }
 
     /// A server that gives a whole answer.
@@ -88,6 +90,11 @@ impl Fake {
             events,
         )))
         .await
+    }
+
+    /// Waits until it has said all it had to say, or nobody listens any more.
+    pub(super) async fn ended(self) {
+        self.serving.await.expect("no panic");
     }
 
     pub(super) fn asked(&self) -> Vec<Asked> {
