@@ -36,14 +36,12 @@ impl Line {
     /// be driven at once.
     pub fn choose(&mut self, ready: &[AgentId], now_ms: u64, places: usize) -> Vec<AgentId> {
         let has_work: BTreeSet<&AgentId> = ready.iter().collect();
-        // Somebody without work has nothing to rest from.
-        self.resting.retain(|agent, _| has_work.contains(agent));
+        // Somebody without work has nothing to rest from; and a rest that is over is over, place or no place.
+        self.resting
+            .retain(|agent, until| has_work.contains(agent) && *until > now_ms);
         let after = |agent: &&&AgentId| self.last.as_ref().is_some_and(|last| **agent <= last);
         let (again, first): (Vec<&AgentId>, Vec<&AgentId>) = has_work.iter().partition(after);
-        let may = |agent: &&AgentId| {
-            let rests = self.resting.get(*agent).is_some_and(|until| *until > now_ms);
-            !rests && !self.busy.contains(*agent)
-        };
+        let may = |agent: &&AgentId| !self.resting.contains_key(*agent) && !self.busy.contains(*agent);
         let free = places.saturating_sub(self.busy.len());
         let mut eligible = first.into_iter().chain(again).filter(may);
         let chosen: Vec<AgentId> = eligible.by_ref().take(free).cloned().collect();
@@ -119,6 +117,22 @@ mod tests {
         assert_eq!(line.choose(&agents(&["a"]), 6, 9), agents(&["a"]));
         line.ended(&all[0], Ended::Stuck, 7);
         assert_eq!(line.choose(&agents(&["a"]), 7 + REST_MS, 9), agents(&["a"]));
+    }
+
+    #[test]
+    fn a_rest_that_is_over_is_no_reason_to_look_again_and_again() {
+        let (mut line, all) = (Line::default(), agents(&["a", "b"]));
+        line.choose(&all[..1], 0, 1);
+        line.ended(&all[0], Ended::Stuck, 0);
+        assert_eq!(line.choose(&all[1..], 1, 1), agents(&["b"]));
+        line.ended(&all[0], Ended::Stuck, 1);
+        // It has rested, and the one place is taken: the end of whoever has it looks again, and no clock.
+        assert_eq!(line.choose(&all, 1 + REST_MS, 1), []);
+        assert_eq!(line.next_look(), None);
+        assert!(line.ended(&all[1], Ended::Idle, 1 + REST_MS));
+        // And now it is driven, perhaps for hours.
+        assert_eq!(line.choose(&all[..1], 1 + REST_MS, 1), agents(&["a"]));
+        assert_eq!(line.next_look(), None);
     }
 
     #[test]
