@@ -223,6 +223,9 @@ pub struct Action {
     pub class: EffectClass,
     /// How it stands.
     pub fate: Fate,
+    /// Its equal ended unknown while it was under way: once taken back, it does not begin again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub doubted: bool,
 }
 
 /// How an action of the plan stands.

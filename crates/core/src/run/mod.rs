@@ -294,7 +294,7 @@ impl Turn {
             (Phase::Acting { reply, actions }, Input::Settled { results }) => {
                 self.settled(reply, actions, results)
             }
-            (Phase::Acting { reply, actions }, Input::Postponed) => Ok(self.postponed(reply, actions)),
+            (Phase::Acting { reply, actions }, Input::Postponed) => self.postponed(reply, actions),
             (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),
             (phase, input) => Err(Misfit::Unexpected {

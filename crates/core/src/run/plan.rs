@@ -70,11 +70,12 @@ impl Turn {
             moved.settle(action, result);
         }
         // Twins of an unknown action in the same plan were permitted before anybody knew.
-        let twins = actions
-            .iter_mut()
-            .filter(|action| action.fate == Fate::Waiting && unknown.contains(&action.base));
-        for twin in twins {
-            moved.call_off(twin, Status::Denied, &undecided())?;
+        for twin in actions.iter_mut().filter(|action| unknown.contains(&action.base)) {
+            match twin.fate {
+                Fate::Waiting => moved.call_off(twin, Status::Denied, &undecided())?,
+                Fate::Intended => twin.doubted = true,
+                Fate::Settled(_) => {}
+            }
         }
         moved.advance(reply, actions);
         Ok(moved)
@@ -82,14 +83,18 @@ impl Turn {
 
     /// A stop came before anything that is intended had begun. Its intent is taken back, so that whoever goes on
     /// neither takes it for begun nor leaves it out.
-    pub(super) fn postponed(self, reply: BlobHash, mut actions: Vec<Action>) -> Moved {
+    pub(super) fn postponed(self, reply: BlobHash, mut actions: Vec<Action>) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
         for action in actions.iter_mut().filter(|action| action.fate == Fate::Intended) {
+            if action.doubted {
+                moved.call_off(action, Status::Denied, &undecided())?;
+                continue;
+            }
             action.fate = Fate::Waiting;
             moved.steps.push(StepWrite::Postpone(action.operation_id));
         }
         moved.turn.phase = Phase::Acting { reply, actions };
-        moved
+        Ok(moved)
     }
 
     /// A person ended the turn between two actions. What never began is settled as such, so that the
@@ -147,6 +152,7 @@ impl Moved {
                 base,
                 class: read.class,
                 fate,
+                doubted: false,
             });
         }
         Ok(actions)

@@ -288,6 +288,26 @@ fn a_stop_before_an_action_began_takes_its_intent_back_and_going_on_intends_it_a
 }
 
 #[test]
+fn a_twin_of_an_unknown_action_that_a_stop_took_back_does_not_begin_again() {
+    let mut played = Played::begun(9);
+    played.ask(&asks_for(&[call("Read", 0), call("Read", 0), call("Read", 1)]));
+    played.end(&End {
+        at_once: 1,
+        newest_first: false,
+        status: Status::OutcomeUnknown,
+    });
+    played.take(Input::Postponed, Reads::default());
+    played.take(Input::Settled { results: vec![] }, Reads::default());
+    assert_eq!(
+        open(&played),
+        ["c0_2"],
+        "only the action that equals no unknown one goes on"
+    );
+    played.end_all(Status::Ok);
+    assert_eq!(waits(&played), Ok(0));
+}
+
+#[test]
 fn cancelling_between_two_actions_leaves_a_result_for_every_call() {
     let mut played = Played::begun(9);
     let plan = [
