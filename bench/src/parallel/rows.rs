@@ -258,7 +258,11 @@ fn contents(input: &Input, moved: &Moved) -> Vec<BlobHash> {
         Input::Admitted { body } => vec![*body],
         Input::Replied(reply) => vec![reply.content],
         Input::Settled { results } => results.iter().map(|result| result.content).collect(),
-        Input::AttemptFailed { .. } | Input::Postponed | Input::Cancelled => Vec::new(),
+        Input::AttemptFailed { .. }
+        | Input::Parked { .. }
+        | Input::Resumed
+        | Input::Postponed
+        | Input::Cancelled => Vec::new(),
     };
     hashes.extend(moved.blobs.iter().map(wakeful_core::blob::Blob::hash));
     hashes

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::ModelFailure;
+use wakeful_core::inference::Terms;
 use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
 use wakeful_core::run::ROUNDS_DEFAULT;
@@ -50,6 +51,10 @@ struct Prompt {
 }
 
 impl Model for Prompt {
+    fn terms(&self, _model_ref: &str) -> Terms {
+        Terms::here("bench")
+    }
+
     async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
         let (agent, round) = (self.agent, request.request);
         let text = format!("Agent {agent} looks at round {round} and decides what to do next.");
@@ -61,10 +66,7 @@ impl Model for Prompt {
                 input: json!({"cmd": format!("note --agent {agent} --round {round}")}),
             }));
         }
-        let usage = Usage {
-            input_tokens: 100,
-            output_tokens: 20,
-        };
+        let usage = Usage::of(100, 20);
         Ok(Answer { blocks, usage })
     }
 }

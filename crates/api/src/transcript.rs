@@ -53,6 +53,20 @@ pub enum Block {
         /// The words.
         text: String,
     },
+    /// What the model thought before it spoke, as far as its provider shows it.
+    Thinking {
+        /// A summary in words; often empty.
+        text: String,
+    },
+    /// A picture or a document that a person gave.
+    Attachment {
+        /// Its file name.
+        name: String,
+        /// What it is, such as `image/png`.
+        media_type: String,
+        /// How long it is in base64.
+        base64_bytes: usize,
+    },
     /// The model asks for a tool.
     ToolUse {
         /// Pairs call and result.

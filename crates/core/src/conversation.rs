@@ -24,6 +24,19 @@ pub enum Block {
     },
     /// The model asks for a tool.
     ToolUse(ToolCall),
+    /// What the model thought before it spoke. It is nobody's to read or change: providers sign it, and some refuse a
+    /// conversation in which it is missing.
+    Thinking {
+        /// The provider that can read it; to any other it is not sent.
+        provider: String,
+        /// A readable summary, where the provider gives one.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        /// The provider's own record of it, to be sent back exactly as it came.
+        opaque: Value,
+    },
+    /// A picture or a document that a person gave.
+    Attachment(Attachment),
     /// What became of a tool call.
     ToolResult {
         /// The call it answers.
@@ -34,6 +47,23 @@ pub enum Block {
         content: String,
     },
 }
+
+/// A picture or a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attachment {
+    /// Its file name, without folders.
+    pub name: String,
+    /// What it is, such as `image/png` or `application/pdf`.
+    pub media_type: String,
+    /// Its bytes in base64.
+    pub data: String,
+}
+
+/// Largest attachment in bytes, before base64. What the providers take for a picture.
+pub const ATTACHMENT_BYTES_MAX: usize = 5 * 1024 * 1024;
+
+/// Most attachments of one message.
+pub const ATTACHMENTS_MAX: usize = 8;
 
 /// One tool call as the model spelled it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,13 +120,39 @@ pub struct Entry {
 /// Tokens as the provider counted them. Zero where it did not say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens of the request.
+    /// Tokens of the request, wherever the provider read them from.
     pub input_tokens: u64,
-    /// Tokens of the reply.
+    /// Tokens of the reply, thoughts included.
     pub output_tokens: u64,
+    /// Those of the request that came from the provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_read_tokens: u64,
+    /// Those of the request that were written to the provider's cache.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub cached_write_tokens: u64,
+    /// Those of the reply that were thoughts.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub reasoning_tokens: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Usage {
+    /// A count of both directions, without a word on caches and thoughts.
+    #[must_use]
+    pub const fn of(input_tokens: u64, output_tokens: u64) -> Self {
+        Self {
+            input_tokens,
+            output_tokens,
+            cached_read_tokens: 0,
+            cached_write_tokens: 0,
+            reasoning_tokens: 0,
+        }
+    }
+
     /// The sum of both directions.
     #[must_use]
     pub const fn total(self) -> u64 {
@@ -107,18 +163,22 @@ impl Usage {
     #[must_use]
     pub fn countable(self) -> Self {
         const EXACT_MAX: u64 = (1 << 53) - 1;
-        Self {
-            input_tokens: self.input_tokens.min(EXACT_MAX),
-            output_tokens: self.output_tokens.min(EXACT_MAX),
-        }
+        self.with(self, |count, _| count.min(EXACT_MAX))
     }
 
     /// Adds another count, without ever wrapping round.
     #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
+    pub fn plus(self, other: Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    fn with(self, other: Self, join: impl Fn(u64, u64) -> u64) -> Self {
         Self {
-            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
-            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            input_tokens: join(self.input_tokens, other.input_tokens),
+            output_tokens: join(self.output_tokens, other.output_tokens),
+            cached_read_tokens: join(self.cached_read_tokens, other.cached_read_tokens),
+            cached_write_tokens: join(self.cached_write_tokens, other.cached_write_tokens),
+            reasoning_tokens: join(self.reasoning_tokens, other.reasoning_tokens),
         }
     }
 }
@@ -139,7 +199,7 @@ pub struct ToolSpec {
 pub fn text_of(blocks: &[Block]) -> String {
     let words = blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
-        Block::ToolUse(_) | Block::ToolResult { .. } => None,
+        Block::ToolUse(_) | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_) => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }
@@ -149,7 +209,7 @@ pub fn text_of(blocks: &[Block]) -> String {
 pub fn calls_of(blocks: &[Block]) -> Vec<&ToolCall> {
     let calls = blocks.iter().filter_map(|block| match block {
         Block::ToolUse(call) => Some(call),
-        Block::Text { .. } | Block::ToolResult { .. } => None,
+        Block::Text { .. } | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_) => None,
     });
     calls.collect()
 }

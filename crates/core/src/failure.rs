@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::attempt::Diagnostics;
+
 /// Longest summary in characters. A failure is read on one screen; the rest belongs in logs.
 pub const SUMMARY_CHARS_MAX: usize = 500;
 
@@ -16,6 +18,10 @@ pub const DETAIL_CHARS_MAX: usize = 160;
 
 /// Longest word in characters: kinds, names of providers, keys of metadata.
 pub const WORD_CHARS_MAX: usize = 64;
+
+/// The word for a conversation that is longer than the model can read. Asking again, or asking another, does not make
+/// it shorter.
+pub const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 
 /// The stage at which something failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -119,6 +125,12 @@ pub struct ModelFailure {
     /// How long the provider asked us to wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
+    /// What happened on the way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub diagnostics: Option<Diagnostics>,
+    /// Whether the provider may ask money for it: a reply had begun, or nobody knows.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub may_be_billed: bool,
 }
 
 /// Whether the same request may be sent again.
@@ -138,9 +150,20 @@ impl ModelFailure {
         let artifact =
             FailureArtifact::new(Category::Transport, "timeout", "the model did not answer in time");
         Self {
-            kind: ModelFailureKind::Retryable,
+            may_be_billed: true,
+            ..Self::new(ModelFailureKind::Retryable, artifact)
+        }
+    }
+
+    /// A failure that nobody asks money for.
+    #[must_use]
+    pub const fn new(kind: ModelFailureKind, artifact: FailureArtifact) -> Self {
+        Self {
+            kind,
             artifact,
             retry_after_ms: None,
+            diagnostics: None,
+            may_be_billed: false,
         }
     }
 
@@ -149,6 +172,7 @@ impl ModelFailure {
     pub fn bounded(self) -> Self {
         Self {
             artifact: self.artifact.bounded(),
+            diagnostics: self.diagnostics.map(Diagnostics::bounded),
             ..self
         }
     }

@@ -14,6 +14,9 @@
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
 //! | [`policy`] | whether an action may be taken, and by which rule |
+//! | [`inference`] | whether a model may be asked, and what it may be shown |
+//! | [`budget`] | what a model costs, and whether there is money for it |
+//! | [`attempt`] | what is kept of every attempt at a model round |
 //! | [`prompt`] | what a model request contains, within named bounds |
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
@@ -21,10 +24,13 @@
 //! model) and [`failure`].
 #![forbid(unsafe_code)]
 
+pub mod attempt;
 pub mod blob;
+pub mod budget;
 pub mod conversation;
 pub mod failure;
 pub mod id;
+pub mod inference;
 pub mod json;
 pub mod key;
 pub mod line;

@@ -30,6 +30,22 @@ pub enum Stability {
     TurnScoped,
 }
 
+/// What a block of the prompt is made from. Also the field by which the need to know is checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The execution contract.
+    Contract,
+    /// Who the agent is and where it works.
+    Identity,
+    /// The agent's own `AGENTS.md`.
+    AgentGuidance,
+    /// The workspace's `AGENTS.md` or `CLAUDE.md`.
+    WorkspaceGuidance,
+    /// What kind of turn this is.
+    TurnMode,
+}
+
 /// One block of the prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptBlock {
@@ -37,6 +53,39 @@ pub struct PromptBlock {
     pub text: String,
     /// How long they stay the same.
     pub stability: Stability,
+    /// What they are made from.
+    pub source: Source,
+    /// Whether a provider's cache may end behind this block.
+    pub cache_breakpoint: bool,
+}
+
+/// What providers cache a prompt by. Nothing here depends on the turn, but for the fingerprint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PromptCache {
+    /// Whose prompt it is.
+    pub agent_id: AgentId,
+    /// The same as long as system blocks and tools are the same.
+    pub prompt_cache_key: String,
+    /// Of everything that is sent; differs from turn to turn.
+    pub context_fingerprint: String,
+    /// Grows with durable memory. There is none yet.
+    pub working_memory_revision: u64,
+    /// Grows when the conversation is compacted. It is not yet.
+    pub compression_epoch: u64,
+}
+
+impl PromptCache {
+    /// Of a request that nobody need cache.
+    #[must_use]
+    pub const fn none(agent_id: AgentId) -> Self {
+        Self {
+            agent_id,
+            prompt_cache_key: String::new(),
+            context_fingerprint: String::new(),
+            working_memory_revision: 0,
+            compression_epoch: 0,
+        }
+    }
 }
 
 /// A whole request, before a transport gives it its provider's shape.
@@ -52,6 +101,8 @@ pub struct Request {
     pub entries: Vec<Entry>,
     /// The tools on offer.
     pub tools: Vec<ToolSpec>,
+    /// What the provider may cache it by.
+    pub cache: PromptCache,
 }
 
 /// The execution contract, the same for every agent.
@@ -90,19 +141,24 @@ pub fn assemble(from: Ingredients<'_>) -> Request {
         "You are the agent `{}`. Your workspace is `{}`.",
         from.agent, from.workspace
     );
-    let block = |text: &str, stability| PromptBlock {
+    let block = |text: &str, stability, source| PromptBlock {
         text: clip(text, BLOCK_CHARS_MAX),
         stability,
+        source,
+        cache_breakpoint: true,
     };
+    let system = vec![
+        block(CONTRACT, Stability::Stable, Source::Contract),
+        block(&agent, Stability::AgentScoped, Source::Identity),
+    ];
+    let cache = PromptCache::none(from.agent.clone());
     Request {
         model_ref: from.model_ref.to_owned(),
         request: from.request,
-        system: vec![
-            block(CONTRACT, Stability::Stable),
-            block(&agent, Stability::AgentScoped),
-        ],
+        system,
         entries: window(from.opening, from.entries),
         tools: from.tools,
+        cache,
     }
 }
 
@@ -147,6 +203,8 @@ fn block_bytes(block: &Block) -> usize {
         Block::Text { text } => text.len(),
         Block::ToolUse(call) => call.name.len() + call.input.to_string().len(),
         Block::ToolResult { content, .. } => content.len(),
+        Block::Thinking { text, opaque, .. } => text.len() + opaque.to_string().len(),
+        Block::Attachment(attachment) => attachment.data.len(),
     }
 }
 

@@ -40,12 +40,14 @@ pub enum Kind {
     ActionCalledOff,
     /// Something failed that a person should know of.
     RuntimeError,
+    /// A run waits for something that only a person or time can bring, such as money.
+    RunParked,
     /// A run ended.
     RunEnded,
 }
 
 impl Kind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -56,6 +58,7 @@ impl Kind {
         Self::ToolExecuted,
         Self::ActionCalledOff,
         Self::RuntimeError,
+        Self::RunParked,
         Self::RunEnded,
     ];
 
@@ -73,6 +76,7 @@ impl Kind {
             Self::ToolExecuted => "tool_executed",
             Self::ActionCalledOff => "action_called_off",
             Self::RuntimeError => "runtime_error",
+            Self::RunParked => "run_parked",
             Self::RunEnded => "run_ended",
         }
     }

@@ -12,6 +12,7 @@ mod scripted;
 mod wire;
 
 use wakeful_core::failure::ModelFailure;
+use wakeful_core::inference::Terms;
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
@@ -35,6 +36,13 @@ pub enum Models {
 }
 
 impl Model for Models {
+    fn terms(&self, model_ref: &str) -> Terms {
+        match self {
+            Self::Scripted(model) => model.terms(model_ref),
+            Self::Hosted(model) => model.terms(model_ref),
+        }
+    }
+
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         match self {
             Self::Scripted(model) => model.ask(request, audience).await,

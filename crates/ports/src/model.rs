@@ -4,6 +4,7 @@ use std::future::Future;
 
 use wakeful_core::conversation::{Block, Usage};
 use wakeful_core::failure::ModelFailure;
+use wakeful_core::inference::Terms;
 use wakeful_core::prompt::Request;
 
 /// What a model answered.
@@ -32,7 +33,12 @@ impl Audience for NoAudience {
 
 /// Something that answers requests. One call is one attempt; the machine decides on the next.
 pub trait Model: Send + Sync + 'static {
+    /// What is known of one of its models before it is asked. Must not block.
+    fn terms(&self, model_ref: &str) -> Terms;
+
     /// Sends one request and waits for the whole answer. Dropping the future gives the attempt up.
+    ///
+    /// [`Request::model_ref`] says which model, if this answers for several.
     fn ask(
         &self,
         request: Request,

@@ -1,15 +1,25 @@
-//! Verdicts on actions.
+//! Verdicts on actions and on questions to models.
 
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::inference::Permissions;
 use wakeful_core::policy::{Question, Rules, Verdict};
 
 /// Answers whether an action may be taken. Must not block: it is asked between a reply and its commit.
 pub trait Policy: Send + Sync + 'static {
     /// The verdict, with the rule and the version it came from.
     fn decide(&self, question: &Question<'_>) -> Verdict;
+
+    /// What an agent may ask of models and show to them, and the version of these rules: a person's confirmation holds
+    /// for one version.
+    fn inference(&self, agent: &AgentId) -> (Permissions, PolicyVersion);
 }
 
 impl Policy for Rules {
     fn decide(&self, question: &Question<'_>) -> Verdict {
         Rules::decide(self, question)
+    }
+
+    fn inference(&self, _agent: &AgentId) -> (Permissions, PolicyVersion) {
+        (Permissions::default(), PolicyVersion::new("inference-1"))
     }
 }

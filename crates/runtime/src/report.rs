@@ -187,7 +187,7 @@ pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineE
     let turn = decode(&row);
     let reply = match turn.as_ref().map(|turn| &turn.phase) {
         Ok(Phase::Ended { reply, .. }) => *reply,
-        Ok(Phase::Acting { .. } | Phase::Modelling { .. }) | Err(_) => None,
+        Ok(Phase::Acting { .. } | Phase::Modelling { .. } | Phase::Parked { .. }) | Err(_) => None,
     };
     let (steps, body) = store
         .read(move |view| {

@@ -12,7 +12,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::policy::Question;
 use wakeful_core::prompt::{Ingredients, assemble};
-use wakeful_core::run::{Effect, Input, Phase, reply};
+use wakeful_core::run::{Bill, Effect, Input, Phase, reply};
 use wakeful_core::step::{
     AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
 };
@@ -382,6 +382,7 @@ fn answered(claimed: &mut Claimed, answer: Result<Answer, ModelFailure>, duratio
         Err(failure) => Performed::just(Input::AttemptFailed {
             failure: failure.bounded(),
             duration_ms,
+            bill: Bill::default(),
         }),
         Ok(((mut reply, blob), blocks)) => {
             reply.duration_ms = duration_ms;

@@ -269,6 +269,17 @@ pub fn transcript_line(line: &Line) -> TranscriptLine {
 fn block(block: conversation::Block) -> Block {
     match block {
         conversation::Block::Text { text } => Block::Text { text },
+        conversation::Block::Thinking { text, .. } => Block::Thinking { text },
+        conversation::Block::Attachment(conversation::Attachment {
+            name,
+            media_type,
+            data,
+            ..
+        }) => Block::Attachment {
+            name,
+            media_type,
+            base64_bytes: data.len(),
+        },
         conversation::Block::ToolUse(conversation::ToolCall { call_id, name, input }) => {
             Block::ToolUse { call_id, name, input }
         }

@@ -10,6 +10,7 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::AgentId;
+use wakeful_core::inference::Terms;
 use wakeful_core::json::digest;
 use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
@@ -96,6 +97,10 @@ impl SimModel {
 }
 
 impl Model for SimModel {
+    fn terms(&self, _model_ref: &str) -> Terms {
+        Terms::here("sim")
+    }
+
     async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
         self.life.pass(Site::BeforeAsk).await;
         let named = request.model_ref.strip_prefix("sim:");

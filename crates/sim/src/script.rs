@@ -237,10 +237,7 @@ fn answer(request: u32, calls: Vec<(String, Value)>, further: Vec<Block>) -> Ans
     let blocks = std::iter::once(Block::Text { text }).chain(calls).chain(further);
     Answer {
         blocks: blocks.collect(),
-        usage: Usage {
-            input_tokens: 10 + u64::from(request),
-            output_tokens: 3,
-        },
+        usage: Usage::of(10 + u64::from(request), 3),
     }
 }
 
@@ -258,9 +255,9 @@ fn retryable(chance: &mut Chance) -> ModelFailure {
 }
 
 fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
+    let artifact = FailureArtifact::new(Category::Transport, "no_luck", "the provider is not in the mood");
     ModelFailure {
-        kind,
-        artifact: FailureArtifact::new(Category::Transport, "no_luck", "the provider is not in the mood"),
         retry_after_ms,
+        ..ModelFailure::new(kind, artifact)
     }
 }

@@ -70,10 +70,10 @@ fn read(mut row: Row) -> Result<Agent, StoreError> {
         control: row.word("agent.control", Control::parse)?,
         workspace: row.text("agent.workspace")?,
         created_at: row.millis("agent.created_at_ms")?,
-        usage: Usage {
-            input_tokens: row.count("agent.input_tokens")?,
-            output_tokens: row.count("agent.output_tokens")?,
-        },
+        usage: Usage::of(
+            row.count("agent.input_tokens")?,
+            row.count("agent.output_tokens")?,
+        ),
         model_rounds: row.count("agent.model_rounds")?,
     })
 }

@@ -114,10 +114,7 @@ fn read(mut row: Row) -> Result<StepRow, StoreError> {
         put_at: row.millis("step.put_at_ms")?,
         duration_ms: duration(row.optional_int("step.duration_ms")?)?,
         sandbox: row.optional_text("step.sandbox")?,
-        usage: Usage {
-            input_tokens: row.count("step.input_tokens")?,
-            output_tokens: row.count("step.output_tokens")?,
-        },
+        usage: Usage::of(row.count("step.input_tokens")?, row.count("step.output_tokens")?),
     })
 }
 

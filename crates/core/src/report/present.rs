@@ -9,6 +9,7 @@ mod tests;
 use serde_json::Value;
 
 use super::Kind;
+use crate::budget::MicroUsd;
 use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, clip};
 use crate::step::{OUTCOME_UNKNOWN, UNDECIDED};
 
@@ -193,6 +194,7 @@ pub fn provenance(kind: &str, payload: &Value) -> Provenance {
             | Kind::ToolExecuted
             | Kind::ActionCalledOff
             | Kind::RuntimeError
+            | Kind::RunParked
             | Kind::RunEnded,
         )
         | None => false,
@@ -239,7 +241,7 @@ const fn category(kind: Kind) -> Category {
         Kind::ProviderRoundCompleted => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
         Kind::PolicyDecided | Kind::ToolExecuted | Kind::ActionCalledOff => Category::Tool,
-        Kind::RuntimeError => Category::OperatorNotification,
+        Kind::RuntimeError | Kind::RunParked => Category::OperatorNotification,
     }
 }
 
@@ -255,6 +257,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::ToolExecuted => tool_executed(payload),
         Kind::ActionCalledOff => action_called_off(payload),
         Kind::RuntimeError => runtime_error(payload),
+        Kind::RunParked => run_parked(payload),
         Kind::RunEnded => run_ended(payload),
     }
 }
@@ -312,6 +315,10 @@ fn provider_round(payload: &Value) -> Row {
         Some("retrying") => {
             let row = Row::plain(Level::Progress, "Model request failed, trying again");
             row.with_summary(format!("Model request failed ({failure}), trying again"))
+        }
+        Some(_) if payload.get("advanced_to_fallback") == Some(&Value::Bool(true)) => {
+            let row = Row::plain(Level::Progress, "Model gave out, asking the next one");
+            row.with_summary(format!("Model gave out ({failure}), asking the next one"))
         }
         Some(_) => {
             let row = Row::plain(Level::Trace, "Model request failed");
@@ -406,6 +413,24 @@ fn action_called_off(payload: &Value) -> Row {
     match code {
         Some(code) => row.with_summary(format!("{tool} called off: {code}")),
         None => row,
+    }
+}
+
+fn run_parked(payload: &Value) -> Row {
+    let amount = |name| {
+        let exceeded = payload.get("exceeded").and_then(|exceeded| exceeded.get(name));
+        MicroUsd(exceeded.and_then(Value::as_u64).unwrap_or_default())
+    };
+    let body = format!(
+        "The cap is {} USD a day, {} are spent or reserved, and the next request may cost {}. Raise the cap, or let the \
+         day turn; then resume.",
+        amount("cap"),
+        amount("spent"),
+        amount("needed")
+    );
+    Row {
+        body: Some(body),
+        ..Row::plain(Level::ActionRequired, "Run waits: the day's money is spent")
     }
 }
 

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::Bill;
 use crate::blob::BlobHash;
+use crate::budget::Exceeded;
 use crate::conversation::Usage;
 use crate::failure::ModelFailure;
 use crate::key::ActionParts;
@@ -25,7 +27,17 @@ pub enum Input {
         failure: ModelFailure,
         /// How long it took.
         duration_ms: u64,
+        /// Who was asked, and what it cost.
+        #[serde(default)]
+        bill: Bill,
     },
+    /// There is no money for the request that is intended.
+    Parked {
+        /// Which cap stands in the way.
+        exceeded: Exceeded,
+    },
+    /// A parked run is to go on.
+    Resumed,
     /// Some of the intended actions ended.
     Settled {
         /// How each ended.
@@ -46,6 +58,8 @@ impl Input {
             Self::Admitted { .. } => "admitted",
             Self::Replied(_) => "replied",
             Self::AttemptFailed { .. } => "attempt_failed",
+            Self::Parked { .. } => "parked",
+            Self::Resumed => "resumed",
             Self::Settled { .. } => "settled",
             Self::Postponed => "postponed",
             Self::Cancelled => "cancelled",
@@ -64,6 +78,9 @@ pub struct Reply {
     pub usage: Usage,
     /// How long it took.
     pub duration_ms: u64,
+    /// Who was asked, and what it cost.
+    #[serde(default)]
+    pub bill: Bill,
     /// The tools it asks for, in order.
     pub calls: Vec<Call>,
 }

@@ -8,6 +8,7 @@
 mod input;
 mod plan;
 pub mod reply;
+mod round;
 #[cfg(test)]
 mod tests;
 
@@ -16,7 +17,9 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use crate::attempt::AttemptRecord;
 use crate::blob::{Blob, BlobHash};
+use crate::budget::{Exceeded, MicroUsd};
 use crate::conversation::{Role, Usage};
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
 use crate::json::NotCanonical;
@@ -25,6 +28,7 @@ use crate::report::{Draft, Kind, PREVIEW_CHARS_MAX};
 use crate::step::{Action, EffectClass, Fate, Status, model_operation};
 
 pub use input::{Call, Input, Reads, Reply};
+pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX};
 
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";
@@ -57,6 +61,12 @@ pub struct Turn {
     pub run_key: RunKey,
     /// The model as it was asked for.
     pub model_ref: String,
+    /// Models that are asked when it fails for good, in this order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub fallbacks: Vec<String>,
+    /// Whose turn it is: 0 is the model that was asked for, 1 the first fallback.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub candidate: u32,
     /// How many rounds it may take.
     pub max_rounds: u32,
     /// Tools that this run may not use. Part of the state, so that a resumed run is as limited as it was.
@@ -71,6 +81,9 @@ pub struct Turn {
     pub requests: u32,
     /// Tokens so far.
     pub usage: Usage,
+    /// What it cost so far.
+    #[serde(default, skip_serializing_if = "is_free")]
+    pub cost: MicroUsd,
     /// Where it stands.
     pub phase: Phase,
 }
@@ -81,10 +94,23 @@ pub struct Turn {
 pub enum Phase {
     /// A model request is under way.
     Modelling {
-        /// Which attempt at this round, from 1.
+        /// Which attempt with this model at this round, from 1.
         attempt: u32,
         /// How long to wait before it.
         delay_ms: u64,
+        /// Models of the route that were given up in this round.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missed: Vec<Missed>,
+    },
+    /// There was no money for the next request. It goes on when somebody resumes it.
+    Parked {
+        /// Which attempt it would have been.
+        attempt: u32,
+        /// Models of the route that were given up in this round.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        missed: Vec<Missed>,
+        /// Which cap stood in the way.
+        exceeded: Exceeded,
     },
     /// The actions of the newest reply are being carried out.
     Acting {
@@ -191,6 +217,8 @@ pub enum StepWrite {
         reason: Option<String>,
         /// Tokens, for a model round.
         usage: Usage,
+        /// What is kept of the attempt, for a model round.
+        attempt: Option<Box<AttemptRecord>>,
     },
 }
 
@@ -249,17 +277,21 @@ impl Turn {
         let phase = Phase::Modelling {
             attempt: 0,
             delay_ms: 0,
+            missed: Vec::new(),
         };
         let (usage, deny_tools, workspace) = (Usage::default(), BTreeSet::new(), String::new());
         Self {
             run_key,
             model_ref,
+            fallbacks: Vec::new(),
+            candidate: 0,
             max_rounds,
             deny_tools,
             workspace,
             rounds: 0,
             requests: 0,
             usage,
+            cost: MicroUsd(0),
             phase,
         }
     }
@@ -287,10 +319,25 @@ impl Turn {
             (
                 Phase::Modelling {
                     attempt: attempt @ 1..,
+                    missed,
                     ..
                 },
-                Input::AttemptFailed { failure, duration_ms },
-            ) => Ok(self.attempt_failed(attempt, failure, duration_ms)),
+                Input::AttemptFailed {
+                    failure,
+                    duration_ms,
+                    bill,
+                },
+            ) => Ok(self.attempt_failed((attempt, missed), failure, duration_ms, bill)),
+            (
+                Phase::Modelling {
+                    attempt: attempt @ 1..,
+                    missed,
+                    ..
+                },
+                Input::Parked { exceeded },
+            ) => Ok(self.parked(attempt, missed, exceeded)),
+            (Phase::Parked { attempt, missed, .. }, Input::Resumed) => Ok(self.resumed(attempt, missed)),
+            (Phase::Parked { .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { reply, actions }, Input::Settled { results }) => {
                 self.settled(reply, actions, results)
             }
@@ -309,7 +356,7 @@ impl Turn {
     #[must_use]
     pub fn pending(&self) -> Vec<Effect> {
         match &self.phase {
-            Phase::Modelling { attempt: 0, .. } | Phase::Ended { .. } => Vec::new(),
+            Phase::Modelling { attempt: 0, .. } | Phase::Parked { .. } | Phase::Ended { .. } => Vec::new(),
             Phase::Modelling { delay_ms, .. } => vec![self.call_model(*delay_ms)],
             Phase::Acting { actions, .. } => plan::intended(actions),
         }
@@ -320,7 +367,7 @@ impl Turn {
     pub const fn outcome(&self) -> Option<&Outcome> {
         match &self.phase {
             Phase::Ended { outcome, .. } => Some(outcome),
-            Phase::Modelling { .. } | Phase::Acting { .. } => None,
+            Phase::Modelling { .. } | Phase::Parked { .. } | Phase::Acting { .. } => None,
         }
     }
 
@@ -343,55 +390,7 @@ impl Turn {
         let started =
             json!({"run_key": run, "model_ref": moved.turn.model_ref, "max_rounds": moved.turn.max_rounds});
         moved.events.push(Draft::new(Kind::RunStarted, started));
-        moved.ask(1, 0);
-        moved
-    }
-
-    fn attempt_failed(mut self, attempt: u32, failure: ModelFailure, duration_ms: u64) -> Moved {
-        let request = self.requests;
-        self.requests = self.requests.saturating_add(1);
-        let run = self.run_key;
-        let mut moved = self.unmoved();
-        moved.settle_model(
-            model_operation(&run, request),
-            Status::Failed,
-            duration_ms,
-            Usage::default(),
-        );
-        let (outcome, retry_ms) = match next_attempt(attempt, &failure) {
-            Ok(delay_ms) => ("retrying", Some(delay_ms)),
-            Err(word) => (word, None),
-        };
-        let mut payload = json!({
-            "attempt": attempt, "max_attempts": ATTEMPTS_MAX, "duration_ms": duration_ms, "outcome": outcome,
-            "failure_kind": failure.artifact.kind,
-        });
-        if let (Some(delay_ms), Some(members)) = (retry_ms, payload.as_object_mut()) {
-            members.insert("backoff_ms".into(), json!(delay_ms));
-        }
-        moved
-            .events
-            .push(Draft::new(Kind::ProviderRoundCompleted, payload));
-        match retry_ms {
-            Some(delay_ms) => moved.ask(attempt + 1, delay_ms),
-            None => {
-                let mut artifact = failure.artifact.bounded();
-                artifact.metadata.insert("attempts".into(), attempt.to_string());
-                moved.events.push(Draft::new(
-                    Kind::RuntimeError,
-                    json!({"failure_artifact": artifact}),
-                ));
-                moved.end(Outcome::Failed(artifact), None);
-            }
-        }
-        moved
-    }
-
-    fn cancelled(self) -> Moved {
-        let step = model_operation(&self.run_key, self.requests);
-        let mut moved = self.unmoved();
-        moved.settle_model(step, Status::Failed, 0, Usage::default());
-        moved.end(Outcome::Cancelled, None);
+        moved.ask(1, 0, Vec::new());
         moved
     }
 
@@ -408,49 +407,14 @@ impl Turn {
 }
 
 impl Moved {
-    /// Asks the model, as attempt `attempt` at this round.
-    fn ask(&mut self, attempt: u32, delay_ms: u64) {
-        self.turn.phase = Phase::Modelling { attempt, delay_ms };
-        self.steps.push(StepWrite::Put {
-            operation_id: model_operation(&self.turn.run_key, self.turn.requests),
-            name: self.turn.model_ref.clone(),
-            class: None,
-            base: None,
-            status: Status::Intended,
-            reason: String::new(),
-        });
-        self.effects.push(self.turn.call_model(delay_ms));
-    }
-
-    fn settle_model(&mut self, operation_id: OperationId, status: Status, duration_ms: u64, usage: Usage) {
-        self.steps.push(StepWrite::Settle {
-            operation_id,
-            status,
-            duration_ms,
-            sandbox: None,
-            reason: None,
-            usage,
-        });
-    }
-
     fn end(&mut self, outcome: Outcome, reply: Option<BlobHash>) {
         let (rounds, usage) = (self.turn.rounds, self.turn.usage);
-        let payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});
+        let mut payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});
+        if let (false, Some(members)) = (is_free(&self.turn.cost), payload.as_object_mut()) {
+            members.insert("cost_microusd".into(), json!(self.turn.cost));
+        }
         self.events.push(Draft::new(Kind::RunEnded, payload));
         self.turn.phase = Phase::Ended { outcome, reply };
-    }
-}
-
-/// The wait before the next attempt, or the word for why there is none.
-fn next_attempt(attempt: u32, failure: &ModelFailure) -> Result<u64, &'static str> {
-    match failure.kind {
-        ModelFailureKind::FailFast => Err("fail_fast_aborted"),
-        ModelFailureKind::Retryable if attempt >= ATTEMPTS_MAX => Err("retries_exhausted"),
-        ModelFailureKind::Retryable => match failure.retry_after_ms {
-            Some(wait) if wait > RETRY_AFTER_MS_MAX => Err("retries_exhausted"),
-            Some(wait) => Ok(wait),
-            None => Ok(BACKOFF_MS << attempt.saturating_sub(1).min(8)),
-        },
     }
 }
 
@@ -458,6 +422,7 @@ const fn phase_name(phase: &Phase) -> &'static str {
     match phase {
         Phase::Modelling { attempt: 0, .. } => "not begun",
         Phase::Modelling { .. } => "waiting for the model",
+        Phase::Parked { .. } => "parked",
         Phase::Acting { .. } => "acting",
         Phase::Ended { .. } => "ended",
     }
@@ -467,17 +432,23 @@ const fn phase_name(phase: &Phase) -> &'static str {
 #[must_use]
 pub fn runtime_failure(kind: &str, summary: &str) -> ModelFailure {
     let artifact = FailureArtifact::new(Category::Runtime, kind, summary);
-    ModelFailure {
-        kind: ModelFailureKind::FailFast,
-        artifact,
-        retry_after_ms: None,
-    }
+    ModelFailure::new(ModelFailureKind::FailFast, artifact)
 }
 
 /// The first words of a text, for lists.
 #[must_use]
 pub fn preview(text: &str) -> String {
     clip(text, PREVIEW_CHARS_MAX)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_first(candidate: &u32) -> bool {
+    *candidate == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_free(cost: &MicroUsd) -> bool {
+    cost.0 == 0
 }
 
 /// Whether an action of the plan still has to be carried out.

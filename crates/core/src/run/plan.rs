@@ -33,7 +33,14 @@ impl Turn {
         let run = self.run_key;
         let mut moved = self.unmoved();
         let step = super::model_operation(&run, request);
-        moved.settle_model(step, Status::Ok, reply.duration_ms, reply.usage);
+        moved.turn.cost = moved.turn.cost.plus(reply.bill.cost.unwrap_or_default());
+        let attempt = match moved.turn.phase {
+            Phase::Modelling { attempt, .. } => attempt,
+            Phase::Parked { .. } | Phase::Acting { .. } | Phase::Ended { .. } => 0,
+        };
+        let mut record = moved.turn.record(attempt, reply.duration_ms, reply.bill.clone());
+        record.token_usage = Some(reply.usage);
+        moved.settle_model(step, Status::Ok, record);
         moved.entries.push(EntryWrite {
             role: Role::Assistant,
             content: reply.content,
@@ -173,6 +180,7 @@ impl Moved {
             sandbox: result.sandbox,
             reason: result.code,
             usage: Usage::default(),
+            attempt: None,
         });
     }
 
@@ -212,7 +220,7 @@ impl Moved {
         if self.turn.rounds >= self.turn.max_rounds {
             self.end(Outcome::OutOfRounds, Some(reply));
         } else {
-            self.ask(1, 0);
+            self.ask(1, 0, Vec::new());
         }
     }
 
@@ -229,15 +237,6 @@ impl Moved {
     }
 
     fn show_reply(&mut self, reply: &Reply) {
-        let attempt = match self.turn.phase {
-            Phase::Modelling { attempt, .. } => attempt,
-            Phase::Acting { .. } | Phase::Ended { .. } => 0,
-        };
-        let round = json!({
-            "round": self.turn.rounds, "attempt": attempt, "outcome": "succeeded",
-            "duration_ms": reply.duration_ms, "token_usage": reply.usage,
-        });
-        self.events.push(Draft::new(Kind::ProviderRoundCompleted, round));
         let tools: Vec<&str> = reply.calls.iter().map(|call| call.parts.tool.as_str()).collect();
         let said = json!({"round": self.turn.rounds, "text": reply.preview, "tools": tools});
         self.events.push(Draft::new(Kind::AssistantRoundRecorded, said));

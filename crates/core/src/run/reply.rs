@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Call, Reply, preview};
+use super::{Bill, Call, Reply, preview};
 use crate::blob::Blob;
 use crate::conversation::{Block, CALLS_PER_REPLY_MAX, REPLY_BYTES_MAX, Usage, calls_of, text_of};
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
@@ -57,6 +57,7 @@ pub fn read(
         preview: preview(&text_of(blocks)),
         usage: usage.countable(),
         duration_ms: 0,
+        bill: Bill::default(),
         calls,
     };
     Ok((reply, blob))
@@ -65,9 +66,8 @@ pub fn read(
 fn invalid(summary: &str) -> ModelFailure {
     let artifact = FailureArtifact::new(Category::Protocol, "invalid_response", summary);
     ModelFailure {
-        kind: ModelFailureKind::FailFast,
-        artifact,
-        retry_after_ms: None,
+        may_be_billed: true,
+        ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
     }
 }
 
@@ -131,10 +131,7 @@ mod tests {
             name: "T".into(),
             input,
         })];
-        let usage = Usage {
-            input_tokens: u64::MAX,
-            output_tokens: 1,
-        };
+        let usage = Usage::of(u64::MAX, 1);
         let (reply, blob) = read(&blocks, usage, &json!({})).expect("good");
         assert_eq!(
             serde_json::from_slice::<Vec<Block>>(blob.bytes()).expect("blocks"),

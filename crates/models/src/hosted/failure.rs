@@ -150,11 +150,7 @@ impl Hosted {
 }
 
 fn failed(kind: ModelFailureKind, category: Category, word: &str, summary: &str) -> ModelFailure {
-    ModelFailure {
-        kind,
-        artifact: FailureArtifact::new(category, word, summary),
-        retry_after_ms: None,
-    }
+    ModelFailure::new(kind, FailureArtifact::new(category, word, summary))
 }
 
 fn timed_out(stage: Stage) -> ModelFailure {

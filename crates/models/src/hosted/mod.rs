@@ -11,6 +11,7 @@ mod transport;
 
 use reqwest::Url;
 use wakeful_core::failure::ModelFailure;
+use wakeful_core::inference::{Boundary, Terms};
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
@@ -160,6 +161,13 @@ impl Hosted {
 }
 
 impl Model for Hosted {
+    fn terms(&self, _model_ref: &str) -> Terms {
+        Terms {
+            boundary: Boundary::Outside,
+            ..Terms::here(self.provider.word())
+        }
+    }
+
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         let answer = self.exchange(&request, audience).await;
         answer.map_err(|trouble| self.failure(&request.model_ref, trouble))

@@ -199,10 +199,7 @@ fn tools(shapes: Vec<ToolShape>) -> Result<Vec<Tool>, (&'static str, String)> {
 }
 
 fn usage(shape: Option<UsageShape>) -> Usage {
-    let counted = |shape: UsageShape| Usage {
-        input_tokens: shape.input_tokens,
-        output_tokens: shape.output_tokens,
-    };
+    let counted = |shape: UsageShape| Usage::of(shape.input_tokens, shape.output_tokens);
     shape.map(counted).unwrap_or_default()
 }
 

@@ -14,6 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 use wakeful_core::conversation::{Block, CALLS_PER_REPLY_MAX, ToolCall, Usage};
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::inference::Terms;
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
@@ -124,6 +125,10 @@ impl Scripted {
 }
 
 impl Model for Scripted {
+    fn terms(&self, _model_ref: &str) -> Terms {
+        Terms::here(PROVIDER)
+    }
+
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         let Some(round) = self.round(request.request) else {
             return Err(self.exhausted(&request));
@@ -216,9 +221,5 @@ fn blocks(text: Option<&str>, tools: &[Tool], request: u32) -> Vec<Block> {
 fn failure(request: &Request, kind: ModelFailureKind, mut artifact: FailureArtifact) -> ModelFailure {
     artifact.provider = Some(PROVIDER.to_owned());
     artifact.model_ref = Some(request.model_ref.clone());
-    ModelFailure {
-        kind,
-        artifact,
-        retry_after_ms: None,
-    }
+    ModelFailure::new(kind, artifact)
 }

@@ -90,7 +90,10 @@ impl<'a> Body<'a> {
 
 fn content(block: &Block) -> Content<'_> {
     match block {
-        Block::Text { text } => Content::Text { text },
+        Block::Text { text } | Block::Thinking { text, .. } => Content::Text { text },
+        Block::Attachment(attachment) => Content::Text {
+            text: &attachment.name,
+        },
         Block::ToolUse(call) => Content::ToolUse {
             id: plain_name(&call.call_id),
             name: plain_name(&call.name),
@@ -160,10 +163,10 @@ impl Counted {
             self.cache_creation_input_tokens,
             self.cache_read_input_tokens,
         ];
-        Usage {
-            input_tokens: parts.into_iter().flatten().fold(0, u64::saturating_add),
-            output_tokens: self.output_tokens.unwrap_or_default(),
-        }
+        Usage::of(
+            parts.into_iter().flatten().fold(0, u64::saturating_add),
+            self.output_tokens.unwrap_or_default(),
+        )
     }
 }
 

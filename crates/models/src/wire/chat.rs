@@ -103,7 +103,8 @@ fn messages(entry: &Entry) -> Vec<Message<'_>> {
     let (mut text, mut tool_calls) = (Vec::new(), Vec::new());
     for block in entry.blocks.iter().filter(|block| !is_blank(block)) {
         match block {
-            Block::Text { text: words } => text.push(words.as_str()),
+            Block::Text { text: words } | Block::Thinking { text: words, .. } => text.push(words.as_str()),
+            Block::Attachment(attachment) => text.push(&attachment.name),
             Block::ToolUse(call) => tool_calls.push(Call {
                 id: plain_name(&call.call_id),
                 r#type: "function",
@@ -304,10 +305,10 @@ impl Decoder for Stream {
         });
         Ok(Answer {
             blocks: words(self.text).into_iter().chain(calls).collect(),
-            usage: Usage {
-                input_tokens: self.usage.prompt_tokens.unwrap_or_default(),
-                output_tokens: self.usage.completion_tokens.unwrap_or_default(),
-            },
+            usage: Usage::of(
+                self.usage.prompt_tokens.unwrap_or_default(),
+                self.usage.completion_tokens.unwrap_or_default(),
+            ),
         })
     }
 }

@@ -101,7 +101,8 @@ impl<'a> Body<'a> {
 /// A block as a part. Results are paired by name and order, so the names of earlier calls are kept by their ids.
 fn part<'a>(block: &'a Block, names: &mut BTreeMap<&'a str, &'a str>) -> Part<'a> {
     match block {
-        Block::Text { text } => Part::Text(text),
+        Block::Text { text } | Block::Thinking { text, .. } => Part::Text(text),
+        Block::Attachment(attachment) => Part::Text(&attachment.name),
         Block::ToolUse(call) => {
             names.insert(&call.call_id, &call.name);
             Part::FunctionCall {
@@ -238,7 +239,10 @@ impl Stream {
         match self.blocks.last_mut() {
             _ if more.is_empty() => {}
             Some(Block::Text { text }) => text.push_str(&more),
-            Some(Block::ToolUse(_) | Block::ToolResult { .. }) | None => {
+            Some(
+                Block::ToolUse(_) | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_),
+            )
+            | None => {
                 self.blocks.push(Block::Text { text: more });
             }
         }
@@ -277,10 +281,10 @@ impl Decoder for Stream {
         let said = self.usage.candidates_token_count.unwrap_or_default();
         Ok(Answer {
             blocks: self.blocks,
-            usage: Usage {
-                input_tokens: self.usage.prompt_token_count.unwrap_or_default(),
-                output_tokens: said.saturating_add(thoughts),
-            },
+            usage: Usage::of(
+                self.usage.prompt_token_count.unwrap_or_default(),
+                said.saturating_add(thoughts),
+            ),
         })
     }
 }

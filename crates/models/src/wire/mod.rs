@@ -143,6 +143,8 @@ fn is_blank(block: &Block) -> bool {
     match block {
         Block::Text { text } => text.trim().is_empty(),
         Block::ToolUse(_) | Block::ToolResult { .. } => false,
+        // Not sent yet.
+        Block::Thinking { .. } | Block::Attachment(_) => true,
     }
 }
 

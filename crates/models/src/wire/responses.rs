@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use wakeful_core::conversation::{Block, Role, Usage};
+use wakeful_core::conversation::{Attachment, Block, Role, Usage};
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience};
 
@@ -92,7 +92,9 @@ impl<'a> Body<'a> {
 
 fn item(role: Role, block: &Block) -> Item<'_> {
     match block {
-        Block::Text { text } => match role {
+        Block::Attachment(Attachment { name: text, .. })
+        | Block::Thinking { text, .. }
+        | Block::Text { text } => match role {
             Role::User | Role::Tool => Item::Message {
                 role: "user",
                 content: [Content::InputText { text }],
@@ -192,10 +194,7 @@ fn finish(whole: Whole) -> Result<Answer, Fault> {
     let usage = whole.usage.unwrap_or_default();
     Ok(Answer {
         blocks: whole.output.into_iter().flat_map(blocks).collect(),
-        usage: Usage {
-            input_tokens: usage.input_tokens,
-            output_tokens: usage.output_tokens,
-        },
+        usage: Usage::of(usage.input_tokens, usage.output_tokens),
     })
 }
 

@@ -5,7 +5,8 @@ mod request;
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec};
-use wakeful_core::prompt::{PromptBlock, Request, Stability};
+use wakeful_core::id::AgentId;
+use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
 
 use super::*;
 
@@ -40,6 +41,8 @@ fn opening() -> Request {
     let block = |text: &str, stability| PromptBlock {
         text: text.to_owned(),
         stability,
+        source: Source::Contract,
+        cache_breakpoint: true,
     };
     Request {
         model_ref: "any/m".to_owned(),
@@ -54,6 +57,7 @@ fn opening() -> Request {
             description: "Looks.".to_owned(),
             input_schema: json!({"type": "object", "properties": {"at": {"type": "string"}}}),
         }],
+        cache: PromptCache::none(AgentId::parse("main").expect("an id")),
     }
 }
 

@@ -112,10 +112,7 @@ fn expected() -> Answer {
     let text = "Wait — looking.".to_owned();
     Answer {
         blocks: vec![Block::Text { text }, Block::ToolUse(call)],
-        usage: Usage {
-            input_tokens: 9,
-            output_tokens: 5,
-        },
+        usage: Usage::of(9, 5),
     }
 }
 

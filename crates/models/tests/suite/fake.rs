@@ -8,7 +8,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::prompt::{PromptBlock, Request, Stability};
+use wakeful_core::id::AgentId;
+use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
 use wakeful_models::{Credential, Hosted, Options, Provider};
 use wakeful_ports::model::{Answer, Audience, Model};
 
@@ -216,6 +217,8 @@ pub(super) fn request(provider: Provider) -> Request {
         system: vec![PromptBlock {
             text: "Be exact.".to_owned(),
             stability: Stability::Stable,
+            source: Source::Contract,
+            cache_breakpoint: false,
         }],
         entries: vec![Entry {
             role: Role::User,
@@ -228,5 +231,6 @@ pub(super) fn request(provider: Provider) -> Request {
             description: "Looks.".to_owned(),
             input_schema: serde_json::json!({"type": "object"}),
         }],
+        cache: PromptCache::none(AgentId::parse("tester").expect("an id")),
     }
 }

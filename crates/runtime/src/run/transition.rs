@@ -192,6 +192,8 @@ fn replied_usage(input: &Input) -> Option<Usage> {
         Input::Replied(reply) => Some(reply.usage),
         Input::Admitted { .. }
         | Input::AttemptFailed { .. }
+        | Input::Parked { .. }
+        | Input::Resumed
         | Input::Settled { .. }
         | Input::Postponed
         | Input::Cancelled => None,
@@ -247,6 +249,7 @@ fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
             sandbox,
             reason,
             usage,
+            attempt: _,
         } => StepChange::Settle(StepEnd {
             operation_id,
             status,

@@ -12,10 +12,7 @@ fn an_agent_is_read_back_as_it_was_made() {
     everywhere(async |store| {
         let made = Agent {
             visibility: Visibility::Private,
-            usage: Usage {
-                input_tokens: 5,
-                output_tokens: 6,
-            },
+            usage: Usage::of(5, 6),
             model_rounds: 7,
             ..sample::agent("main")
         };
@@ -101,13 +98,7 @@ fn counters_add_up_and_stop_at_the_end_of_their_range() {
             .await
             .expect("written");
         let add = async |input_tokens, output_tokens, rounds| {
-            let (main, usage) = (
-                main.clone(),
-                Usage {
-                    input_tokens,
-                    output_tokens,
-                },
-            );
+            let (main, usage) = (main.clone(), Usage::of(input_tokens, output_tokens));
             store
                 .write(move |tx| tx.add_usage(&main, usage, rounds))
                 .await

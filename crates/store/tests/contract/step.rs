@@ -29,10 +29,7 @@ fn steps_are_read_back_as_they_were_put_down_with_ordinals_from_one() {
             class: None,
             base: None,
             status: Status::Intended,
-            usage: Usage {
-                input_tokens: 1,
-                output_tokens: 2,
-            },
+            usage: Usage::of(1, 2),
             ..sample::step("run", "model")
         };
         let tool = StepRow {

@@ -133,14 +133,7 @@ fn a_transition_commits_as_a_whole() {
             tx.intend_step(&sample::operation("op"))?;
             tx.append_entry(&sample::thread(), &sample::entry("run", "text"))?;
             tx.append_event(&main, &event)?;
-            tx.add_usage(
-                &main,
-                Usage {
-                    input_tokens: 1,
-                    output_tokens: 1,
-                },
-                1,
-            )?;
+            tx.add_usage(&main, Usage::of(1, 1), 1)?;
             tx.put_head(&main, &head)?;
             Ok(head)
         });
@@ -210,10 +203,7 @@ fn sixty_four_writers_at_once_lose_nothing() {
                 tokio::spawn(async move {
                     for _ in 0..EACH {
                         let runs = Arc::clone(&runs);
-                        let one = Usage {
-                            input_tokens: 1,
-                            output_tokens: 2,
-                        };
+                        let one = Usage::of(1, 2);
                         let added = store.write(move |tx| {
                             runs.fetch_add(1, Ordering::Relaxed);
                             tx.add_usage(&sample::agent_id("main"), one, 1)
@@ -232,13 +222,7 @@ fn sixty_four_writers_at_once_lose_nothing() {
             .expect("read")
             .expect("there");
         assert_eq!(agent.model_rounds, WRITERS * EACH);
-        assert_eq!(
-            agent.usage,
-            Usage {
-                input_tokens: WRITERS * EACH,
-                output_tokens: 2 * WRITERS * EACH
-            }
-        );
+        assert_eq!(agent.usage, Usage::of(WRITERS * EACH, 2 * WRITERS * EACH));
         assert_eq!(
             u64::from(runs.load(Ordering::Relaxed)),
             WRITERS * EACH,

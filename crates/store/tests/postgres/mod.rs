@@ -263,10 +263,7 @@ fn two_transactions_that_wait_for_each_other_both_succeed() {
             let store = store.clone();
             tokio::spawn(async move {
                 let crossed = store.write(move |tx| {
-                    let usage = wakeful_core::conversation::Usage {
-                        input_tokens: 1,
-                        output_tokens: 0,
-                    };
+                    let usage = wakeful_core::conversation::Usage::of(1, 0);
                     tx.add_usage(&sample::agent_id(order[0]), usage, 1)?;
                     std::thread::sleep(Duration::from_millis(100));
                     tx.add_usage(&sample::agent_id(order[1]), usage, 1)

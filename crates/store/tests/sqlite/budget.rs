@@ -96,10 +96,7 @@ fn transition(tx: &mut dyn Tx, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
     tx.put_step(&step)?;
     tx.settle_step(&StepEnd {
         sandbox: first.then(|| "landlock+seccomp".to_owned()),
-        usage: Usage {
-            input_tokens: 4_321,
-            output_tokens: 123,
-        },
+        usage: Usage::of(4_321, 123),
         ..sample::end(&name, Status::Ok)
     })?;
     let role = if first { Role::Assistant } else { Role::Tool };
@@ -124,14 +121,7 @@ fn transition(tx: &mut dyn Tx, fence: Fence, ordinal: i64, blobs: &[PackedBlob])
             at,
         )?;
     }
-    tx.add_usage(
-        &main,
-        Usage {
-            input_tokens: 4_321,
-            output_tokens: 123,
-        },
-        1,
-    )?;
+    tx.add_usage(&main, Usage::of(4_321, 123), 1)?;
     tx.put_head(&main, &head)
 }
 

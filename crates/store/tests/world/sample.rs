@@ -121,10 +121,7 @@ pub(crate) fn end(operation: &str, status: Status) -> StepEnd {
         duration_ms: 12,
         sandbox: Some("landlock".into()),
         reason: None,
-        usage: Usage {
-            input_tokens: 3,
-            output_tokens: 4,
-        },
+        usage: Usage::of(3, 4),
     }
 }
 

@@ -63,6 +63,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::WakeDecided
         | Kind::RunStarted
         | Kind::RuntimeError
+        | Kind::RunParked
         | Kind::RunEnded => None,
     }
 }
@@ -279,6 +280,9 @@ pub(super) fn transcript(entries: &[TranscriptLine]) -> String {
 fn block(block: &Block) -> String {
     match block {
         Block::Text { text } => text.clone(),
+        Block::Thinking { text } if text.is_empty() => "(thinking)".to_owned(),
+        Block::Thinking { text } => format!("(thinking: {})", clip(text, WORDS_MAX)),
+        Block::Attachment { name, media_type, .. } => format!("[{name}, {media_type}]"),
         Block::ToolUse { name, input, .. } => format!("→ {name} {input}"),
         Block::ToolResult { content, .. } => format!("← {}", clip(content, WORDS_MAX)),
     }

@@ -9,7 +9,8 @@ use crate::id::PolicyVersion;
 use crate::policy;
 use crate::report::Kind;
 use crate::run::{
-    ATTEMPTS_MAX, Effect, Input, Outcome, Phase, RETRY_AFTER_MS_MAX, Reads, STATE_BYTES_MAX, Turn, reply,
+    ATTEMPTS_MAX, Bill, Effect, Input, Outcome, Phase, RETRY_AFTER_MS_MAX, Reads, STATE_BYTES_MAX, Turn,
+    reply,
 };
 use crate::step::{CALL_ID_BYTES_MAX, CallReads, EffectClass, Seen, Status, TOOL_NAME_CHARS_MAX};
 
@@ -129,13 +130,7 @@ fn an_answer_without_calls_completes_the_run_with_that_reply() {
             reply: Some(reply)
         }
     );
-    assert_eq!(
-        played.turn.usage,
-        Usage {
-            input_tokens: 3,
-            output_tokens: 1
-        }
-    );
+    assert_eq!(played.turn.usage, Usage::of(3, 1));
 }
 
 #[test]
@@ -366,10 +361,7 @@ fn the_largest_plan_is_a_small_state() {
         })
     };
     let blocks: Vec<Block> = (0..CALLS_PER_REPLY_MAX).map(block).collect();
-    let usage = Usage {
-        input_tokens: u64::MAX,
-        output_tokens: u64::MAX,
-    };
+    let usage = Usage::of(u64::MAX, u64::MAX);
     let (reply, _) = reply::read(&blocks, usage, &json!({})).expect("a reply that is just small enough");
     let (effect, policy_version) = (policy::Effect::Permit, PolicyVersion::new("p".repeat(99)));
     let verdict = policy::Verdict {
@@ -403,16 +395,13 @@ fn the_largest_failure_is_a_small_state() {
     (artifact.provider, artifact.model_ref) = (Some(long.clone()), Some(long.clone()));
     artifact.source_chain = vec![long.clone(); 99];
     artifact.metadata = (0..99).map(|n| (format!("{n:02}{long}"), long.clone())).collect();
-    let failure = ModelFailure {
-        kind: ModelFailureKind::FailFast,
-        artifact,
-        retry_after_ms: None,
-    };
+    let failure = ModelFailure::new(ModelFailureKind::FailFast, artifact);
     let moved = longest_turn().apply(
         &Reads::default(),
         Input::AttemptFailed {
             failure,
             duration_ms: u64::MAX,
+            bill: Bill::default(),
         },
     );
     let bytes = serde_json::to_string(&moved.expect("fits").turn)

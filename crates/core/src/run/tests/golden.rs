@@ -37,6 +37,7 @@ fn a_stored_state_of_each_phase_goes_on_from_where_it_stood() {
     let retried = Phase::Modelling {
         attempt: 2,
         delay_ms: 250,
+        missed: vec![],
     };
     assert_eq!(decode(MODELLING).phase, retried);
     assert_eq!(

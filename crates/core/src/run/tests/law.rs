@@ -17,6 +17,8 @@ fn calls(played: &Played) -> impl Iterator<Item = (&Call, &CallReads)> {
         Input::Replied(reply) => reply.calls.iter().zip(&step.reads.calls).collect::<Vec<_>>(),
         Input::Admitted { .. }
         | Input::AttemptFailed { .. }
+        | Input::Parked { .. }
+        | Input::Resumed
         | Input::Settled { .. }
         | Input::Postponed
         | Input::Cancelled => {
@@ -231,7 +233,12 @@ proptest! {
                     usage = usage.plus(reply.usage);
                 }
                 Input::AttemptFailed { .. } => requests += 1,
-                Input::Admitted { .. } | Input::Settled { .. } | Input::Postponed | Input::Cancelled => {}
+                Input::Admitted { .. }
+                | Input::Parked { .. }
+                | Input::Resumed
+                | Input::Settled { .. }
+                | Input::Postponed
+                | Input::Cancelled => {}
             }
             let turn = &step.moved.turn;
             prop_assert_eq!((turn.rounds, turn.requests, turn.usage), (rounds, requests, usage));

@@ -1,30 +1,34 @@
 //! Inputs that do not fit are refused as values, and the run is as it was.
 
 use super::world::{Played, asks_for, body, call, failure};
+use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::Usage;
 use crate::failure::ModelFailureKind;
 use crate::key::{Digest, OperationId};
-use crate::run::{Input, Misfit, Reads, Turn};
+use crate::run::{Bill, Input, Misfit, Reads, Turn};
 use crate::step::Status;
 
 /// A run in each place it can be in, with its name.
-fn places() -> [(&'static str, Turn); 4] {
+fn places() -> [(&'static str, Turn); 5] {
     let begun = Played::begun(9);
     let mut acting = begun.clone();
     acting.ask(&asks_for(&[call("Read", 0), call("Shell", 0)]));
     let mut ended = begun.clone();
     ended.ask(&asks_for(&[]));
+    let mut parked = begun.clone();
+    parked.take(Input::Parked { exceeded: exceeded() }, Reads::default());
     let new = begun.steps[0].before.clone();
     [
         ("not begun", new),
         ("waiting for the model", begun.turn),
+        ("parked", parked.turn),
         ("acting", acting.turn),
         ("ended", ended.turn),
     ]
 }
 
 /// One input of every kind.
-fn inputs() -> [Input; 6] {
+fn inputs() -> [Input; 8] {
     let (reply, _) = Played::begun(9).reply(&[], Usage::default());
     [
         Input::Admitted { body: body() },
@@ -32,11 +36,25 @@ fn inputs() -> [Input; 6] {
         Input::AttemptFailed {
             failure: failure(ModelFailureKind::Retryable, None),
             duration_ms: 0,
+            bill: Bill::default(),
         },
+        Input::Parked { exceeded: exceeded() },
+        Input::Resumed,
         Input::Settled { results: vec![] },
         Input::Postponed,
         Input::Cancelled,
     ]
+}
+
+fn exceeded() -> Exceeded {
+    let (cap, spent, needed) = (MicroUsd(5), MicroUsd(4), MicroUsd(2));
+    Exceeded {
+        scope: Scope::All,
+        cap,
+        spent,
+        needed,
+        day: Day(1),
+    }
 }
 
 #[test]
@@ -59,8 +77,9 @@ fn each_place_takes_its_own_inputs_and_no_others() {
         ("not begun", vec!["admitted"]),
         (
             "waiting for the model",
-            vec!["replied", "attempt_failed", "cancelled"],
+            vec!["replied", "attempt_failed", "parked", "cancelled"],
         ),
+        ("parked", vec!["resumed", "cancelled"]),
         ("acting", vec!["settled", "postponed", "cancelled"]),
         ("ended", vec![]),
     ];

@@ -12,7 +12,7 @@ use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use crate::id::PolicyVersion;
 use crate::key::{ActionBase, Digest, OperationId, RunKey};
 use crate::policy;
-use crate::run::{Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply};
+use crate::run::{Bill, Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply};
 use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
 
 /// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
@@ -122,18 +122,14 @@ pub(super) fn call(tool: &str, argument: u8) -> Asked {
 pub(super) fn asks_for(calls: &[Asked]) -> Ask {
     Ask::Reply {
         calls: calls.to_vec(),
-        usage: Usage {
-            input_tokens: 3,
-            output_tokens: 1,
-        },
+        usage: Usage::of(3, 1),
     }
 }
 
 pub(super) fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> ModelFailure {
     ModelFailure {
-        kind,
-        artifact: FailureArtifact::new(Category::Transport, "http", "no"),
         retry_after_ms,
+        ..ModelFailure::new(kind, FailureArtifact::new(Category::Transport, "http", "no"))
     }
 }
 
@@ -177,7 +173,7 @@ impl Played {
             match &played.turn.phase {
                 Phase::Modelling { .. } => played.ask(asks.next().unwrap_or(&asks_for(&[]))),
                 Phase::Acting { .. } => played.end(ends.next().expect("a cycle")),
-                Phase::Ended { .. } => unreachable!("has no outcome"),
+                Phase::Parked { .. } | Phase::Ended { .. } => unreachable!("has no outcome"),
             }
         }
         played
@@ -192,6 +188,7 @@ impl Played {
                     Input::AttemptFailed {
                         failure,
                         duration_ms: 5,
+                        bill: Bill::default(),
                     },
                     Reads::default(),
                 )
@@ -430,10 +427,7 @@ fn ask() -> impl Strategy<Value = Ask> {
     let many = proptest::collection::vec(asked(), 30..=64);
     let calls = prop_oneof![9 => few, 1 => many];
     let usage = (0_u64..500, 0_u64..50);
-    let usage = usage.prop_map(|(input_tokens, output_tokens)| Usage {
-        input_tokens,
-        output_tokens,
-    });
+    let usage = usage.prop_map(|(input_tokens, output_tokens)| Usage::of(input_tokens, output_tokens));
     let kind = prop_oneof![4 => Just(ModelFailureKind::Retryable), 1 => Just(ModelFailureKind::FailFast)];
     let fail = (kind, proptest::option::of(0_u64..70_000));
     prop_oneof![

@@ -36,6 +36,9 @@ fn request(request: u32) -> Request {
         system: vec![],
         entries: vec![],
         tools: vec![],
+        cache: wakeful_core::prompt::PromptCache::none(
+            wakeful_core::id::AgentId::parse("tester").expect("an id"),
+        ),
     }
 }
 
@@ -84,10 +87,7 @@ async fn the_documented_example_answers_as_documented() {
         (Some("scripted"), Some("scripted:test.yaml"))
     );
     let last = model.ask(request(2), &NoAudience).await.expect("an answer");
-    let usage = Usage {
-        input_tokens: 120,
-        output_tokens: 8,
-    };
+    let usage = Usage::of(120, 8);
     assert_eq!(
         last,
         Answer {

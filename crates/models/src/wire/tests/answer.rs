@@ -31,10 +31,7 @@ fn streamed(provider: Provider, events: &[&str]) -> (Result<Answer, Fault>, Stri
 fn expected() -> Answer {
     Answer {
         blocks: vec![text("Let me look."), call("c1", "Look", json!({"at": "é"}))],
-        usage: Usage {
-            input_tokens: 30,
-            output_tokens: 7,
-        },
+        usage: Usage::of(30, 7),
     }
 }
 

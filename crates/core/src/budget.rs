@@ -1,0 +1,272 @@
+//! What a model costs, and whether there is money for it.
+//!
+//! Before every request its largest cost is reserved against the caps of the day, and afterwards settled to what it did
+//! cost. So a cap holds whatever happens in between: what nobody knows the end of counts at its reservation.
+
+use serde::{Deserialize, Serialize};
+
+use crate::conversation::Usage;
+use crate::time::Millis;
+
+/// The cap of a day, in all, until a person sets one.
+pub const DAILY_CAP_DEFAULT: MicroUsd = MicroUsd(5_000_000);
+
+/// The largest cap that can be set: a million dollars a day.
+pub const DAILY_CAP_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
+
+/// Milliseconds of a day.
+const DAY_MS: i64 = 86_400_000;
+
+/// An amount of money: a millionth of a dollar.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct MicroUsd(pub u64);
+
+impl MicroUsd {
+    /// Adds, without ever wrapping round.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl std::fmt::Display for MicroUsd {
+    /// In dollars, with as many decimals as are needed and at least two.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let micro = format!("{:06}", self.0 % 1_000_000);
+        let decimals = micro.trim_end_matches('0');
+        write!(f, "{}.{decimals:0<2}", self.0 / 1_000_000)
+    }
+}
+
+/// What a model costs, in millionths of a dollar per million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Price {
+    /// Of the request.
+    pub input: MicroUsd,
+    /// Of the reply.
+    pub output: MicroUsd,
+    /// Of what the provider read from its cache.
+    pub cached_read: MicroUsd,
+    /// Of what the provider wrote to its cache.
+    pub cached_write: MicroUsd,
+}
+
+/// How far a price is to be trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PriceBasis {
+    /// From the table that comes with the program.
+    Listed,
+    /// A person wrote it down.
+    Configured,
+    /// Nobody knows it; the dearest of the table stands in, so that the cap holds.
+    Assumed,
+}
+
+impl Price {
+    /// What a request cost, rounded up to a millionth of a dollar.
+    #[must_use]
+    pub fn cost(&self, usage: Usage) -> MicroUsd {
+        let cached = usage.cached_read_tokens.saturating_add(usage.cached_write_tokens);
+        let parts = [
+            (usage.input_tokens.saturating_sub(cached), self.input),
+            (usage.cached_read_tokens, self.cached_read),
+            (usage.cached_write_tokens, self.cached_write),
+            (usage.output_tokens, self.output),
+        ];
+        let products = parts
+            .into_iter()
+            .map(|(tokens, price)| u128::from(tokens).saturating_mul(u128::from(price.0)));
+        let sum = products.fold(0_u128, u128::saturating_add);
+        MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
+    }
+
+    /// The most that a request can cost that has at most so many tokens, and its reply so many.
+    #[must_use]
+    pub fn most(&self, input_tokens_max: u64, output_tokens_max: u64) -> MicroUsd {
+        let input = self.input.max(self.cached_write).max(self.cached_read);
+        let dear = Self { input, ..*self };
+        dear.cost(Usage::of(input_tokens_max, output_tokens_max))
+    }
+}
+
+/// A day by the calendar of UTC, counted from 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Day(pub i64);
+
+impl Day {
+    /// The day of a moment.
+    #[must_use]
+    pub const fn of(at: Millis) -> Self {
+        Self(at.0.div_euclid(DAY_MS))
+    }
+
+    /// When it begins.
+    #[must_use]
+    pub const fn begins(self) -> Millis {
+        Millis(self.0.saturating_mul(DAY_MS))
+    }
+
+    /// The day after it.
+    #[must_use]
+    pub const fn next(self) -> Self {
+        Self(self.0.saturating_add(1))
+    }
+}
+
+/// Whose spending a cap limits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// One agent's.
+    Agent,
+    /// All agents' together.
+    All,
+}
+
+/// What a day has seen so far: settled and reserved.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Spent {
+    /// By the agent that asks.
+    pub agent: MicroUsd,
+    /// By all of them.
+    pub all: MicroUsd,
+}
+
+/// What a day may see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Caps {
+    /// Of the agent that asks; none is no limit of its own.
+    pub agent: Option<MicroUsd>,
+    /// Of all of them.
+    pub all: MicroUsd,
+}
+
+/// Why there is no money for a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exceeded {
+    /// Whose cap it is.
+    pub scope: Scope,
+    /// The cap.
+    pub cap: MicroUsd,
+    /// What the day has seen, settled and reserved.
+    pub spent: MicroUsd,
+    /// What the request could cost at most.
+    pub needed: MicroUsd,
+    /// The day.
+    pub day: Day,
+}
+
+/// Whether a request that may cost so much fits under the caps of its day.
+pub fn decide(day: Day, caps: Caps, spent: Spent, needed: MicroUsd) -> Result<(), Exceeded> {
+    let limits = [
+        (Scope::Agent, caps.agent, spent.agent),
+        (Scope::All, Some(caps.all), spent.all),
+    ];
+    for (scope, cap, spent) in limits {
+        let Some(cap) = cap else { continue };
+        if spent.plus(needed) > cap {
+            return Err(Exceeded {
+                scope,
+                cap,
+                spent,
+                needed,
+                day,
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SONNET: Price = Price {
+        input: MicroUsd(3_000_000),
+        output: MicroUsd(15_000_000),
+        cached_read: MicroUsd(300_000),
+        cached_write: MicroUsd(3_750_000),
+    };
+
+    #[test]
+    fn a_million_tokens_cost_what_the_table_says() {
+        assert_eq!(SONNET.cost(Usage::of(1_000_000, 0)), MicroUsd(3_000_000));
+        assert_eq!(SONNET.cost(Usage::of(0, 1_000_000)), MicroUsd(15_000_000));
+        let cached = Usage {
+            cached_read_tokens: 900_000,
+            cached_write_tokens: 100_000,
+            ..Usage::of(1_000_000, 0)
+        };
+        assert_eq!(SONNET.cost(cached), MicroUsd(270_000 + 375_000));
+        assert_eq!(SONNET.cost(Usage::of(1, 0)), MicroUsd(3), "rounded up");
+    }
+
+    #[test]
+    fn money_is_shown_in_dollars() {
+        let shown = [0, 5_000_000, 123, 1_500_000, 10_000].map(|micro| MicroUsd(micro).to_string());
+        assert_eq!(shown, ["0.00", "5.00", "0.000123", "1.50", "0.01"]);
+    }
+
+    #[test]
+    fn a_day_ends_at_midnight_of_utc() {
+        let midnight = Day(20_000).begins();
+        assert_eq!(Day::of(midnight), Day(20_000));
+        assert_eq!(Day::of(Millis(midnight.0 - 1)), Day(19_999));
+        assert_eq!(Day::of(Millis(-1)), Day(-1));
+    }
+
+    #[test]
+    fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
+        let caps = Caps {
+            agent: Some(MicroUsd(10)),
+            all: MicroUsd(10),
+        };
+        let spent = Spent {
+            agent: MicroUsd(9),
+            all: MicroUsd(9),
+        };
+        assert_eq!(decide(Day(1), caps, spent, MicroUsd(1)), Ok(()));
+        let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
+        assert_eq!((exceeded.scope, exceeded.needed), (Scope::Agent, MicroUsd(2)));
+        let caps = Caps { agent: None, ..caps };
+        let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
+        assert_eq!(exceeded.scope, Scope::All);
+    }
+
+    proptest! {
+        /// A reservation that were too small would let a day cost more than its cap.
+        #[test]
+        fn no_reply_within_its_bound_costs_more_than_was_reserved(
+            most in 0_u64..10_000_000, input in 0_u64..4_000_000, read in 0_u64..4_000_000, write in 0_u64..4_000_000,
+            output in 0_u64..100_000, room in 0_u64..100_000,
+        ) {
+            let input = input.min(most);
+            let read = read.min(input);
+            let write = write.min(input - read);
+            let usage = Usage {
+                cached_read_tokens: read, cached_write_tokens: write, ..Usage::of(input, output.min(room))
+            };
+            prop_assert!(SONNET.cost(usage) <= SONNET.most(most, room));
+        }
+
+        /// Whatever is asked for, what was let through stays under both caps.
+        #[test]
+        fn what_is_let_through_never_adds_up_to_more_than_a_cap(
+            asks in proptest::collection::vec(0_u64..500, 0..50), agent in 0_u64..2_000, all in 0_u64..2_000,
+        ) {
+            let caps = Caps { agent: Some(MicroUsd(agent)), all: MicroUsd(all) };
+            let mut spent = Spent::default();
+            for needed in asks.into_iter().map(MicroUsd) {
+                if decide(Day(0), caps, spent, needed).is_ok() {
+                    spent = Spent { agent: spent.agent.plus(needed), all: spent.all.plus(needed) };
+                }
+            }
+            prop_assert!(spent.agent.0 <= agent && spent.all.0 <= all);
+        }
+    }
+}

@@ -1,0 +1,397 @@
+//! Whether a model may be asked, and what it may be shown.
+//!
+//! Five gates stand before every request, in this order; the first that does not open names the code. Whatever is
+//! missing or uncertain keeps its gate shut.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Price, PriceBasis};
+use crate::conversation::Block;
+use crate::prompt::{Request, Source};
+
+/// What a model is asked for. An agent may be limited to some of them, each with models of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Category {
+    /// The rounds of an agent's own runs.
+    Conversation,
+    /// Vectors of texts, for search.
+    Embedding,
+}
+
+impl Category {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Conversation, Self::Embedding];
+
+    /// The spelling in settings and records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Conversation => "conversation",
+            Self::Embedding => "embedding",
+        }
+    }
+}
+
+/// Where a request goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Boundary {
+    /// Nowhere: this program answers itself.
+    Process,
+    /// To another program on this machine.
+    Machine,
+    /// To somebody else's machine.
+    Outside,
+}
+
+/// Whether the key of a provider can be had.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Secret {
+    /// It wants none.
+    NotNeeded,
+    /// It is there.
+    Available,
+    /// It is not; this says where it was looked for, and never what was found.
+    Unavailable(String),
+}
+
+/// What is known of a model before it is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terms {
+    /// Who provides it.
+    pub provider: String,
+    /// Where a request to it goes.
+    pub boundary: Boundary,
+    /// What it costs; none when it costs nothing.
+    pub price: Option<(Price, PriceBasis)>,
+    /// Longest reply in tokens that is asked for.
+    pub output_tokens_max: u64,
+    /// Its key.
+    pub secret: Secret,
+}
+
+impl Terms {
+    /// Of a model that this program is itself: it costs nothing and wants no key.
+    #[must_use]
+    pub fn here(provider: &str) -> Self {
+        Self {
+            provider: provider.to_owned(),
+            boundary: Boundary::Process,
+            price: None,
+            output_tokens_max: 0,
+            secret: Secret::NotNeeded,
+        }
+    }
+}
+
+/// One kind of thing that a request shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Field {
+    /// The execution contract and the kind of turn.
+    Contract,
+    /// Who the agent is and where it works.
+    Identity,
+    /// The agent's own guidance.
+    AgentGuidance,
+    /// The workspace's guidance.
+    WorkspaceGuidance,
+    /// What people and the model said.
+    Words,
+    /// What the model thought, sent back to the provider that can read it.
+    Thinking,
+    /// Pictures and documents.
+    Attachments,
+    /// What the model asked tools for.
+    ToolCalls,
+    /// What tools answered.
+    ToolResults,
+    /// The tools on offer.
+    Tools,
+}
+
+impl Field {
+    /// All of them.
+    pub const ALL: [Self; 10] = [
+        Self::Contract,
+        Self::Identity,
+        Self::AgentGuidance,
+        Self::WorkspaceGuidance,
+        Self::Words,
+        Self::Thinking,
+        Self::Attachments,
+        Self::ToolCalls,
+        Self::ToolResults,
+        Self::Tools,
+    ];
+
+    /// The spelling in settings and records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Contract => "contract",
+            Self::Identity => "identity",
+            Self::AgentGuidance => "agent_guidance",
+            Self::WorkspaceGuidance => "workspace_guidance",
+            Self::Words => "words",
+            Self::Thinking => "thinking",
+            Self::Attachments => "attachments",
+            Self::ToolCalls => "tool_calls",
+            Self::ToolResults => "tool_results",
+            Self::Tools => "tools",
+        }
+    }
+
+    /// Reads the spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|field| field.as_str() == text)
+    }
+}
+
+/// Everything that a request shows.
+#[must_use]
+pub fn fields(request: &Request) -> BTreeSet<Field> {
+    let system = request.system.iter().map(|block| match block.source {
+        Source::Contract | Source::TurnMode => Field::Contract,
+        Source::Identity => Field::Identity,
+        Source::AgentGuidance => Field::AgentGuidance,
+        Source::WorkspaceGuidance => Field::WorkspaceGuidance,
+    });
+    let said = request.entries.iter().flat_map(|entry| &entry.blocks);
+    let said = said.map(|block| match block {
+        Block::Text { .. } => Field::Words,
+        Block::ToolUse(_) => Field::ToolCalls,
+        Block::ToolResult { .. } => Field::ToolResults,
+        Block::Thinking { .. } => Field::Thinking,
+        Block::Attachment(_) => Field::Attachments,
+    });
+    let tools = request.tools.iter().map(|_| Field::Tools);
+    system.chain(said).chain(tools).collect()
+}
+
+/// What an agent may ask of whom, and show to them. The default is what a person without any settings expects: every
+/// model that they name, and everything that the agent works with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Permissions {
+    /// What it may ask models for.
+    pub categories: BTreeSet<Category>,
+    /// Patterns of the models it may ask, by category. A category without patterns may ask every model.
+    pub models: BTreeMap<Category, Vec<String>>,
+    /// What it may show to somebody else's machine.
+    pub shown: BTreeSet<Field>,
+}
+
+impl Default for Permissions {
+    fn default() -> Self {
+        Self {
+            categories: Category::ALL.into_iter().collect(),
+            models: BTreeMap::new(),
+            shown: Field::ALL.into_iter().collect(),
+        }
+    }
+}
+
+/// Whether a person confirmed that a provider is shown anything, under the rules that hold now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receipt {
+    /// They did.
+    Confirmed,
+    /// They did not, or under other rules.
+    Missing,
+}
+
+/// One question at the gates.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// What the model is asked for.
+    pub category: Category,
+    /// Which model.
+    pub model_ref: &'a str,
+    /// What is known of it.
+    pub terms: &'a Terms,
+    /// Whether a person confirmed it.
+    pub receipt: Receipt,
+    /// What it would be shown.
+    pub fields: &'a BTreeSet<Field>,
+}
+
+/// Why a model may not be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The stable code of the gate.
+    pub code: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// The way out.
+    pub hint: String,
+}
+
+/// What the model is asked for is not the agent's business.
+pub const OUT_OF_SCOPE: &str = "out_of_scope";
+/// The model is not one of those that the agent may ask.
+pub const DISALLOWED: &str = "disallowed_provider_model";
+/// Nobody confirmed that this provider may be shown anything.
+pub const UNCONFIRMED: &str = "privacy_confirmation_required";
+/// The key cannot be had.
+pub const NO_SECRET: &str = "secret_unavailable";
+/// The request shows something that this provider may not see.
+pub const OVERSHARED: &str = "overshared_payload_blocked";
+
+/// The rule that lets a request through.
+pub const ALL_GATES: &str = "inference_gates";
+
+/// Walks the gates. The first that stays shut answers.
+pub fn decide(permissions: &Permissions, asked: &Question<'_>) -> Result<(), Denial> {
+    let deny = |code, message: String, hint: &str| {
+        Err(Denial {
+            code,
+            message,
+            hint: hint.to_owned(),
+        })
+    };
+    let (category, model_ref) = (asked.category.as_str(), asked.model_ref);
+    if !permissions.categories.contains(&asked.category) {
+        let message = format!("this agent may not ask models for {category}");
+        return deny(OUT_OF_SCOPE, message, "add it to the agent's `categories`");
+    }
+    let patterns = permissions.models.get(&asked.category);
+    if patterns.is_some_and(|patterns| !patterns.iter().any(|pattern| matches(pattern, model_ref))) {
+        let message = format!("this agent may not ask {model_ref} for {category}");
+        return deny(
+            DISALLOWED,
+            message,
+            "add it to the agent's `models`, or name another model",
+        );
+    }
+    if asked.terms.boundary == Boundary::Outside && asked.receipt == Receipt::Missing {
+        let message = format!(
+            "nobody has confirmed, under the rules that hold now, that {} may be shown this agent's work",
+            asked.terms.provider
+        );
+        let hint = format!("`wakeful models confirm {}`", asked.terms.provider);
+        return deny(UNCONFIRMED, message, &hint);
+    }
+    if let Secret::Unavailable(why) = &asked.terms.secret {
+        return deny(
+            NO_SECRET,
+            why.clone(),
+            "see docs/providers.md for where keys are looked for",
+        );
+    }
+    let overshared = asked.fields.difference(&permissions.shown).next();
+    match (asked.terms.boundary, overshared) {
+        (Boundary::Outside, Some(field)) => {
+            let message = format!("{} may not be shown {}", asked.terms.provider, field.as_str());
+            deny(
+                OVERSHARED,
+                message,
+                "add it to the agent's `shown`, or ask a model on this machine",
+            )
+        }
+        (Boundary::Outside, None) | (Boundary::Process | Boundary::Machine, _) => Ok(()),
+    }
+}
+
+/// Whether a reference fits a pattern: the same text, or the same beginning before a final `*`.
+#[must_use]
+pub fn matches(pattern: &str, model_ref: &str) -> bool {
+    match pattern.strip_suffix('*') {
+        Some(beginning) => model_ref.starts_with(beginning),
+        None => pattern == model_ref,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn terms() -> Terms {
+        Terms {
+            provider: "anthropic".into(),
+            boundary: Boundary::Outside,
+            price: None,
+            output_tokens_max: 10,
+            secret: Secret::Available,
+        }
+    }
+
+    fn code(permissions: &Permissions, terms: &Terms, receipt: Receipt, shown: &[Field]) -> &'static str {
+        let fields = shown.iter().copied().collect();
+        let asked = Question {
+            category: Category::Conversation,
+            model_ref: "anthropic/x",
+            terms,
+            receipt,
+            fields: &fields,
+        };
+        decide(permissions, &asked).map_or_else(|denial| denial.code, |()| "allowed")
+    }
+
+    /// Every gate alone, and of two shut gates the earlier one.
+    #[test]
+    fn each_gate_has_its_code_and_the_first_shut_one_answers() {
+        let open = Permissions::default();
+        let (all, confirmed) = (&Field::ALL[..], Receipt::Confirmed);
+        assert_eq!(code(&open, &terms(), confirmed, all), "allowed");
+        let mut shut = open.clone();
+        shut.shown.remove(&Field::ToolResults);
+        assert_eq!(code(&shut, &terms(), confirmed, all), OVERSHARED);
+        assert_eq!(code(&shut, &terms(), confirmed, &[Field::Words]), "allowed");
+        let mut keyless = terms();
+        keyless.secret = Secret::Unavailable("nowhere".into());
+        assert_eq!(code(&open, &keyless, confirmed, all), NO_SECRET);
+        assert_eq!(code(&shut, &keyless, confirmed, all), NO_SECRET);
+        assert_eq!(code(&shut, &keyless, Receipt::Missing, all), UNCONFIRMED);
+        shut.models
+            .insert(Category::Conversation, vec!["openai/*".into()]);
+        assert_eq!(code(&shut, &keyless, Receipt::Missing, all), DISALLOWED);
+        shut.models
+            .insert(Category::Embedding, vec!["anthropic/*".into()]);
+        assert_eq!(
+            code(&shut, &terms(), confirmed, &[]),
+            DISALLOWED,
+            "of another category"
+        );
+        shut.categories.remove(&Category::Conversation);
+        assert_eq!(code(&shut, &keyless, Receipt::Missing, all), OUT_OF_SCOPE);
+    }
+
+    #[test]
+    fn what_stays_on_this_machine_needs_no_confirmation_and_hides_nothing() {
+        let mut narrow = Permissions::default();
+        narrow.shown.clear();
+        for boundary in [Boundary::Process, Boundary::Machine] {
+            let here = Terms { boundary, ..terms() };
+            assert_eq!(code(&narrow, &here, Receipt::Missing, &Field::ALL), "allowed");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_a_whole_name_or_a_beginning() {
+        assert!(matches("anthropic/*", "anthropic/claude") && matches("*", "x/y") && matches("a/b", "a/b"));
+        assert!(
+            !matches("anthropic/*", "openai/anthropic/") && !matches("a/b", "a/bc") && !matches("", "a/b")
+        );
+    }
+
+    proptest! {
+        /// Whatever a request holds, nothing leaves that is not on the list.
+        #[test]
+        fn nothing_leaves_that_is_not_on_the_list(
+            shown in proptest::collection::btree_set(0_usize..10, 0..10),
+            held in proptest::collection::btree_set(0_usize..10, 0..10),
+        ) {
+            let of = |indexes: &BTreeSet<usize>| indexes.iter().map(|index| Field::ALL[*index]).collect::<BTreeSet<_>>();
+            let permissions = Permissions { shown: of(&shown), ..Permissions::default() };
+            let fields: Vec<Field> = of(&held).into_iter().collect();
+            let answer = code(&permissions, &terms(), Receipt::Confirmed, &fields);
+            prop_assert_eq!(answer == "allowed", held.is_subset(&shown));
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! One model round: attempts, the next model of the route, and waiting for money.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{ATTEMPTS_MAX, BACKOFF_MS, Moved, Outcome, Phase, RETRY_AFTER_MS_MAX, StepWrite, Turn};
+use crate::attempt::{AttemptOutcome, AttemptRecord};
+use crate::budget::{Exceeded, MicroUsd};
+use crate::conversation::Usage;
+use crate::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailure, ModelFailureKind};
+use crate::key::OperationId;
+use crate::report::{Draft, Kind};
+use crate::step::{Status, model_operation};
+
+/// Most models of a route: the one that was asked for and its fallbacks.
+pub const ROUTE_MAX: usize = 8;
+
+/// Who was asked, by which rule, and what it cost.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bill {
+    /// Who provides the model.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub provider: String,
+    /// The rule by which it might be asked.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rule: String,
+    /// What it cost; none where it cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost: Option<MicroUsd>,
+}
+
+/// A model of the route that was given up in this round.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missed {
+    /// Which one.
+    pub model_ref: String,
+    /// How often it was asked.
+    pub attempts: u32,
+    /// What failed.
+    pub kind: String,
+    /// Why it was given up.
+    pub outcome: AttemptOutcome,
+}
+
+impl Turn {
+    /// The model whose turn it is: the one that was asked for, or a fallback of it. A run that has fallen back stays
+    /// there, because a conversation half with one model and half with another has neither's cache.
+    #[must_use]
+    pub fn active_model(&self) -> &str {
+        match usize::try_from(self.candidate).unwrap_or(usize::MAX) {
+            0 => &self.model_ref,
+            index => self.fallbacks.get(index - 1).unwrap_or(&self.model_ref),
+        }
+    }
+
+    /// The same turn with models that are asked when the first one fails for good.
+    #[must_use]
+    pub fn falling_back(mut self, fallbacks: Vec<String>) -> Self {
+        self.fallbacks = fallbacks;
+        self.fallbacks.truncate(ROUTE_MAX - 1);
+        self
+    }
+
+    pub(super) fn attempt_failed(
+        mut self,
+        (attempt, missed): (u32, Vec<Missed>),
+        failure: ModelFailure,
+        duration_ms: u64,
+        bill: Bill,
+    ) -> Moved {
+        let request = self.requests;
+        self.requests = self.requests.saturating_add(1);
+        self.cost = self.cost.plus(bill.cost.unwrap_or_default());
+        let next = next_attempt(attempt, &failure);
+        let has_fallback = usize::try_from(self.candidate).unwrap_or(usize::MAX) < self.fallbacks.len();
+        let is_last_word = failure.artifact.kind == CONTEXT_LENGTH_EXCEEDED;
+        let outcome = next.err().unwrap_or(AttemptOutcome::Retrying);
+        let record = AttemptRecord {
+            failure_kind: Some(failure.artifact.kind.clone()),
+            disposition: Some(failure.kind),
+            outcome,
+            advanced_to_fallback: next.is_err() && has_fallback && !is_last_word,
+            backoff_ms: next.ok(),
+            transport_diagnostics: failure.diagnostics.clone(),
+            ..self.record(attempt, duration_ms, bill)
+        };
+        let (model_ref, advances) = (record.model_ref.clone(), record.advanced_to_fallback);
+        let operation = model_operation(&self.run_key, request);
+        let mut moved = self.unmoved();
+        moved.settle_model(operation, Status::Failed, record);
+        match next {
+            Ok(delay_ms) => moved.ask(attempt + 1, delay_ms, missed),
+            Err(outcome) => {
+                let mut missed = missed;
+                missed.push(Missed {
+                    model_ref,
+                    attempts: attempt,
+                    kind: failure.artifact.kind.clone(),
+                    outcome,
+                });
+                if advances {
+                    moved.turn.candidate = moved.turn.candidate.saturating_add(1);
+                    moved.ask(1, 0, missed);
+                } else {
+                    moved.give_up(failure, attempt, &missed);
+                }
+            }
+        }
+        moved
+    }
+
+    /// There is no money for the request that is intended: the run waits, and nothing is lost.
+    pub(super) fn parked(self, attempt: u32, missed: Vec<Missed>, exceeded: Exceeded) -> Moved {
+        let operation = model_operation(&self.run_key, self.requests);
+        let mut moved = self.unmoved();
+        moved.steps.push(StepWrite::Postpone(operation));
+        let payload = json!({"code": BUDGET_EXCEEDED, "exceeded": exceeded});
+        moved.events.push(Draft::new(Kind::RunParked, payload));
+        moved.turn.phase = Phase::Parked {
+            attempt,
+            missed,
+            exceeded,
+        };
+        moved
+    }
+
+    /// Somebody wants it to go on: the same request is intended anew, and looked at anew.
+    pub(super) fn resumed(self, attempt: u32, missed: Vec<Missed>) -> Moved {
+        let operation = model_operation(&self.run_key, self.requests);
+        let mut moved = self.unmoved();
+        moved.steps.push(StepWrite::Intend(operation));
+        moved.turn.phase = Phase::Modelling {
+            attempt,
+            delay_ms: 0,
+            missed,
+        };
+        moved.effects.push(moved.turn.call_model(0));
+        moved
+    }
+
+    pub(super) fn cancelled(self) -> Moved {
+        let step = model_operation(&self.run_key, self.requests);
+        let mut moved = self.unmoved();
+        moved
+            .steps
+            .push(settle(step, Status::Failed, 0, Usage::default()));
+        moved.end(Outcome::Cancelled, None);
+        moved
+    }
+
+    /// What is the same for every attempt of this round.
+    pub(super) fn record(&self, attempt: u32, duration_ms: u64, bill: Bill) -> AttemptRecord {
+        AttemptRecord {
+            provider: bill.provider,
+            model_ref: self.active_model().to_owned(),
+            attempt,
+            max_attempts: ATTEMPTS_MAX,
+            duration_ms,
+            failure_kind: None,
+            disposition: None,
+            outcome: AttemptOutcome::Succeeded,
+            advanced_to_fallback: false,
+            backoff_ms: None,
+            token_usage: None,
+            cost: bill.cost,
+            rule: bill.rule,
+            transport_diagnostics: None,
+        }
+    }
+}
+
+/// The stable word for a run that waits for money.
+pub const BUDGET_EXCEEDED: &str = "budget_exceeded";
+
+impl Moved {
+    /// Asks the model whose turn it is, as attempt `attempt` of its own.
+    pub(super) fn ask(&mut self, attempt: u32, delay_ms: u64, missed: Vec<Missed>) {
+        self.turn.phase = Phase::Modelling {
+            attempt,
+            delay_ms,
+            missed,
+        };
+        self.steps.push(StepWrite::Put {
+            operation_id: model_operation(&self.turn.run_key, self.turn.requests),
+            name: self.turn.active_model().to_owned(),
+            class: None,
+            base: None,
+            status: Status::Intended,
+            reason: String::new(),
+        });
+        self.effects.push(self.turn.call_model(delay_ms));
+    }
+
+    /// Writes down how an attempt ended, and shows it.
+    pub(super) fn settle_model(&mut self, operation_id: OperationId, status: Status, record: AttemptRecord) {
+        let usage = record.token_usage.unwrap_or_default();
+        let mut shown = json!(record);
+        if let Some(members) = shown.as_object_mut() {
+            members.insert("round".into(), json!(self.turn.rounds));
+        }
+        self.events.push(Draft::new(Kind::ProviderRoundCompleted, shown));
+        let mut end = settle(operation_id, status, record.duration_ms, usage);
+        if let StepWrite::Settle { attempt, reason, .. } = &mut end {
+            *reason = record.failure_kind.clone();
+            *attempt = Some(Box::new(record));
+        }
+        self.steps.push(end);
+    }
+
+    /// Nobody is left who could be asked.
+    fn give_up(&mut self, failure: ModelFailure, attempts: u32, missed: &[Missed]) {
+        let mut artifact = failure.artifact.bounded();
+        artifact.metadata.insert("attempts".into(), attempts.to_string());
+        for (index, model) in missed.iter().enumerate().filter(|_| missed.len() > 1) {
+            let outcome = json!(model.outcome);
+            let said = format!(
+                "{}: {} ({}, {} attempts)",
+                model.model_ref,
+                outcome.as_str().unwrap_or_default(),
+                model.kind,
+                model.attempts
+            );
+            artifact.metadata.insert(format!("candidate_{}", index + 1), said);
+        }
+        let artifact = artifact.bounded();
+        self.events.push(Draft::new(
+            Kind::RuntimeError,
+            json!({"failure_artifact": artifact}),
+        ));
+        self.end(Outcome::Failed(artifact), None);
+    }
+}
+
+fn settle(operation_id: OperationId, status: Status, duration_ms: u64, usage: Usage) -> StepWrite {
+    StepWrite::Settle {
+        operation_id,
+        status,
+        duration_ms,
+        sandbox: None,
+        reason: None,
+        usage,
+        attempt: None,
+    }
+}
+
+/// The wait before the next attempt with the same model, or why there is none.
+fn next_attempt(attempt: u32, failure: &ModelFailure) -> Result<u64, AttemptOutcome> {
+    match failure.kind {
+        ModelFailureKind::FailFast => Err(AttemptOutcome::FailFastAborted),
+        ModelFailureKind::Retryable if attempt >= ATTEMPTS_MAX => Err(AttemptOutcome::RetriesExhausted),
+        ModelFailureKind::Retryable => match failure.retry_after_ms {
+            Some(wait) if wait > RETRY_AFTER_MS_MAX => Err(AttemptOutcome::RetriesExhausted),
+            Some(wait) => Ok(wait),
+            None => Ok(BACKOFF_MS << attempt.saturating_sub(1).min(8)),
+        },
+    }
+}
