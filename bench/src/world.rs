@@ -80,6 +80,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         prompt: format!("Do your work, {agent}."),
         limits: Limits {
             model_ref: "bench".to_owned(),
+            fallbacks: Vec::new(),
             max_rounds,
             workspace: workspace.to_owned(),
             deny_tools: BTreeSet::new(),

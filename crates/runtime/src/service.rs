@@ -369,6 +369,7 @@ async fn answer<S: Store, W: Workshop<S>>(
 fn limits_of(turn: &Turn) -> Limits {
     Limits {
         model_ref: turn.model_ref.clone(),
+        fallbacks: turn.fallbacks.clone(),
         max_rounds: turn.max_rounds,
         workspace: turn.workspace.clone(),
         deny_tools: turn.deny_tools.clone(),

@@ -40,6 +40,8 @@ pub struct Ask {
 pub struct Limits {
     /// The model.
     pub model_ref: String,
+    /// Models that are asked when it fails for good, in this order.
+    pub fallbacks: Vec<String>,
     /// Most rounds.
     pub max_rounds: u32,
     /// The folder its commands run in.
@@ -149,6 +151,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         } = beginning;
         let (run, agent) = (message.run_key, message.agent_id.clone());
         let turn = Turn::new(run, limits.model_ref, limits.max_rounds)
+            .falling_back(limits.fallbacks)
             .in_workspace(limits.workspace)
             .denying(limits.deny_tools);
         let input = Input::Admitted { body: message.body };

@@ -101,6 +101,7 @@ impl Script {
         let mut chance = self.at(&format!("ask/{index}"));
         let limits = Limits {
             model_ref: format!("sim:{index}"),
+            fallbacks: Vec::new(),
             max_rounds: 1 + chance.below(ROUNDS_WANTED_MAX),
             workspace: "/somewhere".to_owned(),
             deny_tools: self.denied(index),

@@ -137,6 +137,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
             let engine = journey.engine(model.models.clone(), &workspace)?;
             let limits = Limits {
                 model_ref: model.model_ref.clone(),
+                fallbacks: Vec::new(),
                 max_rounds: settings.config.agent.max_rounds,
                 workspace: workspace.text.clone(),
                 deny_tools: call.deny_tools.clone(),

@@ -66,6 +66,7 @@ impl Workshop<Store> for Bench {
         let default = self.config.model.default.clone();
         Limits {
             model_ref: model_ref.or(default).unwrap_or_else(|| DEMO.to_owned()),
+            fallbacks: Vec::new(),
             max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
