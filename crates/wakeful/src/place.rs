@@ -7,11 +7,12 @@ use wakeful_core::policy::Rules;
 use wakeful_models::Models;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::{Engine, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
+use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::show::Out;
@@ -32,6 +33,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
+    governance: Governance,
     kind: Kind,
     lock: Option<HomeLock>,
 }
@@ -146,6 +148,7 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
+            governance: governance(&home),
             home,
             store,
             runner: this_runner(),
@@ -157,6 +160,7 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
+            governance: governance(&home),
             home,
             store,
             runner: this_runner(),
@@ -227,6 +231,7 @@ impl Place {
             halt: tooling.halt,
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
+            governance: self.governance,
         })
     }
 
@@ -287,4 +292,11 @@ fn environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// What the home's settings say of money and privacy. Settings that cannot be read stop whoever asks a model, and need
+/// not stop whoever only ends a run.
+fn governance(home: &Home) -> Governance {
+    config::load(home.root(), &Overrides::default())
+        .map_or_else(|_| Governance::default(), |loaded| loaded.config.governance())
 }

@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
+use wakeful_runtime::Governance;
 
 /// Most requests or turns a minute that can be asked for: more than one machine answers.
 pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
@@ -19,6 +21,19 @@ pub(crate) struct Config {
     pub(crate) agent: Agent,
     pub(crate) budget: Budget,
     pub(crate) provider: Provider,
+}
+
+impl Config {
+    /// What holds for money and privacy where nobody has said otherwise in the database.
+    pub(crate) fn governance(&self) -> Governance {
+        let daily = self.budget.daily_usd.map(|usd| format!("{usd:.6}"));
+        let daily = daily.and_then(|usd| MicroUsd::parse(&usd));
+        let standard = Governance::default();
+        Governance {
+            daily_cap: daily.unwrap_or(standard.daily_cap),
+            ..standard
+        }
+    }
 }
 
 /// Where the daemon listens, and how much it takes.
@@ -94,11 +109,11 @@ impl Default for Agent {
     }
 }
 
-/// What may be spent. Stored and not yet enforced.
+/// What may be spent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Budget {
-    /// US dollars a day for all agents together. Stored and not yet enforced.
+    /// US dollars a day for all agents together, until `wakeful budget set` says otherwise; 5 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = DAILY_USD_MAX))]
     pub(crate) daily_usd: Option<f64>,
