@@ -1,6 +1,7 @@
 //! Where a verb works: a home, its database, and the engine on them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use wakeful_core::policy::Rules;
@@ -33,7 +34,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
-    governance: Governance,
+    pub(crate) governance: Governance,
     kind: Kind,
     lock: Option<HomeLock>,
 }
@@ -148,7 +149,7 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
-            governance: governance(&home),
+            governance: governance(home.root()),
             home,
             store,
             runner: this_runner(),
@@ -160,7 +161,7 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
-            governance: governance(&home),
+            governance: governance(home.root()),
             home,
             store,
             runner: this_runner(),
@@ -296,7 +297,7 @@ fn environment() -> BTreeMap<String, String> {
 
 /// What the home's settings say of money and privacy. Settings that cannot be read stop whoever asks a model, and need
 /// not stop whoever only ends a run.
-fn governance(home: &Home) -> Governance {
-    config::load(home.root(), &Overrides::default())
+pub(crate) fn governance(home: &Path) -> Governance {
+    config::load(home, &Overrides::default())
         .map_or_else(|_| Governance::default(), |loaded| loaded.config.governance())
 }

@@ -4,7 +4,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
 use wakeful_core::run::ROUNDS_MAX;
@@ -63,7 +63,10 @@ impl Workshop<Store> for Bench {
             workspace,
             deny_tools,
         } = message.wishes.clone();
-        let default = self.config.model.default.clone();
+        let default = agent
+            .model_ref
+            .clone()
+            .or_else(|| self.config.model.default.clone());
         Limits {
             model_ref: model_ref.or(default).unwrap_or_else(|| DEMO.to_owned()),
             fallbacks: Vec::new(),
@@ -173,6 +176,10 @@ impl Host for House {
             workspace: workspace.transpose()?,
             ..wishes
         })
+    }
+
+    fn inference_version(&self) -> PolicyVersion {
+        PolicyVersion::new("inference-1")
     }
 
     fn stop(&self) {
