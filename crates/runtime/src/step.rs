@@ -135,6 +135,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let request = assemble(Ingredients {
             agent: &claimed.row.agent_id,
             workspace: &claimed.turn.workspace,
+            guidance: &thread.guidance,
+            kind: thread.kind,
             model_ref: &claimed.turn.model_ref,
             request,
             opening: &thread.opening,
