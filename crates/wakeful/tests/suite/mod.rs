@@ -6,6 +6,7 @@ mod config;
 mod crash;
 mod daemon;
 mod doctor;
+mod frame;
 mod help;
 mod home;
 mod init;

@@ -1,0 +1,143 @@
+//! What a model is sent: the frame of the prompt, over processes and turns.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::world::{Said, World, program};
+
+/// What the first request of an agent may weigh with all tools, in bytes.
+const FIRST_REQUEST_BYTES_MAX: usize = 6_000;
+
+/// A provider that answers in Anthropic's format and keeps the bytes it was sent.
+struct Keeper {
+    url: String,
+    bodies: Arc<Mutex<Vec<String>>>,
+}
+
+impl Keeper {
+    fn new(answers: Vec<Value>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&bodies);
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().expect("a connection");
+                let body = body(&mut stream);
+                shared.lock().expect("no panic").push(body);
+                let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json";
+                write!(stream, "{head}\r\n\r\n{answer}").expect("a listener");
+            }
+        });
+        Self { url, bodies }
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        self.bodies.lock().expect("no panic").clone()
+    }
+
+    fn run(&self, world: &World, folder: &Path, args: &[&str]) -> Said {
+        let mut command = world.command(program());
+        command.current_dir(folder);
+        command
+            .args(["run", "--json", "--model", "anthropic/claude-x"])
+            .args(args);
+        command.env("ANTHROPIC_API_KEY", "sk-test-77aa31c09e");
+        command.env("ANTHROPIC_BASE_URL", &self.url);
+        let said: Said = command.output().expect("the program starts").into();
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said
+    }
+}
+
+fn body(stream: &mut TcpStream) -> String {
+    let (mut reader, mut length) = (BufReader::new(stream), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a head");
+        if line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+            length = value.trim().parse().expect("a number");
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    String::from_utf8(body).expect("text")
+}
+
+fn says(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"})
+}
+
+fn calls(cmd: &str) -> Value {
+    json!({"content": [{"type": "tool_use", "id": "toolu_1", "name": "ExecCommand", "input": {"cmd": cmd}}],
+        "stop_reason": "tool_use"})
+}
+
+/// The bytes of a request between two of its words.
+fn between<'a>(body: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, rest) = body
+        .split_once(from)
+        .unwrap_or_else(|| panic!("no {from} in {body}"));
+    let (part, _) = rest.split_once(to).unwrap_or_else(|| panic!("no {to} in {body}"));
+    part
+}
+
+/// The part that a provider's cache keeps: the system blocks up to the turn's own, and the tools.
+fn cached(body: &str) -> (&str, &str) {
+    (
+        between(body, "\"system\":", "This turn is"),
+        between(body, "\"tools\":", "\"messages\":"),
+    )
+}
+
+#[test]
+fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
+    let (world, other) = (World::new(), World::new());
+    let work = other.workspace();
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let folder = world.home().join("agents/coach");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("AGENTS.md"), "be kind to knees").expect("written");
+    std::fs::write(world.workspace().join("AGENTS.md"), "tabs, not spaces").expect("written");
+    std::fs::write(work.join("AGENTS.md"), "of another folder").expect("written");
+    // The guidance changes while a run is under way, and is put back before the next one.
+    let rewrite = "cp AGENTS.md kept; echo changed > AGENTS.md";
+    let keeper = Keeper::new(vec![calls(rewrite), says("one"), says("two")]);
+    keeper.run(&world, &world.workspace(), &["--agent", "coach", "first words"]);
+    std::fs::rename(
+        world.workspace().join("kept"),
+        world.workspace().join("AGENTS.md"),
+    )
+    .expect("put back");
+    // Another process, another folder, another turn.
+    keeper.run(&world, &work, &["--agent", "coach", "second words"]);
+    let bodies = keeper.bodies();
+    assert_eq!(bodies.len(), 3);
+    let (system, tools) = cached(&bodies[0]);
+    assert!(
+        system.contains("be kind to knees") && system.contains("tabs, not spaces"),
+        "{system}"
+    );
+    assert!(tools.contains("ExecCommand"));
+    for body in &bodies {
+        assert_eq!(cached(body), (system, tools));
+        assert!(!body.contains("of another folder"));
+    }
+    assert!(bodies[2].contains("first words") && bodies[2].contains("second words"));
+}
+
+#[test]
+fn the_first_request_of_an_agent_is_small() {
+    let (world, keeper) = (World::new(), Keeper::new(vec![says("hi")]));
+    keeper.run(&world, &world.workspace(), &["hello"]);
+    let bytes = keeper.bodies()[0].len();
+    assert!(bytes <= FIRST_REQUEST_BYTES_MAX, "{bytes} bytes");
+}
