@@ -16,7 +16,10 @@ mod runtime;
 pub mod sse;
 mod transcript;
 
-pub use agent::{Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, Lifecycle, Visibility};
+pub use agent::{
+    Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind, GuidanceRoot,
+    Lifecycle, LoadedAgentsMd, Visibility,
+};
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
 pub use message::{Accepted, Admission, Queued, SendMessage};

@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use wakeful_api::{LastFailure, Model, Readiness};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
@@ -79,6 +80,9 @@ pub trait Host: Send + Sync + 'static {
     /// Whether a run can be carried out like this: known model, known tools, an existing folder. What is returned is
     /// what is kept.
     fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem>;
+
+    /// What guides an agent in its workspace.
+    fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);

@@ -480,6 +480,8 @@ export interface components {
             last_seq: number;
             /** @description Where it stands in its life. */
             lifecycle: components["schemas"]["Lifecycle"];
+            /** @description The files that guide it, never what they say. Told of one agent, not in lists. */
+            loaded_agents_md?: components["schemas"]["LoadedAgentsMd"][];
             /**
              * Format: int64
              * @description Model rounds over all its runs.
@@ -505,6 +507,20 @@ export interface components {
             text: string;
             /** @enum {string} */
             type: "text";
+        } | {
+            /** @description A summary in words; often empty. */
+            text: string;
+            /** @enum {string} */
+            type: "thinking";
+        } | {
+            /** @description How long it is in base64. */
+            base64_bytes: number;
+            /** @description What it is, such as `image/png`. */
+            media_type: string;
+            /** @description Its file name. */
+            name: string;
+            /** @enum {string} */
+            type: "attachment";
         } | {
             /** @description Pairs call and result. */
             call_id: string;
@@ -672,6 +688,16 @@ export interface components {
             /** @description Whether it let the message pass. */
             passed: boolean;
         };
+        /**
+         * @description Which file guidance was read from.
+         * @enum {string}
+         */
+        GuidanceKind: "agents_md" | "claude_md";
+        /**
+         * @description Whose guidance a file is.
+         * @enum {string}
+         */
+        GuidanceRoot: "agent" | "workspace";
         /** @description Whether the process lives. */
         Health: {
             /**
@@ -704,6 +730,15 @@ export interface components {
          * @enum {string}
          */
         Lifecycle: "active";
+        /** @description A file that guides an agent. */
+        LoadedAgentsMd: {
+            /** @description Which file it is. */
+            kind: components["schemas"]["GuidanceKind"];
+            /** @description Where it is. */
+            path: string;
+            /** @description Whose guidance it is. */
+            root: components["schemas"]["GuidanceRoot"];
+        };
         /** @description A link that logs a browser in, once. */
         LoginLink: {
             /**

@@ -7,6 +7,8 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
+use super::api::{block_on, client};
+use super::daemon::Daemon;
 use super::world::{Said, World, program};
 
 /// What the first request of an agent may weigh with all tools, in bytes.
@@ -140,4 +142,118 @@ fn the_first_request_of_an_agent_is_small() {
     keeper.run(&world, &world.workspace(), &["hello"]);
     let bytes = keeper.bodies()[0].len();
     assert!(bytes <= FIRST_REQUEST_BYTES_MAX, "{bytes} bytes");
+}
+
+/// An agent with both guidance files, and a marker in each.
+fn guided() -> World {
+    let world = World::new();
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let folder = world.home().join("agents/coach");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("AGENTS.md"), "marker-of-the-agent").expect("written");
+    std::fs::write(world.workspace().join("CLAUDE.md"), "marker-of-the-workspace").expect("written");
+    world
+}
+
+#[test]
+fn debug_prompt_shows_every_block_with_its_source_and_weight() {
+    let world = guided();
+    let said = world.wakeful(&["debug", "prompt", "coach", "--json"]);
+    let frame = said.json();
+    let (home, work) = (world.home(), world.workspace().canonicalize().expect("there"));
+    let work = json!(work.display().to_string());
+    let agent_home = home.canonicalize().expect("there").join("agents/coach");
+    assert_eq!(
+        frame["agent_home"],
+        json!(agent_home.display().to_string()),
+        "{said:?}"
+    );
+    for place in ["workspace", "execution_root", "cwd"] {
+        assert_eq!(frame[place], work);
+    }
+    assert_eq!(frame["policy"]["permitted_tools"], json!(["ExecCommand"]));
+    assert_eq!(
+        frame["loaded_agents_md"],
+        json!([
+            {"root": "agent", "path": agent_home.join("AGENTS.md"), "kind": "agents_md"},
+            {"root": "workspace", "path": format!("{}/CLAUDE.md", work.as_str().expect("text")), "kind": "claude_md"},
+        ])
+    );
+    let blocks = frame["blocks"].as_array().expect("blocks");
+    let sources: Vec<&Value> = blocks.iter().map(|block| &block["source"]).collect();
+    assert_eq!(
+        sources,
+        [
+            "contract",
+            "identity",
+            "agent_guidance",
+            "workspace_guidance",
+            "turn_mode"
+        ]
+    );
+    for block in blocks {
+        let (bytes, most) = (block["bytes"].as_u64(), block["bytes_max"].as_u64());
+        assert!(bytes.is_some() && bytes <= most, "{block}");
+        assert_eq!(
+            block["estimated_tokens"].as_u64(),
+            bytes.map(|bytes| bytes.div_ceil(2))
+        );
+    }
+    assert_eq!(frame["tools"][0]["name"], "ExecCommand");
+    assert_eq!(
+        frame["cache"]["prompt_cache_key"].as_str().map(str::len),
+        Some(64)
+    );
+    assert_eq!(frame["request"]["format"], "frame");
+    assert!(!said.stdout.contains("marker-of"), "{said:?}");
+    let text = world.wakeful(&["debug", "prompt", "coach", "--text"]);
+    let places = [
+        "~tokens",
+        "Who decides",
+        "marker-of-the-agent",
+        "marker-of-the-workspace",
+        "estimates",
+    ]
+    .map(|word| {
+        text.stdout
+            .find(word)
+            .unwrap_or_else(|| panic!("no {word}: {text:?}"))
+    });
+    assert!(places.is_sorted(), "{text:?}");
+    let unknown = world.wakeful(&["debug", "prompt", "nobody", "--json"]);
+    assert_eq!(
+        (unknown.code, unknown.error_code().as_str()),
+        (Some(1), "agent_unknown")
+    );
+}
+
+#[test]
+fn a_daemon_shows_the_same_frame_and_the_wire_is_measured_where_its_model_can_be_had() {
+    let world = guided();
+    let alone = world.wakeful(&["debug", "prompt", "coach", "--json"]);
+    let daemon = Daemon::serve(&world, &[]);
+    let beside = world.wakeful(&["debug", "prompt", "coach", "--json"]);
+    assert_eq!(alone.stdout, beside.stdout);
+    let shown = world.wakeful(&["agent", "show", "coach", "--json"]);
+    assert_eq!(shown.json()["loaded_agents_md"], alone.json()["loaded_agents_md"]);
+    assert!(!shown.stdout.contains("marker-of"), "{shown:?}");
+    let status: Value =
+        block_on(async { client(&daemon).get("/api/agents/coach/status").await }).expect("a status");
+    assert_eq!(status["loaded_agents_md"], alone.json()["loaded_agents_md"]);
+    let mut command = world.command(program());
+    command.args([
+        "debug",
+        "prompt",
+        "coach",
+        "--json",
+        "--model",
+        "anthropic/claude-x",
+    ]);
+    let said: Said = command
+        .env("ANTHROPIC_API_KEY", "k")
+        .output()
+        .expect("it starts")
+        .into();
+    assert_eq!(said.json()["request"]["format"], "wire", "{said:?}");
 }
