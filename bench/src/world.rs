@@ -80,6 +80,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         session: SessionId::new("bench"),
         turn: TurnId::parse("1")?,
         prompt: format!("Do your work, {agent}."),
+        attachments: Vec::new(),
         limits: Limits {
             model_ref: "bench".to_owned(),
             fallbacks: Vec::new(),

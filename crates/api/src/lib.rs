@@ -22,7 +22,7 @@ pub use agent::{
 };
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
-pub use message::{Accepted, Admission, Queued, SendMessage};
+pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, Step, StepKind, StepStatus,
     ToolCall,

@@ -5,9 +5,9 @@ mod event;
 pub use self::event::event;
 use utoipa::IntoParams;
 use wakeful_api::{
-    Activity, AgentStatus, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot, LoadedAgentsMd,
-    Queued, Role, Run, RunCause, RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage, ToolCall,
-    TranscriptLine,
+    Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
+    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage,
+    ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
@@ -316,6 +316,21 @@ fn block(block: conversation::Block) -> Block {
             is_error,
             content,
         },
+    }
+}
+
+/// Something that comes with a message, as it came; not checked.
+#[must_use]
+pub fn attachment(attached: Attached) -> conversation::Attachment {
+    let Attached {
+        name,
+        media_type,
+        data,
+    } = attached;
+    conversation::Attachment {
+        name,
+        media_type,
+        data,
     }
 }
 

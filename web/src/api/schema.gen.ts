@@ -501,6 +501,24 @@ export interface components {
             /** @description The folder its commands run in. */
             workspace: string;
         };
+        /** @description A picture or a document that comes with a message. */
+        Attached: {
+            /**
+             * @description Its bytes in base64 with padding; at most 5 MiB before that.
+             * @example aGVsbG8=
+             */
+            data: string;
+            /**
+             * @description What it is, and its first bytes must say the same.
+             * @example text/plain
+             */
+            media_type: string;
+            /**
+             * @description Its file name, without folders.
+             * @example notes.txt
+             */
+            name: string;
+        };
         /** @description One piece of a line. */
         Block: {
             /** @description The words. */
@@ -1019,6 +1037,8 @@ export interface components {
         };
         /** @description A message for an agent. */
         SendMessage: {
+            /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
+            attachments?: components["schemas"]["Attached"][];
             /** @description Tools that this run may not use. */
             deny_tools?: string[];
             /**

@@ -1,5 +1,6 @@
 mod again;
 mod api;
+mod attach;
 mod bad_input;
 mod cancel;
 mod config;
