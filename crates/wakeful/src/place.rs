@@ -15,6 +15,7 @@ use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 use crate::cli::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
+use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
 use crate::show::Out;
 use crate::workspace::{WorkspacePath, explain};
@@ -227,6 +228,7 @@ impl Place {
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.map_err(|error| explain(&error))?),
             policy: Arc::new(Rules::new(tool_names())),
+            guide: Arc::new(GuidanceFiles::new(self.home.root())),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,

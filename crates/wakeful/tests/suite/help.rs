@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 36] = [
     "init",
     "run",
     "message",
@@ -34,6 +34,8 @@ const VERBS: [&str; 34] = [
     "config set",
     "config schema",
     "config doctor",
+    "debug",
+    "debug prompt",
     "doctor",
     "service",
     "service install",
