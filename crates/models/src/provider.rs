@@ -24,11 +24,13 @@ pub(crate) enum Auth {
 
 /// Whether a provider answers without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keyed {
-    /// Never.
+pub enum Keyed {
+    /// It never does.
     Always,
-    /// At another address than the provider's own: a server on one's own machine wants none.
+    /// At another address than the provider's own it does: a server on one's own machine wants none.
     AtItsOwnAddress,
+    /// It always does.
+    Never,
 }
 
 impl Provider {

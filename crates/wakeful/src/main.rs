@@ -23,6 +23,7 @@ mod home;
 mod model;
 mod place;
 mod reach;
+mod secret;
 mod show;
 mod signals;
 mod workspace;

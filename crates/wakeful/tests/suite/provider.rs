@@ -223,18 +223,18 @@ fn a_provider_that_is_away_for_a_moment_is_asked_again() {
 fn what_is_missing_or_unsafe_is_told_before_a_home_is_made() {
     let odd = format!("{KEY} and more");
     let cases: [(&str, Environment<'_>, &str, &str); 7] = [
-        ("anthropic/m", &[], "secret_missing", "ANTHROPIC_API_KEY"),
+        ("anthropic/m", &[], "secret_unavailable", "ANTHROPIC_API_KEY"),
         (
             "anthropic/m",
             &[("ANTHROPIC_API_KEY", "")],
-            "secret_missing",
+            "secret_unavailable",
             "ANTHROPIC_API_KEY",
         ),
-        ("openai-chat/m", &[], "secret_missing", "OPENAI_API_KEY"),
+        ("openai-chat/m", &[], "secret_unavailable", "OPENAI_API_KEY"),
         (
             "gemini/m",
             &[],
-            "secret_missing",
+            "secret_unavailable",
             "GEMINI_API_KEY or GOOGLE_API_KEY",
         ),
         (
