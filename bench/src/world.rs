@@ -19,7 +19,7 @@ use wakeful_ports::records::Visibility;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
-use wakeful_runtime::{Engine, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -62,6 +62,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
         halt: Halt::never(),
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
+        governance: Governance::default(),
     }
 }
 
@@ -90,6 +91,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         Admitted::New(claimed) => match engine.drive(claimed).await? {
             Driven::Ended(_) => Ok(()),
             Driven::Halted(run) => bail!("run {run} was halted"),
+            Driven::Parked(run, _) => bail!("run {run} was parked"),
         },
         Admitted::Before(run) => bail!("run {run} was there before"),
     }

@@ -105,6 +105,24 @@ pub struct Request {
     pub cache: PromptCache,
 }
 
+impl Request {
+    /// Tokens of the request, rather too many than too few.
+    #[must_use]
+    pub fn estimated_tokens(&self) -> u64 {
+        let system = self.system.iter().map(|block| block.text.len());
+        let said = self.entries.iter().map(entry_bytes);
+        let tools = self
+            .tools
+            .iter()
+            .map(|tool| tool.description.len() + tool.input_schema.to_string().len());
+        let bytes: usize = system.chain(said).chain(tools).sum();
+        u64::try_from(bytes)
+            .unwrap_or(u64::MAX)
+            .div_ceil(2)
+            .saturating_add(1)
+    }
+}
+
 /// The execution contract, the same for every agent.
 const CONTRACT: &str = "\
 You are an agent that runs under Wakeful on a person's own machine. Act through the tools on offer; each call is \

@@ -292,6 +292,7 @@ fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, no
         return None;
     };
     Some(Agent {
+        model_ref: None,
         agent_id: agent_id.clone(),
         visibility: *visibility,
         lifecycle: Lifecycle::Active,

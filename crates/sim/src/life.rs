@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use wakeful_core::id::RunnerId;
 use wakeful_core::policy::Rules;
 use wakeful_runtime::run::Driven;
-use wakeful_runtime::{Engine, EngineError};
+use wakeful_runtime::{Engine, EngineError, Governance};
 use wakeful_store::Store;
 
 use crate::ledger::Site;
@@ -68,6 +68,7 @@ impl Life {
             halt: self.world.halt(self.number),
             observer: Arc::new(Screen(life)),
             runner: RunnerId::new(format!("runner-{}", self.number)),
+            governance: Governance::default(),
         }
     }
 

@@ -21,6 +21,7 @@ mod failure;
 mod front;
 mod home;
 mod model;
+mod permits;
 mod place;
 mod reach;
 mod secret;

@@ -224,7 +224,7 @@ impl ModelHouse {
 
 impl Chain {
     /// Says who answers where nobody named one.
-    pub(crate) fn tell(&self, models: &Models, out: &Out) {
+    pub(crate) fn tell(&self, out: &Out) {
         match &self.why {
             Why::Demo => out.note(
                 "no model is configured: the built-in demo script answers (give one with --model, such as anthropic/MODEL)",
@@ -235,10 +235,6 @@ impl Chain {
                 self.model_ref
             )),
             Why::Asked | Why::Agent | Why::Configured => {}
-        }
-        let is_hosted = |candidate: &Candidate| matches!(candidate, Candidate::Hosted(_));
-        if models.candidates().any(|(_, candidate)| is_hosted(candidate)) {
-            out.note("spending is not capped by Wakeful yet: set a limit with your provider");
         }
     }
 }

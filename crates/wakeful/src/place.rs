@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use wakeful_core::policy::Rules;
 use wakeful_models::Models;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
@@ -12,8 +11,10 @@ use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
+use crate::config::{self, Config, Overrides};
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
+use crate::permits::Permits;
 use crate::show::Out;
 use crate::workspace::{WorkspacePath, explain};
 use crate::world::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
@@ -32,6 +33,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
+    settings: Arc<Config>,
     kind: Kind,
     lock: Option<HomeLock>,
 }
@@ -146,6 +148,7 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
+            settings: settings(&home),
             home,
             store,
             runner: this_runner(),
@@ -157,6 +160,7 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
+            settings: settings(&home),
             home,
             store,
             runner: this_runner(),
@@ -221,12 +225,13 @@ impl Place {
             store: self.store.clone(),
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.map_err(|error| explain(&error))?),
-            policy: Arc::new(Rules::new(tool_names())),
+            policy: Arc::new(Permits::new(Arc::clone(&self.settings))),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
+            governance: self.settings.governance(),
         })
     }
 
@@ -287,4 +292,11 @@ fn environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// The home's settings, for what they say of money, privacy and models. Settings that cannot be read stop whoever asks a
+/// model, and need not stop whoever only ends a run.
+fn settings(home: &Home) -> Arc<Config> {
+    let loaded = config::load(home.root(), &Overrides::default());
+    Arc::new(loaded.map(|loaded| loaded.config).unwrap_or_default())
 }

@@ -157,6 +157,7 @@ impl<S: Store> Clerk<S> {
         let agent_id = new.agent_id.clone();
         let now = self.clock.now();
         let agent = Agent {
+            model_ref: None,
             agent_id: new.agent_id,
             visibility: new.visibility,
             lifecycle: Lifecycle::Active,

@@ -47,6 +47,7 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
         lifecycle: Lifecycle::Active,
         control,
         workspace: "/tmp".to_owned(),
+        model_ref: None,
         created_at: Millis(0),
         usage: Usage::default(),
         model_rounds: 0,

@@ -120,7 +120,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
     let wished: Option<String> = settings.wished(Key::ModelDefault);
     let chain = house.chain(call.named.as_ref(), wished.as_deref())?;
     let models = house.route(&chain.model_ref, &chain.fallbacks)?;
-    chain.tell(&models, out);
+    chain.tell(out);
     let home = shared.home()?;
     call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?;

@@ -191,6 +191,16 @@ pub(crate) struct Privacy {
     pub(crate) confirm: String,
 }
 
+impl Privacy {
+    pub(crate) fn rule(&self) -> wakeful_runtime::Privacy {
+        match self.confirm.as_str() {
+            "implied" => wakeful_runtime::Privacy::Implied,
+            // Whatever else it says, nobody agreed.
+            _ => wakeful_runtime::Privacy::Explicit,
+        }
+    }
+}
+
 impl Default for Privacy {
     fn default() -> Self {
         Self {

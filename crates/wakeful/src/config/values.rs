@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
+use wakeful_runtime::Governance;
 
 use super::inference::{AgentSettings, Gates, PriceSettings, Privacy, ProviderSettings, Route};
 
@@ -33,6 +35,19 @@ pub(crate) struct Config {
     pub(crate) agents: BTreeMap<String, AgentSettings>,
     /// Prices by model reference.
     pub(crate) prices: BTreeMap<String, PriceSettings>,
+}
+
+impl Config {
+    /// What holds for money and privacy where nobody has said otherwise in the database.
+    pub(crate) fn governance(&self) -> Governance {
+        let daily = self.budget.daily_usd.map(|usd| format!("{usd:.6}"));
+        let daily = daily.and_then(|usd| MicroUsd::parse(&usd));
+        let standard = Governance::default();
+        Governance {
+            daily_cap: daily.unwrap_or(standard.daily_cap),
+            privacy: self.privacy.rule(),
+        }
+    }
 }
 
 /// Where the daemon listens, and how much it takes.
@@ -113,11 +128,11 @@ impl Default for Agent {
     }
 }
 
-/// What may be spent. Stored and not yet enforced.
+/// What may be spent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Budget {
-    /// US dollars a day for all agents together. Stored and not yet enforced.
+    /// US dollars a day for all agents together, until `wakeful budget set` says otherwise; 5 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = DAILY_USD_MAX))]
     pub(crate) daily_usd: Option<f64>,

@@ -135,6 +135,7 @@ impl Board {
 
 fn view(agent_id: &AgentId, log: &Log) -> AgentView {
     let agent = Agent {
+        model_ref: None,
         agent_id: agent_id.clone(),
         visibility: log.visibility,
         lifecycle: Lifecycle::Active,

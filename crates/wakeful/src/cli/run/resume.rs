@@ -94,7 +94,7 @@ impl Tally {
                     .out
                     .note(&format!("run {} is left as it is: {failure}", row.run_key));
                 self.view.failed += 1;
-                self.code = FAILED;
+                self.code = worse(self.code, failure.exit());
             }
             Err(Trouble::All(failure)) => return Err(failure),
         }
