@@ -16,7 +16,7 @@ mod wire;
 
 pub use hosted::{
     BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Clients, Credential, Hosted, Options,
-    TIME_MS_MAX, Times, Told, URL_BYTES_MAX,
+    TIME_MS_MAX, Times, Told, URL_BYTES_MAX, host_of,
 };
 pub use known::{DEFAULTS_AS_OF, Known};
 pub use price::{AS_OF, listed_or_assumed};

@@ -69,7 +69,8 @@ impl Provider {
     }
 
     /// Its own address. By the providers' own custom OpenAI's has the version in it and the others' have not.
-    pub(crate) const fn base_url(self) -> &'static str {
+    #[must_use]
+    pub const fn base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
             Self::OpenAi | Self::OpenAiChat => "https://api.openai.com/v1",

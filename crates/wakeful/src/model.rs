@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use wakeful_core::id::AgentId;
 use wakeful_core::inference::Boundary;
 use wakeful_core::run::ROUTE_MAX;
-use wakeful_models::{Candidate, Clients, Credential, Known, ModelRef, Models, Scripted, Unusable};
+use wakeful_models::{Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Unusable};
+use wakeful_ports::records::Agent;
 
 pub(crate) use self::provision::Provision;
 use crate::cli::text_variable;
@@ -30,6 +31,23 @@ pub(crate) struct ModelHouse {
     keyring: Arc<Mutex<BTreeMap<Handle, Credential>>>,
 }
 
+/// Whose run begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    pub(crate) agent: &'a AgentId,
+    /// The model that a person chose for it, which wins over its section in the settings.
+    pub(crate) chosen: Option<&'a str>,
+}
+
+impl<'a> From<&'a Agent> for Whose<'a> {
+    fn from(agent: &'a Agent) -> Self {
+        Self {
+            agent: &agent.agent_id,
+            chosen: agent.model_ref.as_deref(),
+        }
+    }
+}
+
 /// The models of a run that begins, and why these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Chain {
@@ -45,7 +63,7 @@ pub(crate) struct Chain {
 pub(crate) enum Why {
     /// The call names it.
     Asked,
-    /// The agent's own section does.
+    /// A person chose it for the agent, or the agent's own section does.
     Agent,
     /// The settings do.
     Configured,
@@ -84,10 +102,12 @@ impl ModelHouse {
 
     /// The models of a run that begins now. Whoever names a model for one call gets that one and no other; a route brings
     /// its own fallbacks.
-    pub(crate) fn chain(&self, agent: Option<&AgentId>, wished: Option<&str>) -> Result<Chain, Failure> {
-        let own = agent.and_then(|agent| self.config.agents.get(agent.as_str()));
+    pub(crate) fn chain(&self, whose: Option<Whose<'_>>, wished: Option<&str>) -> Result<Chain, Failure> {
+        let own = whose.and_then(|whose| self.config.agents.get(whose.agent.as_str()));
         let own_fallbacks = own.and_then(|own| own.fallbacks.clone());
-        let (reference, fallbacks, why) = match (wished, own.and_then(|own| own.model.clone())) {
+        let chosen = whose.and_then(|whose| whose.chosen).map(str::to_owned);
+        let chosen = chosen.or_else(|| own.and_then(|own| own.model.clone()));
+        let (reference, fallbacks, why) = match (wished, chosen) {
             (Some(wished), _) => (wished.to_owned(), Vec::new(), Why::Asked),
             (None, Some(model)) => (model, own_fallbacks.unwrap_or_default(), Why::Agent),
             (None, None) => {
@@ -150,7 +170,11 @@ impl ModelHouse {
                     let why = Unusable {
                         provider: name.split(['/', ':']).next().unwrap_or_default().to_owned(),
                         boundary,
-                        code: failure.code().to_owned(),
+                        code: match failure.code() {
+                            // Within a route nobody typed it just now: it is a candidate that no transport leads to.
+                            "model_unknown" => "unsupported_transport".to_owned(),
+                            code => code.to_owned(),
+                        },
                         message: failure.message().to_owned(),
                     };
                     first = first.or(Some(failure));
@@ -185,6 +209,13 @@ impl ModelHouse {
     /// How a provider is reached, as far as that is known without looking for its key.
     pub(crate) fn provision(&self, name: &str) -> Result<Provision, Failure> {
         Provision::new(name, self.config.providers.get(name))
+    }
+
+    /// One model of a provider, or why it cannot be asked.
+    pub(crate) fn hosted(&self, provider: &str, model: &str) -> Result<Hosted, Failure> {
+        let provision = self.provision(provider)?;
+        let made = provision.hosted(model, &format!("{provider}/{model}"), self);
+        made.map_err(|(_, failure)| failure)
     }
 
     /// The names of all providers, built in and configured.

@@ -140,6 +140,11 @@ impl Place {
         }
     }
 
+    /// The home's settings.
+    pub(crate) fn settings(&self) -> &Config {
+        &self.settings
+    }
+
     /// Whether others may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == Kind::Postgres

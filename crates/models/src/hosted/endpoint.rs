@@ -25,6 +25,12 @@ pub enum BadUrl {
     },
 }
 
+/// Who listens at an address: host and port, without anything else that may stand in it.
+#[must_use]
+pub fn host_of(url: &str) -> Option<String> {
+    Endpoint::parse(url).ok().map(|endpoint| endpoint.host())
+}
+
 /// How far away the server is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {

@@ -83,12 +83,6 @@ impl Hosted {
         }
         Told::default()
     }
-
-    /// Who listens, without path.
-    #[must_use]
-    pub fn host(&self) -> String {
-        self.endpoint.host()
-    }
 }
 
 /// The size of the context, wherever each kind of server says it.

@@ -18,7 +18,7 @@ use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
-pub use endpoint::{BadUrl, URL_BYTES_MAX};
+pub use endpoint::{BadUrl, URL_BYTES_MAX, host_of};
 pub use look::Told;
 pub use transport::{Clients, TIME_MS_MAX, Times};
 

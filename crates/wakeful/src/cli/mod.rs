@@ -7,6 +7,7 @@ mod doctor;
 mod events;
 mod init;
 mod message;
+mod models;
 mod open;
 mod run;
 mod runs;
@@ -150,6 +151,9 @@ enum Verb {
     Daemon(daemon::DaemonVerb),
     /// Open the page in a browser that is logged in
     Open(open::OpenArgs),
+    /// Look at models and providers, and find out what they can do
+    #[command(subcommand)]
+    Models(models::ModelsVerb),
     /// Look at settings, change one, and find what is wrong with them
     #[command(subcommand)]
     Config(config::ConfigVerb),
@@ -215,6 +219,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Open(args) => open::open(&args, &shared, out).await,
             Verb::Init(args) => init::init(&args, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
+            Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out),
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Completion { shell } => {

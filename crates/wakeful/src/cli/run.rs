@@ -25,7 +25,7 @@ use super::Shared;
 use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::model::{ModelHouse, canonical};
+use crate::model::{ModelHouse, Whose, canonical};
 use crate::place::{Place, Sandboxing, reading, tool_names};
 use crate::reach::daemon;
 use crate::show::Out;
@@ -118,9 +118,9 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
     }
     let house = ModelHouse::new(&settings.config);
     let wished: Option<String> = settings.wished(Key::ModelDefault);
-    let chain = house.chain(call.named.as_ref(), wished.as_deref())?;
-    let models = house.route(&chain.model_ref, &chain.fallbacks)?;
-    chain.tell(out);
+    let whose = call.named.as_ref().map(|agent| Whose { agent, chosen: None });
+    let mut chain = house.chain(whose, wished.as_deref())?;
+    let mut models = house.route(&chain.model_ref, &chain.fallbacks)?;
     let home = shared.home()?;
     call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?;
@@ -130,6 +130,11 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
                 None => None,
             };
+            if let Some(agent) = known.as_ref().filter(|agent| agent.model_ref.is_some()) {
+                chain = house.chain(Some(agent.into()), wished.as_deref())?;
+                models = house.route(&chain.model_ref, &chain.fallbacks)?;
+            }
+            chain.tell(out);
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
             let signals = Signals::listen()?;
             let mut journey = Journey {

@@ -62,7 +62,7 @@ impl Workshop<Store> for Bench {
             deny_tools,
         } = message.wishes.clone();
         // A route that is gone is told by the engine, which then cannot be made.
-        let chain = self.models.chain(Some(&agent.agent_id), model_ref.as_deref());
+        let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());
         let chain = chain.unwrap_or_else(|_| Chain {
             model_ref: model_ref.clone().unwrap_or_default(),
             fallbacks: Vec::new(),

@@ -1,7 +1,9 @@
 //! One provider, put together from what is built in, what is configured and what the environment says.
 
 use wakeful_core::inference::{Boundary, NO_SECRET};
-use wakeful_models::{BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Times};
+use wakeful_models::{
+    BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Times, host_of,
+};
 
 use super::ModelHouse;
 use crate::cli::text_variable;
@@ -109,6 +111,15 @@ impl Provision {
             ..defaults
         };
         Hosted::sharing(options, house.clients()).map_err(|error| self.unusable(&error))
+    }
+
+    /// Who listens at its address.
+    pub(crate) fn host(&self) -> String {
+        let url = self
+            .base_url
+            .as_ref()
+            .map_or(self.kind.base_url(), |(url, _)| url.as_str());
+        host_of(url).unwrap_or_else(|| "-".to_owned())
     }
 
     /// The key, if there is one.

@@ -16,6 +16,7 @@ mod postgres;
 mod provider;
 mod reach;
 mod reborn;
+mod route;
 mod run;
 mod sandbox;
 mod service;
