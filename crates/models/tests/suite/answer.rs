@@ -188,10 +188,8 @@ async fn each_provider_is_shown_its_key_in_its_own_way_at_its_own_place() {
 async fn a_server_of_ones_own_is_asked_without_a_key() {
     let fake = Fake::stream(CHAT).await;
     let options = Options {
-        provider: Provider::OpenAiChat,
-        model: "m-1",
         base_url: Some(&fake.url),
-        credential: None,
+        ..Options::of(Provider::OpenAiChat, "m-1")
     };
     let model = Hosted::new(options).expect("a model");
     let answer = model.ask(request(Provider::OpenAiChat), &NoAudience).await;
@@ -203,10 +201,8 @@ async fn a_server_of_ones_own_is_asked_without_a_key() {
 fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
     for provider in Provider::ALL {
         let options = |base_url| Options {
-            provider,
-            model: "m-1",
             base_url,
-            credential: None,
+            ..Options::of(provider, "m-1")
         };
         let missing = Hosted::new(options(None)).expect_err("no key");
         let variables = provider.key_variables();
@@ -216,7 +212,7 @@ fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
         );
         let unsafe_ = Hosted::new(options(Some("http://example.org/v1"))).expect_err("plain http");
         let insecure = BadHosted::Url {
-            variable: provider.url_variable(),
+            provider: provider.word().to_owned(),
             source: BadUrl::Insecure {
                 host: "example.org".to_owned(),
             },

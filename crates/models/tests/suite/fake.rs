@@ -171,10 +171,9 @@ pub(super) fn hosted(provider: Provider, url: &str) -> Hosted {
         Provider::Anthropic | Provider::Gemini => url.to_owned(),
     };
     let options = Options {
-        provider,
-        model: "m-1",
         base_url: Some(&base),
         credential: Some(Credential::new(KEY).expect("a key")),
+        ..Options::of(provider, "m-1")
     };
     Hosted::new(options).expect("a model")
 }

@@ -2,3 +2,4 @@ mod answer;
 mod failure;
 mod fake;
 mod hostile;
+mod way;

@@ -14,7 +14,7 @@ use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::{asking, telling, telling_known};
 use crate::guidance::GuidanceFiles;
-use crate::model::Loaded;
+use crate::model::ModelHouse;
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 
@@ -95,8 +95,9 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
 async fn choose(id: &str, model: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
     // Looked at here, because a relative path means something only in this folder.
-    let model = model.map(Loaded::named).transpose()?;
-    let model = model.map(|model| model.model_ref);
+    let settings = config::load(&shared.home()?, &Overrides::default())?;
+    let house = ModelHouse::new(&settings.config);
+    let model = model.map(|model| house.named(model)).transpose()?;
     let tell = telling_known(shared, out, async |front| front.set_model(id, model).await);
     out.agent(&tell.await?);
     Ok(())

@@ -9,6 +9,7 @@ mod doctor;
 mod events;
 mod init;
 mod message;
+mod models;
 mod open;
 mod run;
 mod runs;
@@ -156,6 +157,9 @@ enum Verb {
     Daemon(daemon::DaemonVerb),
     /// Open the page in a browser that is logged in
     Open(open::OpenArgs),
+    /// Look at models and providers, and find out what they can do
+    #[command(subcommand)]
+    Models(models::ModelsVerb),
     /// Look at settings, change one, and find what is wrong with them
     #[command(subcommand)]
     Config(config::ConfigVerb),
@@ -226,6 +230,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Init(args) => init::init(&args, &shared, out).await,
             Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
+            Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out),
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Completion { shell } => {

@@ -27,7 +27,7 @@ use super::Shared;
 use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::model::Loaded;
+use crate::model::{ModelHouse, Whose, canonical};
 use crate::place::{Place, Sandboxing, reading, tool_names};
 use crate::reach::daemon;
 use crate::show::Out;
@@ -80,9 +80,9 @@ impl RunArgs {
     /// What is in force for this call. A run that is resumed has its settings already.
     fn settings(&self, shared: &Shared) -> Result<Settings, Failure> {
         // Looked at here, because a relative path means something only in this folder.
-        let model = self.model.as_deref().map(Loaded::named).transpose()?;
+        let model = self.model.as_deref().map(canonical).transpose()?;
         let flags = Overrides::default()
-            .flag(Key::ModelDefault, "--model", model.map(|model| model.model_ref))
+            .flag(Key::ModelDefault, "--model", model)
             .flag(Key::AgentMaxRounds, "--max-rounds", self.max_rounds);
         config::load(&shared.home()?, &flags)
     }
@@ -121,7 +121,11 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
     if let Some(client) = daemon(shared).await? {
         return remote::start(&call, (args, &settings), client, shared, out).await;
     }
-    let model = Loaded::asked(settings.config.model.default.as_deref(), out)?;
+    let house = ModelHouse::new(&settings.config);
+    let wished: Option<String> = settings.wished(Key::ModelDefault);
+    let whose = call.named.as_ref().map(|agent| Whose { agent, chosen: None });
+    let mut chain = house.chain(whose, wished.as_deref())?;
+    let mut models = house.route(&chain.model_ref, &chain.fallbacks)?;
     let home = shared.home()?;
     call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?;
@@ -131,18 +135,24 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
                 None => None,
             };
+            if let Some(agent) = known.as_ref().filter(|agent| agent.model_ref.is_some()) {
+                chain = house.chain(Some(agent.into()), wished.as_deref())?;
+                models = house.route(&chain.model_ref, &chain.fallbacks)?;
+            }
+            chain.tell(out);
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
             let signals = Signals::listen()?;
             let mut journey = Journey {
                 place,
                 sandboxing: args.sandboxing(),
+                house,
                 signals,
                 out,
             };
-            let engine = journey.engine(model.models.clone(), &workspace)?;
+            let engine = journey.engine(models, &workspace)?;
             let limits = Limits {
-                model_ref: model.model_ref.clone(),
-                fallbacks: Vec::new(),
+                model_ref: chain.model_ref,
+                fallbacks: chain.fallbacks,
                 max_rounds: settings.config.agent.max_rounds,
                 workspace: workspace.text.clone(),
                 deny_tools: call.deny_tools.clone(),

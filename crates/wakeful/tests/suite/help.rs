@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 36] = [
+const VERBS: [&str; 41] = [
     "init",
     "run",
     "message",
@@ -29,6 +29,11 @@ const VERBS: [&str; 36] = [
     "daemon restart",
     "daemon logs",
     "open",
+    "models",
+    "models list",
+    "models probe",
+    "models doctor",
+    "models confirm",
     "config",
     "config get",
     "config set",

@@ -219,7 +219,7 @@ async fn the_largest_round_is_taken() {
 
 #[tokio::test]
 async fn whatever_the_kind_a_model_is_asked_the_same_way() {
-    let models = Models::from(load("rounds: [{text: a}]"));
+    let models = Models::new(vec![(request(0).model_ref, load("rounds: [{text: a}]").into())]);
     assert_eq!(
         models
             .ask(request(0), &NoAudience)

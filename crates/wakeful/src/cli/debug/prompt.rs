@@ -13,16 +13,15 @@ use wakeful_core::policy::{Effect, Question, Rules};
 use wakeful_core::prompt::{
     Guidance, Ingredients, PromptBlock, Request, Source, Stability, assemble, tokens_of,
 };
-use wakeful_models::Models;
+use wakeful_models::Candidate;
 use wakeful_server::view::loaded_agents_md;
 
 use crate::cli::Shared;
 use crate::config::{self, Key, Overrides};
-use crate::daemon::house::DEMO;
 use crate::failure::Failure;
 use crate::front::asking;
 use crate::guidance::GuidanceFiles;
-use crate::model::Loaded;
+use crate::model::{ModelHouse, Whose};
 use crate::place::tool_names;
 use crate::show::Out;
 
@@ -106,11 +105,16 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Res
     let flags = Overrides::default().flag(Key::ModelDefault, "--model", args.model.clone());
     let settings = config::load(&home, &flags)?;
     let status = asking(shared, async |front| front.agent(agent.clone()).await).await?;
-    let model_ref = settings.config.model.default.unwrap_or_else(|| DEMO.to_owned());
+    let house = ModelHouse::new(&settings.config);
+    let whose = Whose {
+        agent: &agent,
+        chosen: status.model.as_deref(),
+    };
+    let model_ref = house.chain(Some(whose), args.model.as_deref())?.model_ref;
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
     let request = request(&agent, &status.workspace, &guidance, &model_ref);
-    let mut view = view(args, &guidance, &request);
+    let mut view = view(args, &guidance, &request, &house);
     view.agent_home = files.agent_home(&agent).display().to_string();
     (view.execution_root, view.cwd) = (status.workspace.clone(), status.workspace.clone());
     view.workspace = status.workspace;
@@ -138,7 +142,7 @@ fn request(agent: &AgentId, workspace: &str, guidance: &Guidance, model_ref: &st
     })
 }
 
-fn view(args: &PromptArgs, guidance: &Guidance, request: &Request) -> FrameView {
+fn view(args: &PromptArgs, guidance: &Guidance, request: &Request, house: &ModelHouse) -> FrameView {
     let tools = request.tools.iter().map(|tool| {
         let bytes = serde_json::to_vec(tool).map_or(0, |json| json.len());
         ToolView {
@@ -167,7 +171,7 @@ fn view(args: &PromptArgs, guidance: &Guidance, request: &Request) -> FrameView 
             prompt_cache_key: request.cache.prompt_cache_key.clone(),
             context_fingerprint: request.cache.context_fingerprint.clone(),
         },
-        request: size(request),
+        request: size(request, house),
     }
 }
 
@@ -211,11 +215,15 @@ fn policy() -> PolicyView {
 }
 
 /// Measured as the provider gets it, where its model can be had; a missing key is no reason to show nothing.
-fn size(request: &Request) -> SizeView {
-    let wire = match Loaded::named(&request.model_ref).map(|loaded| loaded.models) {
-        Ok(Models::Hosted(model)) => model.body(request).ok(),
-        Ok(Models::Scripted(_)) | Err(_) => None,
-    };
+fn size(request: &Request, house: &ModelHouse) -> SizeView {
+    let models = house.route(&request.model_ref, &[]).ok();
+    let hosted = models.as_ref().and_then(|models| {
+        models.candidates().find_map(|(_, candidate)| match candidate {
+            Candidate::Hosted(model) => Some(model),
+            Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+        })
+    });
+    let wire = hosted.and_then(|model| model.body(request).ok());
     let format = if wire.is_some() { "wire" } else { "frame" };
     let body = wire.map_or_else(|| serde_json::to_vec(request).unwrap_or_default(), |body| body);
     SizeView {

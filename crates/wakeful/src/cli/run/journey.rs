@@ -14,7 +14,7 @@ use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, Driven, give_back};
 
 use crate::failure::{FAILED, Failure};
-use crate::model::Loaded;
+use crate::model::ModelHouse;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
@@ -27,6 +27,7 @@ const DENIED: u8 = 4;
 pub(super) struct Journey<'a> {
     pub(super) place: &'a Place,
     pub(super) sandboxing: Sandboxing,
+    pub(super) house: ModelHouse,
     pub(super) signals: Signals,
     pub(super) out: &'a Out,
 }
@@ -54,7 +55,7 @@ impl Journey<'_> {
 
     fn engine_for(&self, claimed: &Claimed) -> Result<RealEngine, Failure> {
         let turn = claimed.turn();
-        let models = Loaded::named(&turn.model_ref)?.models;
+        let models = self.house.route(&turn.model_ref, &turn.fallbacks)?;
         let workspace = WorkspacePath::look(turn.workspace.as_ref(), self.place.home.root())?;
         self.engine(models, &workspace)
     }
