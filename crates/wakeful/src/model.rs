@@ -87,6 +87,10 @@ impl ModelHouse {
         if let Some(reference) = &self.config.model.default {
             return Ok((reference.clone(), Why::Configured));
         }
+        let provider = self.config.provider.name.as_deref().and_then(Known::named);
+        if let Some((known, model)) = provider.and_then(|known| Some((known, known.default_model?))) {
+            return Ok((format!("{}/{model}", known.name), Why::Configured));
+        }
         for known in Known::ALL {
             let Some(model) = known.default_model else {
                 continue;

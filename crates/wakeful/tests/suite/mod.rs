@@ -2,6 +2,7 @@ mod again;
 mod api;
 mod attach;
 mod bad_input;
+mod budget;
 mod cancel;
 mod config;
 mod crash;
