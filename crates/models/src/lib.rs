@@ -22,7 +22,8 @@ pub use hosted::{
 pub use provider::Provider;
 pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
 pub use scripted::{
-    DELAY_MS_MAX, Place, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
+    DELAY_MS_MAX, Place, ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
+    Unwritable, write as write_script,
 };
 
 /// The model of a run, whichever kind it is. An enum and no trait object, because [`Model`] returns a future

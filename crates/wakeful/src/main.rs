@@ -24,6 +24,7 @@ mod home;
 mod model;
 mod place;
 mod reach;
+mod redact;
 mod show;
 mod signals;
 mod workspace;

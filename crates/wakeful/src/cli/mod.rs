@@ -9,6 +9,7 @@ mod events;
 mod init;
 mod message;
 mod open;
+mod record;
 mod run;
 mod runs;
 mod serve;
@@ -143,6 +144,8 @@ enum Verb {
     Agent(agent::AgentVerb),
     /// Show what was said between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
+    /// Turn a run into a script that gives the same answers again, without its secrets
+    Record(record::RecordArgs),
     /// Run the daemon in the foreground: the API, the page, and everything that waits
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(serve::ServeArgs),
@@ -210,6 +213,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
+            Verb::Record(args) => record::record(&args, &shared, out).await,
             Verb::Message(args) => message::message(&args, &shared, out).await,
             Verb::Status(args) => status::status(&args, &shared, out).await,
             Verb::Tail(args) => events::tail(&args, &shared, out).await,

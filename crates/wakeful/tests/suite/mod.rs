@@ -18,6 +18,7 @@ mod postgres;
 mod provider;
 mod reach;
 mod reborn;
+mod record;
 mod run;
 mod sandbox;
 mod service;
