@@ -19,6 +19,7 @@ mod postgres;
 mod provider;
 mod reach;
 mod reborn;
+mod record;
 mod route;
 mod run;
 mod sandbox;
