@@ -64,6 +64,10 @@ pub struct AgentStatus {
     pub activity: Activity,
     /// The folder its commands run in.
     pub workspace: String,
+    /// The model that a person chose for it; absent where the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub model: Option<String>,
     /// When it was made.
     #[schema(format = DateTime)]
     pub created_at: String,

@@ -21,7 +21,7 @@ use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
 use crate::run::{Claimed, Driven, blocks, claim, give_back};
 use crate::wake::{Admitted, Limits};
-use crate::{Engine, EngineError, Halt, Observer as _};
+use crate::{Engine, EngineError, Governance, Halt, Observer as _};
 
 /// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
@@ -84,6 +84,8 @@ pub struct Options<S, W> {
     pub clock: Arc<dyn Clock>,
     /// Where salts come from.
     pub entropy: Arc<dyn Entropy>,
+    /// What holds where nobody said otherwise.
+    pub governance: Governance,
 }
 
 /// The loop.
@@ -163,7 +165,8 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
             options.entropy,
             Arc::clone(&options.hub),
             Arc::clone(&work),
-        );
+        )
+        .governed(options.governance);
         let stuck = Stuck::default();
         let service = Self {
             store: options.store,

@@ -6,7 +6,7 @@ use axum::Router;
 use axum::routing::get;
 use tokio::sync::{Semaphore, watch};
 use wakeful_api::{LastFailure, Model, Readiness};
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
@@ -21,7 +21,7 @@ use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
-    agent, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
+    agent, budget, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -79,6 +79,9 @@ pub trait Host: Send + Sync + 'static {
     /// Whether a run can be carried out like this: known model, known tools, an existing folder. What is returned is
     /// what is kept.
     fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem>;
+
+    /// The version of the rules by which models may be asked: a confirmation holds for one version.
+    fn inference_version(&self) -> PolicyVersion;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);
@@ -205,6 +208,7 @@ pub fn router(options: Options) -> Router {
     Router::new()
         .merge(runtime::routes())
         .merge(agent::routes())
+        .merge(budget::routes())
         .merge(message::routes())
         .merge(run::routes())
         .merge(event::routes())

@@ -1,7 +1,9 @@
 //! From the runtime's values to what goes over the wire. The command line shows the same with `--json`.
 
+mod budget;
 mod event;
 
+pub use self::budget::{budget, receipt, spending};
 pub use self::event::event;
 use utoipa::IntoParams;
 use wakeful_api::{
@@ -61,6 +63,17 @@ pub const fn usage(usage: Usage) -> TokenUsage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
         total_tokens: usage.total(),
+        cached_read_tokens: some(usage.cached_read_tokens),
+        cached_write_tokens: some(usage.cached_write_tokens),
+        reasoning_tokens: some(usage.reasoning_tokens),
+    }
+}
+
+/// A count that most providers do not give.
+const fn some(count: u64) -> Option<u64> {
+    match count {
+        0 => None,
+        count => Some(count),
     }
 }
 
@@ -91,6 +104,7 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
             (Going::Well | Going::Stuck, None) => Activity::Asleep,
         },
         workspace: agent.workspace.clone(),
+        model: agent.model_ref.clone(),
         created_at: agent.created_at.rfc3339(),
         pending: overview.queued,
         open_run: overview.open_run.map(|run| run.to_string()),
@@ -151,6 +165,11 @@ pub fn run(report: &RunReport) -> Run {
         unknown: ids(Status::OutcomeUnknown),
         token_usage: usage(report.usage),
         duration_ms: duration.unwrap_or(0),
+        cost_usd: Some(report.cost)
+            .filter(|cost| cost.0 > 0)
+            .map(|cost| cost.to_string()),
+        parked: report.parked.as_ref().map(budget::parked),
+        provider_attempt_timeline: budget::timeline(report),
         failure_artifact: report.failure().map(failure_artifact),
         started_at: report.started_at.rfc3339(),
         ended_at: report.ended_at.map(Millis::rfc3339),

@@ -32,9 +32,6 @@ impl Policy for Permits {
     }
 
     fn inference(&self, agent: &AgentId) -> (Permissions, PolicyVersion) {
-        (
-            self.settings.permissions(agent),
-            self.settings.policy_version(agent),
-        )
+        (self.settings.permissions(agent), self.settings.policy_version())
     }
 }

@@ -1,12 +1,13 @@
 //! Where a verb works: a home, its database, and the engine on them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use wakeful_models::Models;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::{Engine, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
@@ -33,6 +34,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
+    pub(crate) governance: Governance,
     settings: Arc<Config>,
     kind: Kind,
     lock: Option<HomeLock>,
@@ -140,11 +142,6 @@ impl Place {
         }
     }
 
-    /// The home's settings.
-    pub(crate) fn settings(&self) -> &Config {
-        &self.settings
-    }
-
     /// Whether others may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == Kind::Postgres
@@ -153,7 +150,8 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
-            settings: settings(&home),
+            governance: governance(home.root()),
+            settings: settings(home.root()),
             home,
             store,
             runner: this_runner(),
@@ -165,7 +163,8 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
-            settings: settings(&home),
+            governance: governance(home.root()),
+            settings: settings(home.root()),
             home,
             store,
             runner: this_runner(),
@@ -236,7 +235,7 @@ impl Place {
             halt: tooling.halt,
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
-            governance: self.settings.governance(),
+            governance: self.governance,
         })
     }
 
@@ -301,7 +300,12 @@ fn environment() -> BTreeMap<String, String> {
 
 /// The home's settings, for what they say of money, privacy and models. Settings that cannot be read stop whoever asks a
 /// model, and need not stop whoever only ends a run.
-fn settings(home: &Home) -> Arc<Config> {
-    let loaded = config::load(home.root(), &Overrides::default());
+fn settings(home: &Path) -> Arc<Config> {
+    let loaded = config::load(home, &Overrides::default());
     Arc::new(loaded.map(|loaded| loaded.config).unwrap_or_default())
+}
+
+/// What they say of money and privacy.
+pub(crate) fn governance(home: &Path) -> Governance {
+    settings(home).governance()
 }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::{AgentId, SessionId};
+use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{Agent, EventRow, Overview, RunFilter, Visibility};
+use wakeful_ports::records::{Agent, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Conversation, Desk, NewAgent, Post, Posted, RunGlance, SESSION, Waiting,
+    AgentView, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, SESSION, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::report::RunReport;
@@ -147,5 +148,52 @@ impl Desk for OneAgent {
 
     fn listeners(&self) -> usize {
         self.hub.listeners()
+    }
+}
+
+impl Ledger for OneAgent {
+    fn budget(&self) -> Asked<'_, Budget> {
+        Box::pin(async { Ok(no_money()) })
+    }
+
+    fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>> {
+        known(agent, Vec::new())
+    }
+
+    fn set_cap(&self, _agent: Option<AgentId>, _daily: Option<MicroUsd>) -> Asked<'_, Budget> {
+        self.budget()
+    }
+
+    fn set_model(&self, agent: AgentId, _model_ref: Option<String>) -> Asked<'_, AgentView> {
+        self.agent(agent)
+    }
+
+    fn confirm(
+        &self,
+        provider: String,
+        version: PolicyVersion,
+        channel: &'static str,
+    ) -> Asked<'_, ReceiptRow> {
+        let receipt = ReceiptRow {
+            provider,
+            policy_version: version,
+            channel: channel.to_owned(),
+            at: Millis(0),
+        };
+        Box::pin(async { Ok(receipt) })
+    }
+
+    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+fn no_money() -> Budget {
+    Budget {
+        day: Day(20_000),
+        cap_default: MicroUsd(5_000_000),
+        caps: Vec::new(),
+        today: Vec::new(),
+        days: Vec::new(),
     }
 }

@@ -253,6 +253,10 @@ impl Host for Told {
         Ok(wishes)
     }
 
+    fn inference_version(&self) -> wakeful_core::id::PolicyVersion {
+        wakeful_core::id::PolicyVersion::new("inference-1")
+    }
+
     fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }

@@ -1,6 +1,7 @@
 //! The command line. Each verb has its own file; here is only the tree and what all verbs share.
 
 mod agent;
+pub(crate) mod budget;
 mod config;
 mod daemon;
 mod doctor;
@@ -52,7 +53,8 @@ Try it, without any key:
 When something is wrong, look in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \
 `wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
-Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, \
+Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, 5 the \
+day's money is spent and the run waits, \
 130 or 143 stopped by Ctrl-C or SIGTERM (`wakeful serve` ends with 0 when it has stopped in good order).";
 
 const SERVE_AFTER_HELP: &str = "\
@@ -141,6 +143,9 @@ enum Verb {
     /// Make and look at agents
     #[command(subcommand)]
     Agent(agent::AgentVerb),
+    /// Look at what models cost, and set what they may
+    #[command(subcommand)]
+    Budget(budget::BudgetVerb),
     /// Show what was said between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
     /// Run the daemon in the foreground: the API, the page, and everything that waits
@@ -209,6 +214,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Run(args) => run::run(&args, &shared, out).await,
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
+            Verb::Budget(verb) => budget::budget(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
             Verb::Message(args) => message::message(&args, &shared, out).await,
             Verb::Status(args) => status::status(&args, &shared, out).await,

@@ -4,7 +4,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
 use wakeful_core::run::ROUNDS_MAX;
@@ -179,6 +179,10 @@ impl Host for House {
             workspace: workspace.transpose()?,
             ..wishes
         })
+    }
+
+    fn inference_version(&self) -> PolicyVersion {
+        self.models.config().policy_version()
     }
 
     fn stop(&self) {

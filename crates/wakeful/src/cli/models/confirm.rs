@@ -1,80 +1,48 @@
 //! That a person agrees to show a provider their agents' work.
 
-use std::collections::BTreeSet;
-
 use serde_json::json;
-use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::key::h;
-use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::ReceiptRow;
-use wakeful_ports::store::Store as _;
 
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::home::Home;
+use crate::front::{asking, telling};
 use crate::model::ModelHouse;
-use crate::place::Place;
 use crate::show::Out;
-use crate::world::RealClock;
-
-/// How they said so.
-const CHANNEL: &str = "models_confirm";
 
 pub(super) async fn confirm(
-    provider: &str,
+    provider: Option<&str>,
     house: &ModelHouse,
     shared: &Shared,
     out: &Out,
 ) -> Result<u8, Failure> {
+    let Some(provider) = provider else {
+        return show(house, shared, out).await;
+    };
     // A name that was misspelt must not look confirmed.
     house.provision(provider)?;
-    let versions = versions(house)?;
-    let count = versions.len();
-    let name = provider.to_owned();
-    let at = RealClock::new().now();
-    open(shared)
-        .await?
-        .work(out, async |place| {
-            let written = place.store.write(move |tx| {
-                versions.iter().try_for_each(|version| {
-                    tx.put_receipt(&ReceiptRow {
-                        provider: name.clone(),
-                        policy_version: version.clone(),
-                        channel: CHANNEL.to_owned(),
-                        at,
-                    })
-                })
-            });
-            Ok(written.await?)
-        })
-        .await?;
+    let (name, version) = (provider.to_owned(), house.config().policy_version());
+    let receipt = telling(shared, out, async |front| front.confirm(name, version).await).await?;
     let words = format!(
         "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules ask again"
     );
-    out.answer(
-        &json!({"provider": provider, "confirmed": true, "policy_versions": count}),
-        &words,
-    );
+    out.answer(&receipt, &words);
     Ok(0)
 }
 
-/// Beside whoever works in the home, if there is one.
-pub(super) async fn open(shared: &Shared) -> Result<Place, Failure> {
-    if Home::is_there(&shared.home()?) || shared.database().is_some() {
-        Place::open_beside(shared).await
-    } else {
-        Place::open_for_writing(shared).await
-    }
-}
-
-/// The rules of every agent that has some of its own, and those of all others.
-fn versions(house: &ModelHouse) -> Result<BTreeSet<PolicyVersion>, Failure> {
-    let config = house.config();
-    // A name that no section has stands for all who have none.
-    let other = h("agent.without_rules", &[]).to_string();
-    let mut agents = vec![AgentId::parse(&other)?];
-    for name in config.agents.keys() {
-        agents.push(AgentId::parse(name)?);
-    }
-    Ok(agents.iter().map(|agent| config.policy_version(agent)).collect())
+/// What was agreed to, and whether it still holds.
+async fn show(house: &ModelHouse, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let receipts = asking(shared, async |front| front.receipts().await).await?;
+    let version = house.config().policy_version().to_string();
+    let lines = receipts.iter().map(|receipt| {
+        let holds = match receipt.policy_version == version {
+            true => "holds",
+            false => "was given under other rules",
+        };
+        format!("{:<14} {}  {holds}", receipt.provider, receipt.at)
+    });
+    let words = match receipts.is_empty() {
+        true => "nothing was confirmed yet".to_owned(),
+        false => lines.collect::<Vec<_>>().join("\n"),
+    };
+    out.answer(&json!({"policy_version": version, "receipts": receipts}), &words);
+    Ok(0)
 }
