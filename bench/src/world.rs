@@ -14,6 +14,7 @@ use wakeful_core::policy::Rules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::Visibility;
 use wakeful_ports::tool::ToolHost;
@@ -57,6 +58,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
         model,
         tools,
         policy: Arc::new(Rules::new(names)),
+        guide: Arc::new(NoGuide),
         clock: Arc::new(RealClock(Instant::now())),
         entropy: Arc::new(RealEntropy),
         halt: Halt::never(),
@@ -79,6 +81,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         session: SessionId::new("bench"),
         turn: TurnId::parse("1")?,
         prompt: format!("Do your work, {agent}."),
+        attachments: Vec::new(),
         limits: Limits {
             model_ref: "bench".to_owned(),
             fallbacks: Vec::new(),

@@ -17,14 +17,17 @@ mod runtime;
 pub mod sse;
 mod transcript;
 
-pub use agent::{Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, Lifecycle, Visibility};
+pub use agent::{
+    Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind, GuidanceRoot,
+    Lifecycle, LoadedAgentsMd, Visibility,
+};
 pub use budget::{
     AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,
     SetCap, SetModel,
 };
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
-pub use message::{Accepted, Admission, Queued, SendMessage};
+pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, Step, StepKind, StepStatus,
     ToolCall,

@@ -21,9 +21,10 @@
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model) and [`failure`].
+//! model), [`attachment`] and [`failure`].
 #![forbid(unsafe_code)]
 
+pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;

@@ -7,7 +7,7 @@ mod work;
 use std::future::Future;
 use std::pin::Pin;
 
-use wakeful_core::conversation::Block;
+use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Wishes;
@@ -74,6 +74,8 @@ pub struct Post {
     pub turn: TurnId,
     /// What is said.
     pub text: String,
+    /// Pictures and documents that come with it, checked before.
+    pub attachments: Vec<Attachment>,
     /// How its run is to be carried out.
     pub wishes: Wishes,
 }

@@ -144,6 +144,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(assemble(Ingredients {
             agent: &claimed.row.agent_id,
             workspace: &claimed.turn.workspace,
+            guidance: &thread.guidance,
+            kind: thread.kind,
             model_ref: claimed.turn.active_model(),
             request: claimed.turn.requests,
             opening: &thread.opening,

@@ -36,6 +36,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::Guide;
 use wakeful_ports::policy::Policy;
 use wakeful_ports::store::StoreError;
 
@@ -50,6 +51,8 @@ pub struct Engine<S, M, T> {
     pub tools: Arc<T>,
     /// Who says what may be done.
     pub policy: Arc<dyn Policy>,
+    /// Who knows what people wrote down for agents.
+    pub guide: Arc<dyn Guide>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where salts come from.

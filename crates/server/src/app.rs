@@ -8,6 +8,7 @@ use tokio::sync::{Semaphore, watch};
 use wakeful_api::{LastFailure, Model, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
@@ -82,6 +83,9 @@ pub trait Host: Send + Sync + 'static {
 
     /// The version of the rules by which models may be asked: a confirmation holds for one version.
     fn inference_version(&self) -> PolicyVersion;
+
+    /// What guides an agent in its workspace.
+    fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);

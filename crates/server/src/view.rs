@@ -7,12 +7,14 @@ pub use self::budget::{budget, receipt, spending};
 pub use self::event::event;
 use utoipa::IntoParams;
 use wakeful_api::{
-    Activity, AgentStatus, Block, FailureArtifact, FailureCategory, Gate, Queued, Role, Run, RunCause,
-    RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
+    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage,
+    ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
 use wakeful_core::id::AgentId;
+use wakeful_core::prompt::{Guidance, GuidanceKind};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{self, Control, Lifecycle};
@@ -112,7 +114,29 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         last_seq: overview.last_seq,
         token_usage: usage(agent.usage),
         model_rounds: agent.model_rounds,
+        loaded_agents_md: Vec::new(),
     }
+}
+
+/// The files that guide an agent, without what they say.
+#[must_use]
+pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
+    let roots = [
+        (GuidanceRoot::Agent, guidance.agent.as_ref()),
+        (GuidanceRoot::Workspace, guidance.workspace.as_ref()),
+    ];
+    let loaded = roots.into_iter().filter_map(|(root, file)| {
+        let file = file?;
+        Some(LoadedAgentsMd {
+            root,
+            path: file.path.clone(),
+            kind: match file.kind {
+                GuidanceKind::AgentsMd => wakeful_api::GuidanceKind::AgentsMd,
+                GuidanceKind::ClaudeMd => wakeful_api::GuidanceKind::ClaudeMd,
+            },
+        })
+    });
+    loaded.collect()
 }
 
 /// A message that waits.
@@ -311,6 +335,21 @@ fn block(block: conversation::Block) -> Block {
             is_error,
             content,
         },
+    }
+}
+
+/// Something that comes with a message, as it came; not checked.
+#[must_use]
+pub fn attachment(attached: Attached) -> conversation::Attachment {
+    let Attached {
+        name,
+        media_type,
+        data,
+    } = attached;
+    conversation::Attachment {
+        name,
+        media_type,
+        data,
     }
 }
 

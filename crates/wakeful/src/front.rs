@@ -181,6 +181,7 @@ impl Front {
                     agent: agent.clone(),
                     turn,
                     text: message.text,
+                    attachments: message.attachments.into_iter().map(view::attachment).collect(),
                     wishes: Wishes {
                         model_ref: message.model,
                         max_rounds: message.max_rounds,

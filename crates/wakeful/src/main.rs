@@ -19,6 +19,7 @@ mod config;
 mod daemon;
 mod failure;
 mod front;
+mod guidance;
 mod home;
 mod model;
 mod permits;

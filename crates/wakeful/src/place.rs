@@ -14,6 +14,7 @@ use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 use crate::cli::Shared;
 use crate::config::{self, Config, Overrides};
 use crate::failure::Failure;
+use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
 use crate::permits::Permits;
 use crate::show::Out;
@@ -230,6 +231,7 @@ impl Place {
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.map_err(|error| explain(&error))?),
             policy: Arc::new(Permits::new(Arc::clone(&self.settings))),
+            guide: Arc::new(GuidanceFiles::new(self.home.root())),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,

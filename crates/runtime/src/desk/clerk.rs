@@ -96,10 +96,11 @@ impl<S: Store> Clerk<S> {
             agent,
             turn,
             text,
+            attachments,
             wishes,
         } = post;
         let now = self.clock.now();
-        let (_, body) = opening(&text);
+        let (_, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
         let message = message.through_api(wishes);

@@ -16,6 +16,7 @@ use tower::ServiceExt as _;
 use wakeful_api::Model;
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
@@ -255,6 +256,10 @@ impl Host for Told {
 
     fn inference_version(&self) -> wakeful_core::id::PolicyVersion {
         wakeful_core::id::PolicyVersion::new("inference-1")
+    }
+
+    fn guidance(&self, _agent: &AgentId, _workspace: &str) -> Guidance {
+        Guidance::default()
     }
 
     fn stop(&self) {

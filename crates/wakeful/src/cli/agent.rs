@@ -3,14 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use wakeful_api::AgentStatus;
 use wakeful_core::id::AgentId;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::Visibility;
+use wakeful_server::view::loaded_agents_md;
 
 use super::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::{asking, telling, telling_known};
+use crate::guidance::GuidanceFiles;
 use crate::model::ModelHouse;
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
@@ -73,7 +76,14 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
         }
         AgentVerb::Show { id } => {
             let id = AgentId::parse(id)?;
-            out.agent(&asking(shared, async |front| front.agent(id).await).await?);
+            let status = asking(shared, async |front| front.agent(id.clone()).await).await?;
+            let home = shared.home()?;
+            let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
+            let guidance = files.read(&id, status.workspace.as_ref());
+            out.agent(&AgentStatus {
+                loaded_agents_md: loaded_agents_md(&guidance),
+                ..status
+            });
         }
         AgentVerb::Model { id, model, .. } => choose(id, model.as_deref(), shared, out).await?,
         AgentVerb::Pause { id } => control(id, Control::Paused, shared, out).await?,

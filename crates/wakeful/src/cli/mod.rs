@@ -4,6 +4,7 @@ mod agent;
 pub(crate) mod budget;
 mod config;
 mod daemon;
+mod debug;
 mod doctor;
 mod events;
 mod init;
@@ -164,6 +165,9 @@ enum Verb {
     Config(config::ConfigVerb),
     /// Look whether everything is in order, and mend what can be mended
     Doctor(doctor::DoctorArgs),
+    /// Look inside: what a model is sent, and why
+    #[command(subcommand)]
+    Debug(debug::DebugVerb),
     /// Let systemd keep the daemon running for you
     #[command(subcommand)]
     Service(service::ServiceVerb),
@@ -224,6 +228,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Daemon(verb) => daemon::daemon(&verb, &shared, out).await,
             Verb::Open(args) => open::open(&args, &shared, out).await,
             Verb::Init(args) => init::init(&args, &shared, out).await,
+            Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out),

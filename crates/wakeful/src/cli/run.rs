@@ -1,5 +1,6 @@
 //! `wakeful run`: one message, one run, one answer.
 
+mod attach;
 mod journey;
 mod prompt;
 mod remote;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
@@ -57,6 +59,9 @@ pub(crate) struct RunArgs {
     /// The folder in which commands run and may write [default: the agent's, else the current folder]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     workspace: Option<PathBuf>,
+    /// A picture (PNG, JPEG, GIF, WebP), a PDF or a text file that the model is shown with the prompt; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    attach: Vec<PathBuf>,
     /// Tools that this run may not use
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     deny_tools: Vec<String>,
@@ -203,12 +208,14 @@ struct Call {
     agent: AgentId,
     turn: TurnId,
     prompt: String,
+    attachments: Vec<Attachment>,
     deny_tools: BTreeSet<String>,
 }
 
 impl Call {
     fn parse(args: &RunArgs) -> Result<Self, Failure> {
         let prompt = prompt::read(args.prompt.as_deref().unwrap_or_default())?;
+        let attachments = attach::read(&args.attach)?;
         let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
         let key = args.idempotency_key.as_deref();
         let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
@@ -224,6 +231,7 @@ impl Call {
             agent,
             turn,
             prompt,
+            attachments,
             deny_tools,
         })
     }
@@ -246,6 +254,7 @@ impl Call {
             session: SessionId::new(SESSION),
             turn: self.turn.clone(),
             prompt: self.prompt.clone(),
+            attachments: self.attachments.clone(),
             limits,
         }
     }

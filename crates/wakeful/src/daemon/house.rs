@@ -7,6 +7,7 @@ use std::sync::Arc;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
 use wakeful_ports::records::Agent;
@@ -22,6 +23,7 @@ use wakeful_tools::Tools;
 use super::life::log;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::guidance::GuidanceFiles;
 use crate::model::{Chain, ModelHouse, Why, demo};
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
@@ -183,6 +185,10 @@ impl Host for House {
 
     fn inference_version(&self) -> PolicyVersion {
         self.models.config().policy_version()
+    }
+
+    fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {
+        GuidanceFiles::new(&self.home).read(agent, workspace.as_ref())
     }
 
     fn stop(&self) {

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 39] = [
+const VERBS: [&str; 41] = [
     "init",
     "run",
     "message",
@@ -39,6 +39,8 @@ const VERBS: [&str; 39] = [
     "config set",
     "config schema",
     "config doctor",
+    "debug",
+    "debug prompt",
     "doctor",
     "service",
     "service install",

@@ -1,11 +1,13 @@
 mod again;
 mod api;
+mod attach;
 mod bad_input;
 mod cancel;
 mod config;
 mod crash;
 mod daemon;
 mod doctor;
+mod frame;
 mod help;
 mod home;
 mod init;

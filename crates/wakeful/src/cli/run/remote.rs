@@ -1,7 +1,8 @@
 //! `wakeful run` with a daemon: the message goes into the agent's queue, and its run is watched from here.
 
 use wakeful_api::client::{Client, Stream};
-use wakeful_api::{Admission, AgentStatus, Control, Event, Parked, Run, SendMessage};
+use wakeful_api::{Admission, AgentStatus, Attached, Control, Event, Parked, Run, SendMessage};
+use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::records::{RUN_OPEN, Visibility};
@@ -41,6 +42,7 @@ pub(super) async fn start(
         max_rounds: settings.wished(Key::AgentMaxRounds),
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
+        attachments: call.attachments.iter().map(attached).collect(),
     };
     let accepted = front.send(call.agent.clone(), message).await?;
     let run = Digest::from_hex(&accepted.run_key).map(RunKey);
@@ -59,6 +61,19 @@ pub(super) async fn start(
         run,
     };
     watch(client, (&watched, agent.last_seq), shared, out).await
+}
+
+fn attached(attachment: &Attachment) -> Attached {
+    let Attachment {
+        name,
+        media_type,
+        data,
+    } = attachment.clone();
+    Attached {
+        name,
+        media_type,
+        data,
+    }
 }
 
 /// Says why the answer may take its time.
