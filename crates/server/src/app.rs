@@ -1,5 +1,6 @@
 //! What the routes share, and how they are put together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Router;
@@ -81,8 +82,9 @@ pub trait Host: Send + Sync + 'static {
     /// what is kept.
     fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem>;
 
-    /// The version of the rules by which models may be asked: a confirmation holds for one version.
-    fn inference_version(&self) -> PolicyVersion;
+    /// The versions of the rules by which models may be asked, one for all agents that have the same: a confirmation
+    /// holds for one version.
+    fn inference_versions(&self) -> BTreeSet<PolicyVersion>;
 
     /// What guides an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;

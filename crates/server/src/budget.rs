@@ -130,12 +130,12 @@ pub(crate) async fn receipts(State(app): State<App>) -> Result<Json<Vec<Receipt>
     post, path = "/api/receipts/{provider}", tag = "budget", operation_id = "confirm_provider",
     params(("provider" = String, Path, description = "The provider's name", min_length = 1, max_length = 64,
         pattern = "^[a-z0-9][a-z0-9_-]*$", example = "anthropic")),
-    responses((status = 200, description = "It is confirmed", body = Receipt)),
+    responses((status = 200, description = "It is confirmed, for every set of rules there is", body = Vec<Receipt>)),
 )]
 pub(crate) async fn confirm(
     State(app): State<App>,
     Path(provider): Path<String>,
-) -> Result<Json<Receipt>, ApiError> {
+) -> Result<Json<Vec<Receipt>>, ApiError> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
     if provider.is_empty() || provider.len() > PROVIDER_CHARS_MAX || !provider.chars().all(is_word) {
         let message = "the provider in the path is no name: a-z, 0-9, '-' and '_', at most 64";
@@ -145,9 +145,8 @@ pub(crate) async fn confirm(
             "see `wakeful models list`",
         ));
     }
-    let version = app.host.inference_version();
-    let receipt = app.desk()?.confirm(provider, version, CHANNEL).await;
-    Ok(Json(view::receipt(
-        &receipt.map_err(|error| app.engine_error(&error))?,
-    )))
+    let versions = app.host.inference_versions();
+    let rows = app.desk()?.confirm(provider, versions, CHANNEL).await;
+    let rows = rows.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(rows.iter().map(view::receipt).collect()))
 }

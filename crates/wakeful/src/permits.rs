@@ -32,6 +32,9 @@ impl Policy for Permits {
     }
 
     fn inference(&self, agent: &AgentId) -> (Permissions, PolicyVersion) {
-        (self.settings.permissions(agent), self.settings.policy_version())
+        (
+            self.settings.permissions(agent),
+            self.settings.policy_version(agent),
+        )
     }
 }

@@ -35,7 +35,6 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
-    pub(crate) governance: Governance,
     settings: Arc<Config>,
     kind: Kind,
     lock: Option<HomeLock>,
@@ -143,6 +142,16 @@ impl Place {
         }
     }
 
+    /// The home's settings.
+    pub(crate) fn settings(&self) -> &Config {
+        &self.settings
+    }
+
+    /// What the home's settings say of money and privacy.
+    pub(crate) fn governance(&self) -> Governance {
+        self.settings.governance()
+    }
+
     /// Whether others may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == Kind::Postgres
@@ -151,7 +160,6 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
-            governance: governance(home.root()),
             settings: settings(home.root()),
             home,
             store,
@@ -164,7 +172,6 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
-            governance: governance(home.root()),
             settings: settings(home.root()),
             home,
             store,
@@ -237,7 +244,7 @@ impl Place {
             halt: tooling.halt,
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
-            governance: self.governance,
+            governance: self.governance(),
         })
     }
 
@@ -300,14 +307,14 @@ fn environment() -> BTreeMap<String, String> {
         .collect()
 }
 
+/// What the home's settings say of money and privacy.
+pub(crate) fn governance(home: &Path) -> Governance {
+    settings(home).governance()
+}
+
 /// The home's settings, for what they say of money, privacy and models. Settings that cannot be read stop whoever asks a
 /// model, and need not stop whoever only ends a run.
 fn settings(home: &Path) -> Arc<Config> {
     let loaded = config::load(home, &Overrides::default());
     Arc::new(loaded.map(|loaded| loaded.config).unwrap_or_default())
-}
-
-/// What they say of money and privacy.
-pub(crate) fn governance(home: &Path) -> Governance {
-    settings(home).governance()
 }

@@ -1,5 +1,7 @@
 //! Money, models and confirmations at the desk.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_ports::records::{CapRow, ReceiptRow, SpendDay};
@@ -25,9 +27,9 @@ pub trait Ledger: Send + Sync + 'static {
     fn confirm(
         &self,
         provider: String,
-        version: PolicyVersion,
+        versions: BTreeSet<PolicyVersion>,
         channel: &'static str,
-    ) -> Asked<'_, ReceiptRow>;
+    ) -> Asked<'_, Vec<ReceiptRow>>;
     /// Every confirmation, oldest first.
     fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>>;
 }
@@ -119,19 +121,24 @@ impl<S: Store> Ledger for Clerk<S> {
     fn confirm(
         &self,
         provider: String,
-        version: PolicyVersion,
+        versions: BTreeSet<PolicyVersion>,
         channel: &'static str,
-    ) -> Asked<'_, ReceiptRow> {
+    ) -> Asked<'_, Vec<ReceiptRow>> {
         Box::pin(async move {
-            let receipt = ReceiptRow {
-                provider,
-                policy_version: version,
+            let at = self.clock.now();
+            let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
+                provider: provider.clone(),
+                policy_version,
                 channel: channel.to_owned(),
-                at: self.clock.now(),
-            };
-            let put = receipt.clone();
-            self.store.write(move |tx| tx.put_receipt(&put)).await?;
-            Ok(receipt)
+                at,
+            });
+            let receipts: Vec<ReceiptRow> = receipts.collect();
+            let put = receipts.clone();
+            let written = self
+                .store
+                .write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
+            written.await?;
+            Ok(receipts)
         })
     }
 

@@ -254,8 +254,8 @@ impl Host for Told {
         Ok(wishes)
     }
 
-    fn inference_version(&self) -> wakeful_core::id::PolicyVersion {
-        wakeful_core::id::PolicyVersion::new("inference-1")
+    fn inference_versions(&self) -> std::collections::BTreeSet<wakeful_core::id::PolicyVersion> {
+        [wakeful_core::id::PolicyVersion::new("inference-1")].into()
     }
 
     fn guidance(&self, _agent: &AgentId, _workspace: &str) -> Guidance {

@@ -1,7 +1,7 @@
 //! Settings of providers, routes, agents and prices as types, and what they permit. Their comments are what the JSON
 //! Schema tells people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -239,21 +239,31 @@ impl Config {
         permissions
     }
 
-    /// The version of all these rules: others have another, and what a person confirmed under this one is over.
-    pub(crate) fn policy_version(&self) -> PolicyVersion {
-        // Text and lists always have a form in JSON.
-        let text = |gates: &Gates| serde_json::to_string(gates).unwrap_or_default();
-        let mut fields = vec![self.privacy.confirm.clone(), text(&self.inference)];
-        for (name, own) in &self.agents {
-            let gates = Gates {
-                categories: own.categories.clone(),
-                models: own.models.clone(),
-                shown: own.shown.clone(),
-            };
-            // Who has only a model of its own has no rules of its own.
-            if gates != Gates::default() {
-                fields.extend([name.clone(), text(&gates)]);
-            }
+    /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
+    pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
+        // A name that no section has stands for all who have none.
+        let other = h("agent.without_rules", &[]).to_string();
+        let names = self.agents.keys().chain([&other]);
+        let agents = names.filter_map(|name| AgentId::parse(name).ok());
+        agents.map(|agent| self.policy_version(&agent)).collect()
+    }
+
+    /// The version of an agent's permissions: other rules have another, and what a person confirmed under it is over.
+    pub(crate) fn policy_version(&self, agent: &AgentId) -> PolicyVersion {
+        let Permissions {
+            categories,
+            models,
+            shown,
+        } = self.permissions(agent);
+        let words = |list: &mut dyn Iterator<Item = &'static str>| list.collect::<Vec<_>>().join(",");
+        let categories = words(&mut categories.iter().map(|category| category.as_str()));
+        let shown: BTreeSet<&'static str> = shown.iter().map(|field| field.as_str()).collect();
+        let shown = words(&mut shown.into_iter());
+        let mut fields = vec![self.privacy.confirm.clone(), categories, shown];
+        for (category, patterns) in models {
+            fields.push(category.as_str().to_owned());
+            fields.push(patterns.len().to_string());
+            fields.extend(patterns);
         }
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         PolicyVersion::new(format!("inference-{}", h("policy.inference", &fields)))

@@ -397,12 +397,14 @@ confirm = "explicit"
     changed.agents.get_mut("coach").expect("coach").model = None;
     changed.model.fallbacks.clear();
     assert_eq!(
-        config.policy_version(),
-        changed.policy_version(),
+        config.policy_versions(),
+        changed.policy_versions(),
         "no rule is another"
     );
+    assert_ne!(config.policy_version(&coach), config.policy_version(&other));
     changed.agents.get_mut("coach").expect("coach").shown = None;
-    assert_ne!(config.policy_version(), changed.policy_version());
+    assert_ne!(config.policy_version(&coach), changed.policy_version(&coach));
+    assert_eq!(config.policy_version(&other), changed.policy_version(&other));
 }
 
 #[test]

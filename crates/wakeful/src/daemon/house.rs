@@ -1,5 +1,6 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -183,8 +184,8 @@ impl Host for House {
         })
     }
 
-    fn inference_version(&self) -> PolicyVersion {
-        self.models.config().policy_version()
+    fn inference_versions(&self) -> BTreeSet<PolicyVersion> {
+        self.models.config().policy_versions()
     }
 
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {

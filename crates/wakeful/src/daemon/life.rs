@@ -206,7 +206,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         halt: halt.clone(),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
-        governance: place.governance,
+        governance: place.governance(),
     });
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::new(clerk),

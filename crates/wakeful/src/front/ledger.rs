@@ -1,5 +1,7 @@
 //! Money, models and confirmations, at the daemon or in the database.
 
+use std::collections::BTreeSet;
+
 use wakeful_api::{AgentSpending, AgentStatus, Budget, Receipt, SetCap, SetModel};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::id::{AgentId, PolicyVersion};
@@ -65,10 +67,17 @@ impl Front {
     }
 
     /// Confirms that a provider may be shown agents' work. A daemon goes by the rules that it was started with.
-    pub(crate) async fn confirm(&self, provider: String, version: PolicyVersion) -> Result<Receipt, Failure> {
+    pub(crate) async fn confirm(
+        &self,
+        provider: String,
+        versions: BTreeSet<PolicyVersion>,
+    ) -> Result<Vec<Receipt>, Failure> {
         match self {
             Self::Daemon(client) => Ok(client.post(&format!("/api/receipts/{provider}"), &()).await?),
-            Self::Here(clerk) => Ok(view::receipt(&clerk.confirm(provider, version, CHANNEL).await?)),
+            Self::Here(clerk) => {
+                let receipts = clerk.confirm(provider, versions, CHANNEL).await?;
+                Ok(receipts.iter().map(view::receipt).collect())
+            }
         }
     }
 

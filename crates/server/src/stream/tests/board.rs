@@ -1,6 +1,6 @@
 //! A desk made of lists: what was appended is in the store, what was told is on the hub, and a test decides which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -265,7 +265,7 @@ impl Ledger for Board {
         unimplemented!("streams choose no models")
     }
 
-    fn confirm(&self, _: String, _: PolicyVersion, _: &'static str) -> Asked<'_, ReceiptRow> {
+    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: &'static str) -> Asked<'_, Vec<ReceiptRow>> {
         unimplemented!("streams confirm nothing")
     }
 

@@ -106,15 +106,11 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Res
     let settings = config::load(&home, &flags)?;
     let status = asking(shared, async |front| front.agent(agent.clone()).await).await?;
     let house = ModelHouse::new(&settings.config);
-    let (wished, chosen) = (
-        settings.wished::<String>(Key::ModelDefault),
-        status.model.as_deref(),
-    );
     let whose = Whose {
         agent: &agent,
-        chosen,
+        chosen: status.model.as_deref(),
     };
-    let model_ref = house.chain(Some(whose), wished.as_deref())?.model_ref;
+    let model_ref = house.chain(Some(whose), args.model.as_deref())?.model_ref;
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
     let request = request(&agent, &status.workspace, &guidance, &model_ref);
@@ -220,12 +216,14 @@ fn policy() -> PolicyView {
 
 /// Measured as the provider gets it, where its model can be had; a missing key is no reason to show nothing.
 fn size(request: &Request, house: &ModelHouse) -> SizeView {
-    let models = house.route(&request.model_ref, &[]);
-    let models = models.unwrap_or_default();
-    let wire = models.candidates().find_map(|(_, candidate)| match candidate {
-        Candidate::Hosted(model) => model.body(request).ok(),
-        Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+    let models = house.route(&request.model_ref, &[]).ok();
+    let hosted = models.as_ref().and_then(|models| {
+        models.candidates().find_map(|(_, candidate)| match candidate {
+            Candidate::Hosted(model) => Some(model),
+            Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+        })
     });
+    let wire = hosted.and_then(|model| model.body(request).ok());
     let format = if wire.is_some() { "wire" } else { "frame" };
     let body = wire.map_or_else(|| serde_json::to_vec(request).unwrap_or_default(), |body| body);
     SizeView {

@@ -19,21 +19,26 @@ pub(super) async fn confirm(
     };
     // A name that was misspelt must not look confirmed.
     house.provision(provider)?;
-    let (name, version) = (provider.to_owned(), house.config().policy_version());
-    let receipt = telling(shared, out, async |front| front.confirm(name, version).await).await?;
+    let (name, versions) = (provider.to_owned(), house.config().policy_versions());
+    let receipts = telling(shared, out, async |front| front.confirm(name, versions).await).await?;
     let words = format!(
         "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules ask again"
     );
-    out.answer(&receipt, &words);
+    out.answer(&json!({"provider": provider, "receipts": receipts}), &words);
     Ok(0)
 }
 
 /// What was agreed to, and whether it still holds.
 async fn show(house: &ModelHouse, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let receipts = asking(shared, async |front| front.receipts().await).await?;
-    let version = house.config().policy_version().to_string();
+    let versions: Vec<String> = house
+        .config()
+        .policy_versions()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let lines = receipts.iter().map(|receipt| {
-        let holds = match receipt.policy_version == version {
+        let holds = match versions.contains(&receipt.policy_version) {
             true => "holds",
             false => "was given under other rules",
         };
@@ -43,6 +48,9 @@ async fn show(house: &ModelHouse, shared: &Shared, out: &Out) -> Result<u8, Fail
         true => "nothing was confirmed yet".to_owned(),
         false => lines.collect::<Vec<_>>().join("\n"),
     };
-    out.answer(&json!({"policy_version": version, "receipts": receipts}), &words);
+    out.answer(
+        &json!({"policy_versions": versions, "receipts": receipts}),
+        &words,
+    );
     Ok(0)
 }

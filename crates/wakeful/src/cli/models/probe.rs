@@ -214,7 +214,7 @@ impl Probe<'_> {
             return Ok(());
         };
         let day = Day::of(RealClock::new().now());
-        let default = self.place.governance.daily_cap;
+        let default = self.place.governance().daily_cap;
         let reservation = Reservation {
             operation_id: model_operation(&self.run, self.requests),
             run_key: self.run,

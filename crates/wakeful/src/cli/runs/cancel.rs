@@ -36,7 +36,7 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
     let place = Place::open_beside(shared).await?;
     place
         .work(out, async |place| {
-            let front = here(&place.store, place.governance);
+            let front = here(&place.store, place.governance());
             let run = front.find(given).await?;
             let before = front.run(run).await?;
             match before.outcome.as_str() {
