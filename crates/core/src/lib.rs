@@ -21,7 +21,7 @@
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model) and [`failure`].
+//! model), [`schema`] (how a tool's arguments are described) and [`failure`].
 #![forbid(unsafe_code)]
 
 pub mod attempt;
@@ -39,6 +39,7 @@ pub mod policy;
 pub mod prompt;
 pub mod report;
 pub mod run;
+pub mod schema;
 pub mod step;
 pub mod time;
 pub mod wake;
