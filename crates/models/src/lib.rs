@@ -17,13 +17,14 @@ use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use hosted::{
-    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Credential, Hosted, Options, URL_BYTES_MAX,
+    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Credential, Hosted, Options, Shape, URL_BYTES_MAX,
 };
-pub use provider::Provider;
+pub use provider::{Auth, Provider};
 pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
 pub use scripted::{
     DELAY_MS_MAX, Place, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
 };
+pub use wire::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
 
 /// The model of a run, whichever kind it is. An enum and no trait object, because [`Model`] returns a future
 /// of its own type and the kinds are few and ours.

@@ -42,7 +42,7 @@ pub enum BadModelRef {
     /// No known form.
     #[error(
         "there is no model {0:?}; known forms: `demo` (built in), `scripted:FILE` (a YAML script), and `anthropic/MODEL`, \
-         `openai/MODEL`, `openai-chat/MODEL` or `gemini/MODEL`"
+         `openai/MODEL`, `openai-chat/MODEL`, `openai-codex/MODEL` or `gemini/MODEL`"
     )]
     Unknown(String),
     /// `scripted:` with nothing behind it.

@@ -59,10 +59,9 @@ impl Loaded {
     fn hosted(provider: Provider, model: &str, name: &str) -> Result<Self, Failure> {
         let base_url = text_variable(provider.url_variable())?;
         let hosted = Hosted::new(Options {
-            provider,
-            model,
             base_url: base_url.as_deref(),
             credential: credential(provider)?,
+            ..Options::of(provider, model)
         });
         let hosted = hosted.map_err(|error| unusable(&error))?;
         Ok(Self {
@@ -132,6 +131,7 @@ fn unusable(error: &BadHosted) -> Failure {
             source: BadUrl::Malformed,
             ..
         } => ("bad_url", "set it to a base URL, or unset it"),
+        BadHosted::ApiVersion { .. } => ("bad_api_version", "set one of these, or unset it"),
     };
     Failure::new(code, error.to_string(), hint)
 }

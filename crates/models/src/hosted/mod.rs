@@ -7,6 +7,8 @@ mod credential;
 mod endpoint;
 mod event;
 mod failure;
+mod shape;
+mod thread;
 mod transport;
 
 use reqwest::Url;
@@ -17,13 +19,16 @@ use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
 pub use endpoint::{BadUrl, URL_BYTES_MAX};
+pub use shape::Shape;
 
 use self::endpoint::Endpoint;
 use self::event::Events;
 use self::failure::Trouble;
+use self::shape::Shaped;
+use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
 use crate::provider::{Keyed, Provider};
-use crate::wire::{self, Flow};
+use crate::wire::{self, Flow, Heard, Lowering, Thread};
 
 /// What a model at a provider is made from.
 #[derive(Debug, Clone)]
@@ -36,6 +41,22 @@ pub struct Options<'a> {
     pub base_url: Option<&'a str>,
     /// The key, if there is one.
     pub credential: Option<Credential>,
+    /// How requests are shaped.
+    pub shape: Shape<'a>,
+}
+
+impl<'a> Options<'a> {
+    /// A model at a provider's own address, without a key.
+    #[must_use]
+    pub fn of(provider: Provider, model: &'a str) -> Self {
+        Self {
+            provider,
+            model,
+            base_url: None,
+            credential: None,
+            shape: Shape::default(),
+        }
+    }
 }
 
 /// Why a model cannot be asked.
@@ -48,6 +69,14 @@ pub enum BadHosted {
         variable: &'static str,
         /// What is wrong with it.
         source: BadUrl,
+    },
+    /// The version of the interface is none that is spoken.
+    #[error(
+        "`{given}` is no version of the interface that is spoken; `anthropic` takes 2023-06-01 and 2026-10-21"
+    )]
+    ApiVersion {
+        /// What was asked for.
+        given: String,
     },
     /// There is no key.
     #[error("{provider} wants a key and {variables} is not set")]
@@ -67,6 +96,8 @@ pub struct Hosted {
     url: Url,
     credential: Option<Credential>,
     transport: Transport,
+    shape: Shaped,
+    threads: Threads,
 }
 
 impl Hosted {
@@ -77,6 +108,7 @@ impl Hosted {
             model,
             base_url,
             credential,
+            shape: asked,
         } = options;
         let endpoint = Endpoint::parse(base_url.unwrap_or(provider.base_url()));
         let endpoint = endpoint.map_err(|source| BadHosted::Url {
@@ -93,29 +125,38 @@ impl Hosted {
                 variables: provider.key_variables().join(" or "),
             });
         }
-        let key = credential.as_ref().and_then(|key| key.header(provider.auth()));
+        let shape = Shaped::new(provider, endpoint.is_own(provider), &asked)?;
+        let auth = asked.auth.unwrap_or(provider.auth());
+        let key = credential.as_ref().and_then(|key| key.header(auth));
         Ok(Self {
             provider,
             model: model.to_owned(),
             url: endpoint.url(provider, model),
-            transport: Transport::new(endpoint.reach(), provider.headers(), key),
+            transport: Transport::new(endpoint.reach(), &shape.headers, key),
             credential,
+            shape,
+            threads: Threads::default(),
         })
     }
 
-    /// The body that this request is sent as. The same request gives the same bytes.
+    /// The body that this request is sent as, when it is sent whole. The same request gives the same bytes.
     pub fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
-        wire::body(self.provider, &self.model, request)
+        wire::body(&self.shape.lowering(&self.model, Thread::NotKept), request)
     }
 
-    async fn exchange(&self, request: &Request, audience: &dyn Audience) -> Result<Answer, Trouble> {
-        let body = self.body(request);
+    async fn exchange(
+        &self,
+        request: &Request,
+        lowering: &Lowering<'_>,
+        audience: &dyn Audience,
+    ) -> Result<Heard, Trouble> {
+        let body = wire::body(lowering, request);
         let body = body.map_err(|error| Trouble::Unsendable(error.to_string()))?;
         let (form, mut response) = self.transport.send(self.url.clone(), body).await?;
         match form {
             Form::Whole => {
                 let whole = response.whole().await?;
-                Ok(wire::answer(self.provider, request.request, &whole)?)
+                Ok(wire::heard(self.provider, request.request, &whole)?)
             }
             Form::Stream => self.listen(&mut response, request.request, audience).await,
         }
@@ -126,7 +167,7 @@ impl Hosted {
         response: &mut Body<S>,
         request: u32,
         audience: &dyn Audience,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<Heard, Trouble> {
         let mut decoder = wire::decoder(self.provider, request);
         let (mut events, mut flow) = (Events::default(), Flow::More);
         while flow == Flow::More {
@@ -169,7 +210,7 @@ impl Model for Hosted {
     }
 
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
-        let answer = self.exchange(&request, audience).await;
+        let answer = self.converse(&request, audience).await;
         answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
     }
 }

@@ -2,3 +2,5 @@ mod answer;
 mod failure;
 mod fake;
 mod hostile;
+mod shape;
+mod thread;
