@@ -18,6 +18,7 @@ mod reach;
 mod reborn;
 mod run;
 mod sandbox;
+mod schema;
 mod service;
 mod signal;
 mod world;

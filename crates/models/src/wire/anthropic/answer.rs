@@ -34,10 +34,8 @@ enum Said {
         input: Value,
     },
     Thinking {
-        #[serde(default)]
-        thinking: String,
-        #[serde(default)]
-        signature: String,
+        thinking: Option<String>,
+        signature: Option<String>,
     },
     RedactedThinking {
         data: String,
@@ -79,7 +77,9 @@ pub(in crate::wire) fn whole(text: &str) -> Result<Heard, Fault> {
     let blocks = whole.content.into_iter().filter_map(|said| match said {
         Said::Text { text } => words(text),
         Said::ToolUse { id, name, input } => Some(tool_use(id, name, input)),
-        Said::Thinking { thinking, signature } => signed(thinking, &signature),
+        Said::Thinking { thinking, signature } => {
+            signed(thinking.unwrap_or_default(), &signature.unwrap_or_default())
+        }
         Said::RedactedThinking { data } => Some(redacted(&data)),
         Said::Other => None,
     });
@@ -272,8 +272,8 @@ impl Stream {
                 json: String::new(),
             },
             Said::Thinking { thinking, signature } => Part::Thinking {
-                thinking,
-                signature,
+                thinking: thinking.unwrap_or_default(),
+                signature: signature.unwrap_or_default(),
                 ended: false,
             },
             Said::RedactedThinking { data } => Part::Redacted(data),

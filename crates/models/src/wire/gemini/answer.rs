@@ -54,8 +54,7 @@ struct HeardPart {
     text: Option<String>,
     #[serde(default)]
     thought: bool,
-    #[serde(default)]
-    thought_signature: String,
+    thought_signature: Option<String>,
     function_call: Option<Called>,
 }
 
@@ -134,7 +133,7 @@ impl Stream {
             return Ok(());
         }
         tell(audience, &more);
-        let signature = Some(part.thought_signature).filter(|signature| !signature.is_empty());
+        let signature = part.thought_signature.filter(|signature| !signature.is_empty());
         match part.function_call {
             Some(call) => {
                 self.add_words(more, None);

@@ -48,17 +48,12 @@ enum Item {
     },
     Reasoning {
         #[serde(default)]
-        summary: Vec<Summary>,
-        encrypted_content: Option<String>,
+        summary: Value,
+        #[serde(default)]
+        encrypted_content: Value,
     },
     #[serde(other)]
     Other,
-}
-
-#[derive(Debug, Deserialize)]
-struct Summary {
-    #[serde(default)]
-    text: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -135,14 +130,12 @@ fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Fault> 
             } => blocks.push(tool_use(call_id, name, arguments(&text))),
             Item::Reasoning {
                 summary,
-                encrypted_content: Some(sealed),
+                encrypted_content: Value::String(sealed),
             } if !sealed.is_empty() => {
-                let summary: Vec<String> = summary.into_iter().map(|part| part.text).collect();
-                blocks.push(thought(
-                    provider,
-                    summary.join("\n"),
-                    json!({"item": raw, "next": next}),
-                ));
+                let parts = summary.as_array().into_iter().flatten();
+                let texts = parts.filter_map(|part| part.get("text").and_then(Value::as_str));
+                let text = texts.collect::<Vec<_>>().join("\n");
+                blocks.push(thought(provider, text, json!({"item": raw, "next": next})));
             }
             // A thought that cannot be sent back, or what we do not know.
             Item::Reasoning { .. } | Item::Other => {}
@@ -161,12 +154,12 @@ enum Event {
     },
     #[serde(rename = "response.output_item.done")]
     ItemDone { output_index: u64, item: Output },
-    #[serde(
-        rename = "response.completed",
-        alias = "response.failed",
-        alias = "response.incomplete"
-    )]
-    Ended { response: Box<Whole> },
+    #[serde(rename = "response.completed")]
+    Completed { response: Box<Whole> },
+    #[serde(rename = "response.failed", alias = "response.cancelled")]
+    Failed { response: Box<Whole> },
+    #[serde(rename = "response.incomplete")]
+    Incomplete { response: Box<Whole> },
     #[serde(other)]
     Other,
 }
@@ -189,6 +182,15 @@ impl Stream {
             last: None,
         }
     }
+
+    /// Takes the last event. What it is called counts, whatever status it says beside that.
+    fn close(&mut self, response: Whole, status: Option<&str>) -> Flow {
+        self.last = Some(Whole {
+            status: status.map(str::to_owned).or(response.status),
+            ..response
+        });
+        Flow::Done
+    }
 }
 
 impl Decoder for Stream {
@@ -210,10 +212,9 @@ impl Decoder for Stream {
                 }
                 self.items.insert(output_index, item);
             }
-            Event::Ended { response } => {
-                self.last = Some(*response);
-                return Ok(Flow::Done);
-            }
+            Event::Completed { response } => return Ok(self.close(*response, None)),
+            Event::Failed { response } => return Ok(self.close(*response, Some("failed"))),
+            Event::Incomplete { response } => return Ok(self.close(*response, Some("incomplete"))),
             Event::Other => {}
         }
         Ok(Flow::More)

@@ -369,3 +369,44 @@ fn a_part_is_never_counted_as_more_than_the_whole() {
         (7, 4, 2)
     );
 }
+
+#[test]
+fn a_codex_stream_is_judged_by_its_last_event() {
+    let item = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"Hi."}]}}"#;
+    let ended = |event: Value| streamed(Provider::OpenAiCodex, &[item, &event.to_string()]).0;
+    let response = |word: &str, rest: Value| json!({"type": format!("response.{word}"), "response": rest});
+    for rest in [
+        json!({"status": "completed"}),
+        json!({"output": []}),
+        json!({"output": [], "usage": null}),
+    ] {
+        let rebuilt = ended(response("completed", rest)).expect("an answer");
+        assert_eq!(rebuilt.blocks, [text("Hi.")]);
+    }
+    let failed = |code: &str| {
+        let error = json!({"code": code, "message": "no"});
+        match ended(response("failed", json!({"status": "failed", "error": error}))) {
+            Err(Fault::Reported(complaint)) => (complaint.status(), complaint.is_too_long()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(failed("rate_limit_exceeded"), (429, false));
+    assert_eq!(failed("server_is_overloaded"), (503, false));
+    assert_eq!(failed("context_length_exceeded"), (400, true));
+    assert_eq!(failed("never_seen"), (500, false));
+    let incomplete = |reason| {
+        ended(response(
+            "incomplete",
+            json!({"status": "incomplete", "incomplete_details": {"reason": reason}}),
+        ))
+    };
+    assert_eq!(incomplete("max_output_tokens"), Err(Fault::OutputLimit));
+    assert_eq!(
+        incomplete("content_filter"),
+        Err(Fault::Withheld("content_filter".to_owned()))
+    );
+    // The event says it, even where the status does not.
+    assert!(ended(response("failed", json!({}))).is_err());
+    assert!(ended(response("incomplete", json!({}))).is_err());
+    assert_eq!(streamed(Provider::OpenAiCodex, &[item]).0, Err(Fault::Truncated));
+}
