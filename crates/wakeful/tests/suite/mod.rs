@@ -21,6 +21,7 @@ mod reborn;
 mod route;
 mod run;
 mod sandbox;
+mod schema;
 mod service;
 mod signal;
 mod world;
