@@ -206,7 +206,7 @@ impl Hosted {
         })
     }
 
-    /// The body that this request is sent as, when it is sent whole. The same request gives the same bytes.
+    /// The body that this request is sent as, when nothing is left with the provider. The same request gives the same bytes.
     pub fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
         wire::body(&self.shape.lowering(&self.model, Thread::NotKept), request)
     }

@@ -8,13 +8,14 @@ use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wakeful_core::conversation::Block;
 use wakeful_core::key::Digest;
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience};
 
 use super::Hosted;
 use super::failure::Trouble;
-use crate::wire::{self, Fault, Heard, Thread};
+use crate::wire::{self, Fault, Heard, Lowering, Thread};
 
 /// Most conversations that are remembered. The one that was used longest ago is forgotten first.
 pub(super) const THREADS_MAX: usize = 64;
@@ -22,8 +23,21 @@ pub(super) const THREADS_MAX: usize = 64;
 /// What a provider says when it does not know an answer any more. It is part of the field's name and of the code.
 const FORGOTTEN: &str = "previous_response";
 
-/// What it says when a model has no thoughts that could be sent back.
-const NOTHING_SEALED: &str = "ncrypted content is not supported";
+/// What a provider says when a model has no thoughts that could be sent back, or the server does not know the question.
+const NOTHING_SEALED: [&str; 3] = [
+    "ncrypted content is not supported",
+    "reasoning.encrypted_content",
+    "\"include\"",
+];
+
+/// What providers say of thoughts that they cannot read any more, as after a change of the key's owner. Without a way out
+/// the thread would fail for ever.
+const UNREADABLE: [&str; 4] = [
+    "invalid_encrypted_content",
+    "nvalid `signature` in `thinking`",
+    "orrupted thought signature",
+    "hought signature is not valid",
+];
 
 /// The answers that can be gone on from. Clones share them.
 #[derive(Debug, Clone, Default)]
@@ -124,7 +138,8 @@ impl Hosted {
         Ok(self.keep(scope, frame, request, heard))
     }
 
-    /// One exchange, and a second without asking for thoughts, where the model says that it has none to send back.
+    /// One exchange, and a second where the provider refuses the first because of thoughts: without asking for them, or
+    /// without sending those that it cannot read.
     async fn exchange_or_unsealed(
         &self,
         request: &Request,
@@ -132,14 +147,25 @@ impl Hosted {
         audience: &dyn Audience,
     ) -> Result<Heard, Trouble> {
         let lowering = self.shape.lowering(&self.model, thread);
-        match self.exchange(request, &lowering, audience).await {
-            Err(trouble) if lowering.sealed_thoughts && says(&trouble, &[NOTHING_SEALED]) => {
-                self.shape.ask_for_no_thoughts();
-                let lowering = self.shape.lowering(&self.model, thread);
-                self.exchange(request, &lowering, audience).await
-            }
-            outcome => outcome,
+        let trouble = match self.exchange(request, &lowering, audience).await {
+            Ok(heard) => return Ok(heard),
+            Err(trouble) => trouble,
+        };
+        if lowering.asks_for_thoughts() && says(&trouble, &NOTHING_SEALED) {
+            let unasked = Lowering {
+                sealed_thoughts: false,
+                ..lowering
+            };
+            let heard = self.exchange(request, &unasked, audience).await?;
+            self.shape.ask_for_no_thoughts();
+            return Ok(heard);
         }
+        // What follows an answer that the provider has is counted with all that came before it.
+        let whole = !matches!(thread, Thread::Continues { .. });
+        if whole && says(&trouble, &UNREADABLE) {
+            return self.exchange(&thoughtless(request), &lowering, audience).await;
+        }
+        Err(trouble)
     }
 
     /// Remembers an answer that the provider keeps, if it said under which id.
@@ -178,6 +204,17 @@ impl Hosted {
         let had = items.get(..known.items).filter(|had| had.len() < items.len());
         Ok(had.is_some_and(|had| Digest::of(&had.concat()) == known.said))
     }
+}
+
+/// The same request without thoughts.
+fn thoughtless(request: &Request) -> Request {
+    let mut bare = request.clone();
+    for entry in &mut bare.entries {
+        entry
+            .blocks
+            .retain(|block| !matches!(block, Block::Thinking { .. }));
+    }
+    bare
 }
 
 /// Whether the provider's refusal has one of these words in it.

@@ -88,6 +88,11 @@ pub(crate) enum Thread<'a> {
 }
 
 impl Lowering<'_> {
+    /// Whether a request asks for thoughts that can be sent back.
+    pub(crate) fn asks_for_thoughts(&self) -> bool {
+        self.sealed_thoughts && self.provider == Provider::OpenAi
+    }
+
     /// Whether an optimisation is used: it is switched on, and the format declares it.
     pub(crate) fn may(&self, capability: ProviderPromptCapability) -> bool {
         self.provider.capabilities().contains(&capability) && self.uses.contains(&capability)

@@ -6,6 +6,7 @@ use wakeful_core::prompt::Request;
 use wakeful_models::{Hosted, Provider, Shape};
 use wakeful_ports::model::{Model as _, NoAudience};
 
+use super::answer::events;
 use super::fake::{Asked, Ear, Fake, Reply, request, response, shaped};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -204,7 +205,7 @@ async fn words_that_were_told_are_not_told_again() {
     let half = "data: {\"type\":\"response.output_text.delta\",\"delta\":\"Half\"}\n\n\
                 data: {\"type\":\"error\",\"error\":{\"code\":\"previous_response_not_found\",\"message\":\"gone\"}}\n\n";
     let half = Reply::Bytes(response(200, &[("content-type", "text/event-stream")], half));
-    let fake = Fake::series([kept("r1", "One."), half]).await;
+    let fake = Fake::series([kept("r1", "One."), half, kept("r3", "Whole.")]).await;
     let (model, ear) = (model(&fake), Ear::default());
     let next = go_on(&model, first(), "And?").await;
     model.ask(next, &ear).await.expect_err("half a reply");
@@ -237,4 +238,97 @@ async fn a_model_without_thoughts_is_asked_for_them_once() {
         .map(|asked| asked.body.get("include").is_some())
         .collect();
     assert_eq!(included, [true, false, false]);
+}
+
+/// Thoughts of a provider whose key has changed hands, or that were spoilt on the way.
+#[tokio::test]
+async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
+    let refusals = [
+        (
+            Provider::OpenAi,
+            "{\"error\":{\"code\":\"invalid_encrypted_content\",\"message\":\"could not be verified\"}}",
+        ),
+        (
+            Provider::Anthropic,
+            "{\"error\":{\"message\":\"messages.1: Invalid `signature` in `thinking` block\"}}",
+        ),
+        (
+            Provider::Gemini,
+            "{\"error\":{\"code\":400,\"message\":\"Corrupted thought signature.\"}}",
+        ),
+    ];
+    for (provider, refusal) in refusals {
+        let refusal = Reply::Bytes(response(400, &[JSON], refusal));
+        let stream = response(200, &[("content-type", "text/event-stream")], events(provider));
+        let fake = Fake::series([refusal, Reply::Bytes(stream)]).await;
+        let record = json!({"type": "thinking", "item": {"id": "spoilt"}, "thoughtSignature": "spoilt", "signature": "spoilt"});
+        let mut request = request(provider);
+        request.entries.push(Entry {
+            role: Role::Assistant,
+            blocks: vec![
+                Block::Thinking {
+                    provider: provider.word().to_owned(),
+                    text: String::new(),
+                    opaque: record,
+                },
+                Block::Text {
+                    text: "Hm.".to_owned(),
+                },
+            ],
+        });
+        request.entries.push(said(Role::User, "And?"));
+        let model = shaped(provider, &fake.url, Shape::default());
+        model.ask(request, &NoAudience).await.expect("an answer");
+        let spoilt: Vec<bool> = fake
+            .asked()
+            .iter()
+            .map(|asked| asked.body.to_string().contains("spoilt"))
+            .collect();
+        assert_eq!(spoilt, [true, false], "{provider:?}");
+    }
+}
+
+/// Every provider answers with thoughts of its own, and every other goes on from there.
+#[tokio::test]
+async fn a_conversation_changes_its_provider_at_any_round() {
+    let shape = Shape {
+        incremental: true,
+        context_management: true,
+        ..Shape::default()
+    };
+    let order = [
+        Provider::OpenAi,
+        Provider::Anthropic,
+        Provider::OpenAi,
+        Provider::Gemini,
+        Provider::OpenAiChat,
+    ];
+    let mut next = first();
+    for (round, provider) in order.into_iter().enumerate() {
+        let reply = match provider {
+            Provider::OpenAi | Provider::OpenAiCodex => kept("r1", "One."),
+            Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => Reply::Bytes(response(
+                200,
+                &[("content-type", "text/event-stream")],
+                events(provider),
+            )),
+        };
+        let fake = Fake::new(reply).await;
+        let words = next.entries.len();
+        next = go_on(&shaped(provider, &fake.url, shape), next, "And?").await;
+        let asked = fake.asked();
+        let body = asked[0].body.to_string();
+        assert_eq!(asked[0].body.get("previous_response_id"), None, "{provider:?}");
+        assert_eq!(
+            body.matches("And?").count(),
+            round,
+            "{provider:?}: everything that was asked is there"
+        );
+        assert_eq!(
+            body.contains("sealed"),
+            round == 2,
+            "{provider:?}: thoughts go home"
+        );
+        assert_eq!(next.entries.len(), words + 2);
+    }
 }

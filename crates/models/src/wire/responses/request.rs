@@ -128,7 +128,7 @@ impl<'a> Body<'a> {
         let (reasoning, include, max_output_tokens) = match provider {
             Provider::OpenAiCodex => (Some(Value::Null), Some(&[][..]), None),
             Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
-                let include = lowering.sealed_thoughts.then_some(SEALED_THOUGHTS);
+                let include = lowering.asks_for_thoughts().then_some(SEALED_THOUGHTS);
                 (None, include, lowering.output_tokens_max)
             }
         };

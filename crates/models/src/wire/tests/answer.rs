@@ -54,9 +54,8 @@ fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
     match provider {
         Provider::Anthropic => (
             r#"{"id":"m1","type":"message","content":[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":"Let me look."},
-                {"type":"tool_use","id":"c1","name":"Look","input":{"at":"é"}}],"stop_reason":"tool_use",
-                "usage":{"input_tokens":10,"cache_read_input_tokens":20,"cache_creation_input_tokens":null,"output_tokens":7,
-                "output_tokens_details":{"thinking_tokens":2}}}"#,
+                {"type":"tool_use","id":"c1","name":"Look","input":{"at":"é"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,
+                "cache_read_input_tokens":20,"cache_creation_input_tokens":null,"output_tokens":7,"output_tokens_details":{"thinking_tokens":2}}}"#,
             vec![
                 r#"{"type":"message_start","message":{"id":"m1","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":20,"output_tokens":1}}}"#,
                 r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
@@ -265,6 +264,28 @@ fn events_that_contradict_each_other_are_invalid() {
             matches!(invalid, Err(Fault::Invalid(_))),
             "{events:?}: {invalid:?}"
         );
+    }
+}
+
+/// The same numbers every time: a failure can be seen again.
+#[test]
+fn events_in_any_order_and_number_give_an_answer_or_a_fault() {
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(state >> 33).expect("small") % below
+    };
+    for provider in Provider::ALL {
+        let (_, events) = both(provider);
+        for _ in 0..300 {
+            let picked: Vec<&str> = (0..next(20)).map(|_| events[next(events.len())]).collect();
+            let (outcome, heard) = streamed(provider, &picked);
+            let calls = outcome.map(|answer| answer.blocks.len()).unwrap_or_default();
+            assert!(
+                calls <= picked.len() && heard.len() <= picked.len() * 12,
+                "{provider:?} {picked:?}"
+            );
+        }
     }
 }
 

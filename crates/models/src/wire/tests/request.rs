@@ -146,6 +146,33 @@ fn gemini_is_sent_contents() {
 }
 
 #[test]
+fn one_frame_has_the_same_words_in_the_same_order_in_every_format() {
+    let request = Request {
+        entries: round_trip().entries,
+        ..opening()
+    };
+    let words = [
+        "Be exact.",
+        "You are `main`.",
+        "What is here?",
+        "Let me look.",
+        "files",
+        "unknown_tool",
+        "And?",
+    ];
+    for provider in Provider::ALL {
+        let body = sent(provider, &request);
+        let places: Option<Vec<usize>> = words.iter().map(|word| body.find(word)).collect();
+        let places = places.expect("all of the words");
+        assert!(places.is_sorted(), "{provider:?}: {places:?}");
+        assert!(
+            words.iter().all(|word| body.matches(word).count() == 1),
+            "{provider:?}: none twice"
+        );
+    }
+}
+
+#[test]
 fn a_conversation_that_goes_on_keeps_the_bytes_of_its_beginning() {
     for provider in Provider::ALL {
         let (first, mut second) = (opening(), opening());
