@@ -279,6 +279,15 @@ fn an_agent_has_a_model_of_its_own_and_may_ask_only_those_on_its_list() {
     );
 }
 
+/// The models of a list with how far their prices are to be trusted.
+fn bases(list: &Value) -> Vec<String> {
+    let rows = list["prices"].as_array().expect("prices");
+    let word = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    rows.iter()
+        .map(|row| format!("{} {}", word(row, "model_ref"), word(row, "basis")))
+        .collect()
+}
+
 #[test]
 fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
     let world = World::new();
@@ -328,24 +337,13 @@ fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
         (&json!("not needed"), &json!("127.0.0.1:11434"))
     );
     assert_eq!(one("openrouter")["key"], "absent");
-    let bases: Vec<(&str, &str)> = list["prices"]
-        .as_array()
-        .expect("prices")
-        .iter()
-        .map(|row| {
-            (
-                row["model_ref"].as_str().unwrap_or_default(),
-                row["basis"].as_str().unwrap_or_default(),
-            )
-        })
-        .collect();
     assert_eq!(
-        bases,
+        bases(&list),
         [
-            ("anthropic/claude-sonnet-4-5", "listed"),
-            ("mine/x", "configured"),
-            ("ollama/llama3.2", "free"),
-            ("openai/gpt-who", "assumed"),
+            "anthropic/claude-sonnet-4-5 listed",
+            "mine/x configured",
+            "ollama/llama3.2 free",
+            "openai/gpt-who assumed",
         ]
     );
     let text = call(&world, &["models", "list"], &environment);
