@@ -21,7 +21,7 @@
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model), [`attachment`] and [`failure`].
+//! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
 #![forbid(unsafe_code)]
 
 pub mod attachment;
@@ -40,6 +40,7 @@ pub mod policy;
 pub mod prompt;
 pub mod report;
 pub mod run;
+pub mod schema;
 pub mod step;
 pub mod time;
 pub mod wake;

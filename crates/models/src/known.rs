@@ -27,7 +27,7 @@ pub struct Known {
 
 impl Known {
     /// All of them. Of those with a default model the first whose key is there answers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self {
             default_model: Some("claude-sonnet-4-6"),
             ..Self::inventor(Provider::Anthropic)
@@ -49,6 +49,7 @@ impl Known {
             default_model: Some("anthropic/claude-sonnet-4.6"),
         },
         Self::inventor(Provider::OpenAiChat),
+        Self::inventor(Provider::OpenAiCodex),
         Self::here("ollama", "http://127.0.0.1:11434/v1"),
         Self::here("llama-cpp", "http://127.0.0.1:8080/v1"),
         Self::here("vllm", "http://127.0.0.1:8000/v1"),

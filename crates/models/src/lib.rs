@@ -15,15 +15,16 @@ mod scripted;
 mod wire;
 
 pub use hosted::{
-    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Clients, Credential, Hosted, Options,
+    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Clients, Credential, Hosted, Options, Shape,
     TIME_MS_MAX, Times, Told, URL_BYTES_MAX, host_of,
 };
 pub use known::{DEFAULTS_AS_OF, Known};
 pub use price::{AS_OF, listed_or_assumed};
-pub use provider::{Keyed, Provider};
+pub use provider::{Auth, Keyed, Provider};
 pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
 pub use route::{Candidate, Models, Unusable};
 pub use scripted::{
     DELAY_MS_MAX, Place, ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
     Unwritable, write as write_script,
 };
+pub use wire::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};

@@ -11,11 +11,13 @@ pub enum Provider {
     OpenAiChat,
     /// Gemini `generateContent`.
     Gemini,
+    /// OpenAI Responses as Codex speaks it: streamed always, and without a word on lengths.
+    OpenAiCodex,
 }
 
 /// How a provider is shown its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Auth {
+pub enum Auth {
     /// Alone in a header of this name.
     Header(&'static str),
     /// As `Authorization: Bearer`.
@@ -35,7 +37,13 @@ pub enum Keyed {
 
 impl Provider {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Anthropic, Self::OpenAi, Self::OpenAiChat, Self::Gemini];
+    pub const ALL: [Self; 5] = [
+        Self::Anthropic,
+        Self::OpenAi,
+        Self::OpenAiChat,
+        Self::Gemini,
+        Self::OpenAiCodex,
+    ];
 
     /// What stands before the slash of a model reference, and in failures.
     #[must_use]
@@ -45,6 +53,7 @@ impl Provider {
             Self::OpenAi => "openai",
             Self::OpenAiChat => "openai-chat",
             Self::Gemini => "gemini",
+            Self::OpenAiCodex => "openai-codex",
         }
     }
 
@@ -55,6 +64,7 @@ impl Provider {
             Self::Anthropic => &["ANTHROPIC_API_KEY"],
             Self::OpenAi | Self::OpenAiChat => &["OPENAI_API_KEY"],
             Self::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+            Self::OpenAiCodex => &["CODEX_API_KEY", "OPENAI_API_KEY"],
         }
     }
 
@@ -65,6 +75,7 @@ impl Provider {
             Self::Anthropic => "ANTHROPIC_BASE_URL",
             Self::OpenAi | Self::OpenAiChat => "OPENAI_BASE_URL",
             Self::Gemini => "GEMINI_BASE_URL",
+            Self::OpenAiCodex => "CODEX_BASE_URL",
         }
     }
 
@@ -73,7 +84,7 @@ impl Provider {
     pub const fn base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
-            Self::OpenAi | Self::OpenAiChat => "https://api.openai.com/v1",
+            Self::OpenAi | Self::OpenAiChat | Self::OpenAiCodex => "https://api.openai.com/v1",
             Self::Gemini => "https://generativelanguage.googleapis.com",
         }
     }
@@ -81,7 +92,7 @@ impl Provider {
     pub(crate) const fn auth(self) -> Auth {
         match self {
             Self::Anthropic => Auth::Header("x-api-key"),
-            Self::OpenAi | Self::OpenAiChat => Auth::Bearer,
+            Self::OpenAi | Self::OpenAiChat | Self::OpenAiCodex => Auth::Bearer,
             Self::Gemini => Auth::Header("x-goog-api-key"),
         }
     }
@@ -90,14 +101,14 @@ impl Provider {
     pub(crate) const fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Anthropic => &[("anthropic-version", "2023-06-01")],
-            Self::OpenAi | Self::OpenAiChat | Self::Gemini => &[],
+            Self::OpenAi | Self::OpenAiChat | Self::Gemini | Self::OpenAiCodex => &[],
         }
     }
 
     pub(crate) const fn keyed(self) -> Keyed {
         match self {
             Self::OpenAiChat => Keyed::AtItsOwnAddress,
-            Self::Anthropic | Self::OpenAi | Self::Gemini => Keyed::Always,
+            Self::Anthropic | Self::OpenAi | Self::Gemini | Self::OpenAiCodex => Keyed::Always,
         }
     }
 }

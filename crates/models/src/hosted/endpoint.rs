@@ -118,7 +118,7 @@ impl Endpoint {
         let generate = format!("{model}:streamGenerateContent");
         let path: &[&str] = match provider {
             Provider::Anthropic => &["v1", "messages"],
-            Provider::OpenAi => &["responses"],
+            Provider::OpenAi | Provider::OpenAiCodex => &["responses"],
             Provider::OpenAiChat => &["chat", "completions"],
             Provider::Gemini => &["v1beta", "models", &generate],
         };

@@ -26,7 +26,7 @@ impl Hosted {
     pub async fn reach(&self) -> Result<u16, ModelFailure> {
         let path: &[&str] = match self.provider {
             Provider::Anthropic => &["v1", "models"],
-            Provider::OpenAi | Provider::OpenAiChat => &["models"],
+            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => &["models"],
             Provider::Gemini => &["v1beta", "models"],
         };
         let wait = Duration::from_millis(LOOK_MS_MAX);
@@ -55,7 +55,9 @@ impl Hosted {
         let model = self.model.as_str();
         let own: (&[&str], Look) = match self.provider {
             Provider::Anthropic => (&["v1", "models", model], Look::Get),
-            Provider::OpenAi | Provider::OpenAiChat => (&["models", model], Look::Get),
+            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => {
+                (&["models", model], Look::Get)
+            }
             Provider::Gemini => (&["v1beta", "models", model], Look::Get),
         };
         let mut questions = vec![(self.endpoint.below(own.0), own.1)];

@@ -8,6 +8,8 @@ mod endpoint;
 mod event;
 mod failure;
 mod look;
+mod shape;
+mod thread;
 mod transport;
 
 use reqwest::Url;
@@ -20,18 +22,28 @@ use wakeful_ports::model::{Answer, Audience, Model};
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
 pub use endpoint::{BadUrl, URL_BYTES_MAX, host_of};
 pub use look::Told;
+pub use shape::Shape;
 pub use transport::{Clients, TIME_MS_MAX, Times};
 
 use self::endpoint::Endpoint;
 use self::event::Events;
 use self::failure::Trouble;
+use self::shape::Shaped;
+use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
 use crate::price::listed_or_assumed;
 use crate::provider::{Keyed, Provider};
-use crate::wire::{self, Flow};
+use crate::wire::{self, Flow, Heard, Lowering, Thread};
 
-/// Longest reply in tokens that is reserved for.
-const OUTPUT_TOKENS_MAX: u64 = 8_192;
+/// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
+/// there would be nothing to put aside. Thoughts count.
+const OUTPUT_TOKENS: u32 = 16_384;
+
+/// The same at servers that many models live behind, small ones among them.
+const OUTPUT_TOKENS_ELSEWHERE: u32 = 8_192;
+
+/// What is put aside for one that cannot be told.
+const OUTPUT_TOKENS_UNTOLD: u32 = 32_768;
 
 /// What a model at a provider is made from.
 #[derive(Debug, Clone)]
@@ -54,6 +66,8 @@ pub struct Options<'a> {
     pub price: Option<Price>,
     /// How long each phase may take.
     pub times: Times,
+    /// How requests are shaped.
+    pub shape: Shape<'a>,
 }
 
 impl<'a> Options<'a> {
@@ -70,6 +84,7 @@ impl<'a> Options<'a> {
             keyed: provider.keyed(),
             price: None,
             times: Times::default(),
+            shape: Shape::default(),
         }
     }
 }
@@ -84,6 +99,14 @@ pub enum BadHosted {
         provider: String,
         /// What is wrong with it.
         source: BadUrl,
+    },
+    /// The version of the interface is none that is spoken.
+    #[error(
+        "`{given}` is no version of the interface that is spoken; `anthropic` takes 2023-06-01 and 2026-10-21"
+    )]
+    ApiVersion {
+        /// What was asked for.
+        given: String,
     },
     /// There is no key.
     #[error("{provider} wants a key and {key_source} is not set")]
@@ -108,7 +131,10 @@ pub struct Hosted {
     credential: Option<Credential>,
     key_source: String,
     price: Option<(Price, PriceBasis)>,
+    output_tokens_max: u64,
     transport: Transport,
+    shape: Shaped,
+    threads: Threads,
 }
 
 impl Hosted {
@@ -129,6 +155,7 @@ impl Hosted {
             keyed,
             price,
             times,
+            shape: asked,
         } = options;
         let endpoint = Endpoint::parse(base_url.unwrap_or(provider.base_url()));
         let endpoint = endpoint.map_err(|source| BadHosted::Url {
@@ -147,39 +174,56 @@ impl Hosted {
                 boundary: boundary(&endpoint),
             });
         }
-        let key = credential.as_ref().and_then(|key| key.header(provider.auth()));
+        let auth = asked.auth.unwrap_or(provider.auth());
+        let key = credential.as_ref().and_then(|key| key.header(auth));
         let price = match (price, boundary(&endpoint)) {
             (Some(price), _) => Some((price, PriceBasis::Configured)),
             // What runs on one's own machine is paid for already.
             (None, Boundary::Machine | Boundary::Process) => None,
             (None, Boundary::Outside) => Some(listed_or_assumed(model)),
         };
+        let is_own = endpoint.is_own(provider);
+        let told = price.and_then(|_| told_length(provider, is_own));
+        let longest = asked.max_output_tokens.or(told);
+        let asked = Shape {
+            max_output_tokens: longest,
+            ..asked
+        };
+        let shape = Shaped::new(provider, is_own, &asked)?;
         Ok(Self {
             provider,
             name: name.to_owned(),
             model: model.to_owned(),
             url: endpoint.url(provider, model),
-            transport: Transport::new(endpoint.reach(), provider.headers(), key, (times, clients)),
+            transport: Transport::new(endpoint.reach(), &shape.headers, key, (times, clients)),
             endpoint,
             credential,
             key_source,
             price,
+            output_tokens_max: u64::from(longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)),
+            shape,
+            threads: Threads::default(),
         })
     }
 
-    /// The body that this request is sent as. The same request gives the same bytes.
+    /// The body that this request is sent as, when nothing is left with the provider. The same request gives the same bytes.
     pub fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
-        wire::body(self.provider, &self.model, request)
+        wire::body(&self.shape.lowering(&self.model, Thread::NotKept), request)
     }
 
-    async fn exchange(&self, request: &Request, audience: &dyn Audience) -> Result<Answer, Trouble> {
-        let body = self.body(request);
+    async fn exchange(
+        &self,
+        request: &Request,
+        lowering: &Lowering<'_>,
+        audience: &dyn Audience,
+    ) -> Result<Heard, Trouble> {
+        let body = wire::body(lowering, request);
         let body = body.map_err(|error| Trouble::Unsendable(error.to_string()))?;
         let (form, mut response) = self.transport.send(self.url.clone(), body).await?;
         match form {
             Form::Whole => {
                 let whole = response.whole().await?;
-                Ok(wire::answer(self.provider, request.request, &whole)?)
+                Ok(wire::heard(self.provider, request.request, &whole)?)
             }
             Form::Stream => self.listen(&mut response, request.request, audience).await,
         }
@@ -190,7 +234,7 @@ impl Hosted {
         response: &mut Body<S>,
         request: u32,
         audience: &dyn Audience,
-    ) -> Result<Answer, Trouble> {
+    ) -> Result<Heard, Trouble> {
         let mut decoder = wire::decoder(self.provider, request);
         let (mut events, mut flow) = (Events::default(), Flow::More);
         while flow == Flow::More {
@@ -208,6 +252,14 @@ impl Hosted {
         Ok(decoder.end()?)
     }
 
+    /// Whether another one asks the same model at the same place with the same key. Then either may go on with what the
+    /// other began.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.name, &self.model, &self.url, &self.credential)
+            == (&other.name, &other.model, &other.url, &other.credential)
+    }
+
     /// Where requests go, without anything after the path.
     fn shown_url(&self) -> String {
         let mut url = self.url.clone();
@@ -220,6 +272,17 @@ impl Hosted {
         self.credential
             .as_ref()
             .map_or_else(|| text.to_owned(), |key| key.hide_in(text))
+    }
+}
+
+/// How long a reply a provider is told where nobody says otherwise; none where it takes no such word.
+const fn told_length(provider: Provider, is_own: bool) -> Option<u32> {
+    match (provider, is_own) {
+        (Provider::OpenAiCodex, _) => None,
+        (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, true) => Some(OUTPUT_TOKENS),
+        (Provider::Anthropic, _) | (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, false) => {
+            Some(OUTPUT_TOKENS_ELSEWHERE)
+        }
     }
 }
 
@@ -237,7 +300,7 @@ impl Model for Hosted {
             provider: self.name.clone(),
             boundary: boundary(&self.endpoint),
             price: self.price,
-            output_tokens_max: OUTPUT_TOKENS_MAX,
+            output_tokens_max: self.output_tokens_max,
             secret: match self.credential {
                 Some(_) => Secret::Available,
                 None => Secret::NotNeeded,
@@ -246,7 +309,7 @@ impl Model for Hosted {
     }
 
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
-        let answer = self.exchange(&request, audience).await;
+        let answer = self.converse(&request, audience).await;
         answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
     }
 }

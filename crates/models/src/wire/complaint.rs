@@ -17,8 +17,10 @@ const TOO_LONG: [&str; 6] = [
 const TOO_LONG_CODES: [&str; 2] = ["context_length_exceeded", "exceed_context_size_error"];
 
 /// Codes that come inside a stream, where the status was 200 long ago, with the status they stand for.
-const STATUSES: [(&str, u16); 11] = [
+const STATUSES: [(&str, u16); 13] = [
     ("overloaded_error", 529),
+    ("server_is_overloaded", 503),
+    ("slow_down", 503),
     ("rate_limit_error", 429),
     ("rate_limit_exceeded", 429),
     ("insufficient_quota", 429),
@@ -88,6 +90,11 @@ impl Complaint {
             .iter()
             .any(|code| TOO_LONG_CODES.contains(&code.as_str()))
             || TOO_LONG.iter().any(|phrase| lower.contains(phrase))
+    }
+
+    /// Whether this word is in it.
+    pub(crate) fn says(&self, word: &str) -> bool {
+        self.message.contains(word) || self.codes.iter().any(|code| code.contains(word))
     }
 
     /// The HTTP status that it stands for.

@@ -5,20 +5,25 @@
 //! left out, because providers add both without asking.
 
 mod anthropic;
+mod attachment;
 mod chat;
 mod complaint;
 mod gemini;
+mod lowering;
 mod responses;
 #[cfg(test)]
 mod tests;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use wakeful_core::conversation::{Block, Entry, Role, ToolCall};
+use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec, Usage};
 use wakeful_core::prompt::Request;
+use wakeful_core::schema;
 use wakeful_ports::model::{Answer, Audience};
 
 pub(crate) use complaint::Complaint;
+pub use lowering::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
+pub(crate) use lowering::{Lowering, Thread};
 
 use crate::provider::Provider;
 
@@ -56,7 +61,24 @@ pub(crate) trait Decoder: Send {
     fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault>;
 
     /// The answer, once the stream has ended.
-    fn end(self: Box<Self>) -> Result<Answer, Fault>;
+    fn end(self: Box<Self>) -> Result<Heard, Fault>;
+}
+
+/// An answer, and what else came with it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Heard {
+    pub(crate) answer: Answer,
+    /// The id under which the provider has it, where it says one.
+    pub(crate) response_id: Option<String>,
+}
+
+impl From<Answer> for Heard {
+    fn from(answer: Answer) -> Self {
+        Self {
+            answer,
+            response_id: None,
+        }
+    }
 }
 
 /// Whether anything may follow.
@@ -69,31 +91,42 @@ pub(crate) enum Flow {
 }
 
 /// The body of a request.
-pub(crate) fn body(provider: Provider, model: &str, request: &Request) -> serde_json::Result<Vec<u8>> {
-    match provider {
-        Provider::Anthropic => serde_json::to_vec(&anthropic::Body::new(model, request)),
-        Provider::OpenAi => serde_json::to_vec(&responses::Body::new(model, request)),
-        Provider::OpenAiChat => serde_json::to_vec(&chat::Body::new(model, request)),
-        Provider::Gemini => serde_json::to_vec(&gemini::Body::new(request)),
+pub(crate) fn body(lowering: &Lowering<'_>, request: &Request) -> serde_json::Result<Vec<u8>> {
+    match lowering.provider {
+        Provider::Anthropic => serde_json::to_vec(&anthropic::Body::new(lowering, request)),
+        Provider::OpenAi | Provider::OpenAiCodex => {
+            serde_json::to_vec(&responses::Body::new(lowering, request))
+        }
+        Provider::OpenAiChat => serde_json::to_vec(&chat::Body::new(lowering, request)),
+        Provider::Gemini => serde_json::to_vec(&gemini::Body::new(lowering, request)),
     }
+}
+
+/// What an answer makes of a conversation: its items as they are written, one by one.
+pub(crate) fn items(
+    provider: Provider,
+    entries: &[Entry],
+    answer: &[Block],
+) -> serde_json::Result<Vec<Vec<u8>>> {
+    responses::answered(provider, entries, answer)
 }
 
 /// What reads a streamed answer to the request of this number.
 pub(crate) fn decoder(provider: Provider, request: u32) -> Box<dyn Decoder> {
     match provider {
         Provider::Anthropic => Box::new(anthropic::Stream::default()),
-        Provider::OpenAi => Box::new(responses::Stream::default()),
+        Provider::OpenAi | Provider::OpenAiCodex => Box::new(responses::Stream::new(provider)),
         Provider::OpenAiChat => Box::new(chat::Stream::new(request)),
         Provider::Gemini => Box::new(gemini::Stream::new(request)),
     }
 }
 
 /// The answer in a body that came whole.
-pub(crate) fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<Answer, Fault> {
+pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<Heard, Fault> {
     let text = std::str::from_utf8(body).map_err(|_| Fault::invalid("the response is not UTF-8"))?;
     match provider {
         Provider::Anthropic => anthropic::whole(text),
-        Provider::OpenAi => responses::whole(text),
+        Provider::OpenAi | Provider::OpenAiCodex => responses::whole(text, provider),
         Provider::OpenAiChat => chat::whole(text, request),
         Provider::Gemini => gemini::whole(text, request),
     }
@@ -121,14 +154,14 @@ enum Side {
 }
 
 /// The conversation as turns of two sides: what comes to the model stands together, results before words.
-fn turns(entries: &[Entry]) -> Vec<(Side, Vec<&Block>)> {
+fn turns(entries: &[Entry], provider: Provider) -> Vec<(Side, Vec<&Block>)> {
     let mut turns: Vec<(Side, Vec<&Block>)> = Vec::new();
     for entry in entries {
         let side = match entry.role {
             Role::User | Role::Tool => Side::User,
             Role::Assistant => Side::Model,
         };
-        let blocks: Vec<&Block> = entry.blocks.iter().filter(|block| !is_blank(block)).collect();
+        let blocks = sent(entry, provider);
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
             Some((last, said)) if *last == side => said.extend(blocks),
@@ -138,20 +171,63 @@ fn turns(entries: &[Entry]) -> Vec<(Side, Vec<&Block>)> {
     turns
 }
 
-/// Words without a letter. Providers refuse them, and they say nothing.
-fn is_blank(block: &Block) -> bool {
-    match block {
-        Block::Text { text } => text.trim().is_empty(),
-        Block::ToolUse(_) | Block::ToolResult { .. } => false,
-        // Not sent yet.
-        Block::Thinking { .. } | Block::Attachment(_) => true,
+/// The blocks of an entry that this provider is sent.
+///
+/// Words without a letter are not: providers refuse them, and they say nothing. Thoughts go to the provider alone whose
+/// record they carry; nobody else could read it. Those that nothing follows stay here, because they are refused: they
+/// are what is left of a reply when everything behind them was left out. With Gemini they are parts like any other.
+fn sent(entry: &Entry, provider: Provider) -> Vec<&Block> {
+    let blocks = entry.blocks.iter().filter(|block| match block {
+        Block::Text { text } => !text.trim().is_empty(),
+        Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => true,
+        Block::Thinking {
+            provider: whose,
+            opaque,
+            ..
+        } => whose == provider.word() && !opaque.is_null(),
+    });
+    let mut blocks: Vec<&Block> = blocks.collect();
+    while provider != Provider::Gemini && matches!(blocks.last(), Some(Block::Thinking { .. })) {
+        blocks.pop();
+    }
+    blocks
+}
+
+/// A thought with its provider's record of it.
+fn thought(provider: Provider, text: String, opaque: Value) -> Block {
+    Block::Thinking {
+        provider: provider.word().to_owned(),
+        text,
+        opaque,
     }
 }
 
 /// All system blocks as one text.
 fn system(request: &Request) -> String {
     let blocks = request.system.iter().map(|block| block.text.as_str());
+    let blocks = blocks.filter(|text| !text.trim().is_empty());
     blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The schema of a tool's arguments, as this request spells schemas.
+fn arguments_schema(lowering: &Lowering<'_>, tool: &ToolSpec) -> Value {
+    schema::emit(&tool.input_schema, lowering.schema)
+}
+
+/// A count in what a provider says of tokens. One that is missing, or is no count, is zero: it never fails an answer.
+fn count(usage: &Value, pointer: &str) -> u64 {
+    usage.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+}
+
+/// The tokens of an answer. A part is never more than what it is a part of, whatever a provider says.
+fn usage(input: u64, output: u64, read: u64, written: u64, reasoning: u64) -> Usage {
+    let cached_read_tokens = read.min(input);
+    Usage {
+        cached_read_tokens,
+        cached_write_tokens: written.min(input - cached_read_tokens),
+        reasoning_tokens: reasoning.min(output),
+        ..Usage::of(input, output)
+    }
 }
 
 /// A name or id in the letters that every provider takes. Models invent names, and one that is sent back as it was

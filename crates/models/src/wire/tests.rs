@@ -1,7 +1,10 @@
 //! Conversations for the tests of the formats.
 
 mod answer;
+mod attachment;
+mod cache;
 mod request;
+mod thinking;
 
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec};
@@ -9,6 +12,37 @@ use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
 
 use super::*;
+
+/// The optimisations that need no settings.
+const USES: &[ProviderPromptCapability] = &[
+    ProviderPromptCapability::PromptCacheBlocks,
+    ProviderPromptCapability::PromptCacheKey,
+];
+
+/// What a request without settings becomes at the provider itself.
+fn lowering(provider: Provider) -> Lowering<'static> {
+    Lowering {
+        provider,
+        model: "m",
+        output_tokens_max: None,
+        schema: schema::Mode::Relaxed,
+        own_server: true,
+        uses: USES,
+        sealed_thoughts: true,
+        thread: Thread::NotKept,
+    }
+}
+
+/// The answer in a body that came whole.
+fn answer(provider: Provider, request: u32, body: &[u8]) -> Result<Answer, Fault> {
+    heard(provider, request, body).map(|heard| heard.answer)
+}
+
+/// The body as JSON.
+fn sent_json(lowering: &Lowering<'_>, request: &Request) -> Value {
+    let bytes = body(lowering, request).expect("a body");
+    serde_json::from_slice(&bytes).expect("JSON")
+}
 
 fn text(text: &str) -> Block {
     Block::Text {

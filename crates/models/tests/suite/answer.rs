@@ -72,7 +72,7 @@ data: "usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":5}}
 pub(super) fn events(provider: Provider) -> &'static str {
     match provider {
         Provider::Anthropic => ANTHROPIC,
-        Provider::OpenAi => OPENAI,
+        Provider::OpenAi | Provider::OpenAiCodex => OPENAI,
         Provider::OpenAiChat => CHAT,
         Provider::Gemini => GEMINI,
     }
@@ -84,7 +84,7 @@ fn whole(provider: Provider) -> String {
             "content": [{"type": "text", "text": "Wait — looking."}, {"type": "tool_use", "id": "c1", "name": "Look", "input": {"at": "."}}],
             "stop_reason": "tool_use", "usage": {"input_tokens": 9, "output_tokens": 5},
         }),
-        Provider::OpenAi => json!({
+        Provider::OpenAi | Provider::OpenAiCodex => json!({
             "status": "completed", "error": null, "usage": {"input_tokens": 9, "output_tokens": 5},
             "output": [{"type": "message", "content": [{"type": "output_text", "text": "Wait — looking."}]},
                 {"type": "function_call", "call_id": "c1", "name": "Look", "arguments": "{\"at\":\".\"}"}],
@@ -158,6 +158,11 @@ async fn each_provider_is_shown_its_key_in_its_own_way_at_its_own_place() {
             "POST /v1beta/models/m-1:streamGenerateContent?alt=sse HTTP/1.1",
             "x-goog-api-key",
             KEY.to_owned(),
+        ),
+        (
+            "POST /v1/responses HTTP/1.1",
+            "authorization",
+            format!("Bearer {KEY}"),
         ),
     ];
     for (provider, (line, header, value)) in Provider::ALL.into_iter().zip(places) {
@@ -249,7 +254,12 @@ async fn words_are_heard_before_the_end_and_an_attempt_that_is_given_up_hangs_up
 
 #[tokio::test]
 async fn what_follows_the_end_of_a_stream_is_not_read() {
-    for provider in [Provider::Anthropic, Provider::OpenAi, Provider::OpenAiChat] {
+    for provider in [
+        Provider::Anthropic,
+        Provider::OpenAi,
+        Provider::OpenAiChat,
+        Provider::OpenAiCodex,
+    ] {
         let twice = format!("{0}{0}data: garbage\n\n", events(provider));
         let (answer, heard) = ask(provider, &Fake::stream(&twice).await).await;
         assert_eq!((answer, heard.as_str()), (Ok(expected()), "Wait — looking."));

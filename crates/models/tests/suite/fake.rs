@@ -10,13 +10,13 @@ use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
-use wakeful_models::{Credential, Hosted, Options, Provider};
+use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
 use wakeful_ports::model::{Answer, Audience, Model};
 
 /// The key that must appear in one header and nowhere else.
 pub(super) const KEY: &str = "sk-test-5f0c2b7a9d";
 
-/// What a server does with the one request that it gets.
+/// What a server does with a request.
 pub(super) enum Reply {
     /// Says this and hangs up.
     Bytes(Vec<u8>),
@@ -45,7 +45,7 @@ impl Asked {
     }
 }
 
-/// A server for one request.
+/// A server for as many requests as it has replies.
 pub(super) struct Fake {
     pub(super) url: String,
     state: Arc<Mutex<State>>,
@@ -60,15 +60,23 @@ struct State {
 
 impl Fake {
     pub(super) async fn new(reply: Reply) -> Self {
+        Self::series([reply]).await
+    }
+
+    /// A server for several requests, one after another, each on its own connection.
+    pub(super) async fn series(replies: impl IntoIterator<Item = Reply>) -> Self {
+        let replies: Vec<Reply> = replies.into_iter().collect();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let url = format!("http://{}", listener.local_addr().expect("an address"));
         let state = Arc::new(Mutex::new(State::default()));
         let shared = Arc::clone(&state);
         let serving = tokio::spawn(async move {
-            let (mut stream, _) = listener.accept().await.expect("a connection");
-            let asked = hear(&mut stream).await;
-            shared.lock().expect("no panic").asked.push(asked);
-            say(&mut stream, reply, &shared).await;
+            for reply in replies {
+                let (mut stream, _) = listener.accept().await.expect("a connection");
+                let asked = hear(&mut stream).await;
+                shared.lock().expect("no panic").asked.push(asked);
+                say(&mut stream, reply, &shared).await;
+            }
         });
         Self { url, state, serving }
     }
@@ -166,13 +174,19 @@ async fn say(stream: &mut TcpStream, reply: Reply, state: &Mutex<State>) {
 
 /// A model at a provider that lives at this address.
 pub(super) fn hosted(provider: Provider, url: &str) -> Hosted {
+    shaped(provider, url, Shape::default())
+}
+
+/// The same with settings.
+pub(super) fn shaped(provider: Provider, url: &str, shape: Shape<'_>) -> Hosted {
     let base = match provider {
-        Provider::OpenAi | Provider::OpenAiChat => format!("{url}/v1"),
+        Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => format!("{url}/v1"),
         Provider::Anthropic | Provider::Gemini => url.to_owned(),
     };
     let options = Options {
         base_url: Some(&base),
         credential: Some(Credential::new(KEY).expect("a key")),
+        shape,
         ..Options::of(provider, "m-1")
     };
     Hosted::new(options).expect("a model")

@@ -1,8 +1,11 @@
 //! Servers that mean harm, or are broken as if they did.
 
+use serde_json::Value;
+use wakeful_core::conversation::calls_of;
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::failure::ModelFailureKind::{self, FailFast, Retryable};
 use wakeful_models::Provider;
+use wakeful_ports::model::Answer;
 
 use super::answer::events;
 use super::fake::{Fake, Reply, ask, fail, response};
@@ -54,11 +57,13 @@ async fn a_response_of_another_kind_is_invalid() {
 #[tokio::test]
 async fn a_line_without_end_is_given_up_at_its_bound() {
     let head = response(200, &[STREAM], "data: ");
-    let fake = Fake::new(Reply::Forever(head, vec![b'x'; MIB])).await;
-    let failure = ask(Provider::Anthropic, &fake).await.0.expect_err("a bound");
-    assert_eq!(word(&failure), (FailFast, "invalid_response"));
-    // What the bound is, and what the sockets hold on top of it.
-    assert!(fake.written() <= 24 * MIB, "{}", fake.written());
+    for provider in Provider::ALL {
+        let fake = Fake::new(Reply::Forever(head.clone(), vec![b'x'; MIB])).await;
+        let failure = ask(provider, &fake).await.0.expect_err("a bound");
+        assert_eq!(word(&failure), (FailFast, "invalid_response"));
+        // What the bound is, and what the sockets hold on top of it: nothing of the gigabyte that may follow.
+        assert!(fake.written() <= 24 * MIB, "{}", fake.written());
+    }
 }
 
 #[tokio::test]
@@ -144,15 +149,103 @@ async fn events_in_another_order_are_invalid_and_repeated_ends_harmless() {
     );
 }
 
+/// An event twice, at every place of every stream. Words have no number in most formats, so that twice is twice; but what
+/// a tool is asked for is what was written, or no arguments at all.
+#[tokio::test]
+async fn an_event_that_comes_twice_asks_no_tool_for_anything_else() {
+    let inputs = |answer: &Answer| {
+        let calls = calls_of(&answer.blocks).into_iter();
+        calls.map(|call| call.input.clone()).collect::<Vec<_>>()
+    };
+    for provider in Provider::ALL {
+        let parts: Vec<&str> = events(provider).split_inclusive("\n\n").collect();
+        let good = ask(provider, &Fake::stream(events(provider)).await)
+            .await
+            .0
+            .expect("an answer");
+        for index in 0..parts.len() {
+            let mut doubled = parts.clone();
+            doubled.insert(index, parts[index]);
+            match ask(provider, &Fake::stream(&doubled.concat()).await).await.0 {
+                Err(failure) => assert_eq!(
+                    word(&failure),
+                    (FailFast, "invalid_response"),
+                    "{provider:?} {index}"
+                ),
+                Ok(answer) => {
+                    let same = |input: &Value| input.is_string() || inputs(&good).contains(input);
+                    assert!(
+                        inputs(&answer).iter().all(same),
+                        "{provider:?} {index}: {answer:?}"
+                    );
+                    // Here whole items count, and not the pieces on the way to them.
+                    let whole = matches!(provider, Provider::OpenAi | Provider::OpenAiCodex);
+                    assert!(!whole || answer == good, "{provider:?} {index}");
+                }
+            }
+        }
+    }
+}
+
+/// Two neighbours in each other's place, at every place of every stream.
+#[tokio::test]
+async fn events_in_each_others_place_give_no_answer_with_half_of_it() {
+    for provider in Provider::ALL {
+        let parts: Vec<&str> = events(provider).split_inclusive("\n\n").collect();
+        let good = ask(provider, &Fake::stream(events(provider)).await)
+            .await
+            .0
+            .expect("an answer");
+        for index in 1..parts.len() {
+            let mut swapped = parts.clone();
+            swapped.swap(index - 1, index);
+            match ask(provider, &Fake::stream(&swapped.concat()).await).await.0 {
+                Err(failure) => {
+                    let known = [(FailFast, "invalid_response"), (Retryable, "truncated_stream")];
+                    assert!(
+                        known.contains(&word(&failure)),
+                        "{provider:?} {index}: {failure:?}"
+                    );
+                }
+                // Nothing was lost on the way.
+                Ok(answer) => assert!(answer.blocks.len() >= good.blocks.len(), "{provider:?} {index}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn words_with_a_number_are_told_once() {
+    let delta = |n: u32, text: &str| {
+        format!(
+            "data: {{\"type\":\"response.output_text.delta\",\"sequence_number\":{n},\"delta\":\"{text}\"}}\n\n"
+        )
+    };
+    let end =
+        "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[]}}\n\n";
+    let stream = [
+        delta(4, "one "),
+        delta(4, "one "),
+        delta(5, "two"),
+        delta(4, "one "),
+    ]
+    .concat();
+    let (answer, heard) = ask(Provider::OpenAi, &Fake::stream(&format!("{stream}{end}")).await).await;
+    assert!(answer.is_ok());
+    assert_eq!(heard, "one two");
+}
+
 #[tokio::test]
 async fn nobody_is_followed_to_another_address() {
-    for status in [301, 302, 303, 307, 308] {
-        let elsewhere = Fake::stream(events(Provider::OpenAi)).await;
-        let location = format!("{}/v1/responses", elsewhere.url);
-        let reply = response(status, &[("location", &location)], "");
-        let failure = fail(Provider::OpenAi, Reply::Bytes(reply)).await;
-        assert_eq!(word(&failure), (FailFast, "redirect_refused"));
-        assert!(elsewhere.asked().is_empty());
+    for provider in Provider::ALL {
+        for status in [301, 302, 303, 307, 308] {
+            let elsewhere = Fake::stream(events(provider)).await;
+            let location = format!("{}/v1/responses", elsewhere.url);
+            let reply = response(status, &[("location", &location)], "");
+            let failure = fail(provider, Reply::Bytes(reply)).await;
+            assert_eq!(word(&failure), (FailFast, "redirect_refused"));
+            assert!(elsewhere.asked().is_empty());
+        }
     }
 }
 

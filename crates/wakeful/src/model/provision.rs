@@ -2,7 +2,7 @@
 
 use wakeful_core::inference::{Boundary, NO_SECRET};
 use wakeful_models::{
-    BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Times, host_of,
+    Auth, BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Shape, Times, host_of,
 };
 
 use super::ModelHouse;
@@ -108,9 +108,11 @@ impl Provision {
             keyed: self.keyed().unwrap_or(defaults.keyed),
             price: prices.get(model_ref).copied().map(PriceSettings::price),
             times: self.times(),
+            shape: self.shape(),
             ..defaults
         };
-        Hosted::sharing(options, house.clients()).map_err(|error| self.unusable(&error))
+        let made = Hosted::sharing(options, house.clients());
+        Ok(house.kept(model_ref, made.map_err(|error| self.unusable(&error))?))
     }
 
     /// Who listens at its address.
@@ -156,6 +158,21 @@ impl Provision {
         }
     }
 
+    fn shape(&self) -> Shape<'_> {
+        let own = &self.settings;
+        Shape {
+            api_version: own.api_version.as_deref(),
+            auth: own.auth.as_deref().map(|word| match word {
+                "bearer" => Auth::Bearer,
+                _ => Auth::Header("x-api-key"),
+            }),
+            max_output_tokens: own.max_output_tokens,
+            incremental: own.incremental.unwrap_or_default(),
+            context_management: own.context_management.unwrap_or_default(),
+            ..Shape::default()
+        }
+    }
+
     fn times(&self) -> Times {
         let (own, defaults) = (&self.settings, Times::default());
         Times {
@@ -171,6 +188,13 @@ impl Provision {
             BadHosted::SecretMissing { boundary, .. } => {
                 let hint = "export it where wakeful and its daemon start; see docs/providers.md";
                 (*boundary, Failure::new(NO_SECRET, error.to_string(), hint))
+            }
+            BadHosted::ApiVersion { .. } => {
+                let hint = format!("mend providers.{}.api_version", self.name);
+                (
+                    Boundary::Process,
+                    Failure::new("unsupported_transport", error.to_string(), hint),
+                )
             }
             BadHosted::Url { source, .. } => {
                 let place = self.base_url.as_ref().map_or("built in", |(_, place)| place);

@@ -23,6 +23,7 @@ mod record;
 mod route;
 mod run;
 mod sandbox;
+mod schema;
 mod service;
 mod signal;
 mod world;

@@ -8,7 +8,7 @@ use super::*;
 
 /// Writes down what is heard.
 #[derive(Default)]
-struct Ear(Mutex<String>);
+pub(super) struct Ear(Mutex<String>);
 
 impl Audience for Ear {
     fn hear(&self, text: &str) {
@@ -16,23 +16,37 @@ impl Audience for Ear {
     }
 }
 
-fn streamed(provider: Provider, events: &[&str]) -> (Result<Answer, Fault>, String) {
+pub(super) fn streamed(provider: Provider, events: &[&str]) -> (Result<Answer, Fault>, String) {
     let ear = Ear::default();
     let mut decoder = decoder(provider, 4);
     let taken = events
         .iter()
         .try_fold((), |(), data| decoder.take(data, &ear).map(|_| ()));
     (
-        taken.and_then(|()| decoder.end()),
+        taken.and_then(|()| decoder.end()).map(|heard| heard.answer),
         ear.0.into_inner().expect("no panic"),
     )
 }
 
+/// The answer without thoughts; these have tests of their own.
 fn expected() -> Answer {
     Answer {
         blocks: vec![text("Let me look."), call("c1", "Look", json!({"at": "é"}))],
-        usage: Usage::of(30, 7),
+        usage: Usage {
+            cached_read_tokens: 20,
+            reasoning_tokens: 2,
+            ..Usage::of(30, 7)
+        },
     }
+}
+
+fn thoughtless(answer: Result<Answer, Fault>) -> Result<Answer, Fault> {
+    answer.map(|mut answer| {
+        answer
+            .blocks
+            .retain(|block| !matches!(block, Block::Thinking { .. }));
+        answer
+    })
 }
 
 /// A whole answer and the events of the same one; both hold things that we do not know.
@@ -40,8 +54,8 @@ fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
     match provider {
         Provider::Anthropic => (
             r#"{"id":"m1","type":"message","content":[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"text","text":"Let me look."},
-                {"type":"tool_use","id":"c1","name":"Look","input":{"at":"é"}}],"stop_reason":"tool_use",
-                "usage":{"input_tokens":10,"cache_read_input_tokens":20,"cache_creation_input_tokens":null,"output_tokens":7}}"#,
+                {"type":"tool_use","id":"c1","name":"Look","input":{"at":"é"}}],"stop_reason":"tool_use","usage":{"input_tokens":10,
+                "cache_read_input_tokens":20,"cache_creation_input_tokens":null,"output_tokens":7,"output_tokens_details":{"thinking_tokens":2}}}"#,
             vec![
                 r#"{"type":"message_start","message":{"id":"m1","content":[],"usage":{"input_tokens":10,"cache_read_input_tokens":20,"output_tokens":1}}}"#,
                 r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":""}}"#,
@@ -54,14 +68,15 @@ fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
                 r#"{"type":"content_block_start","index":2,"content_block":{"type":"tool_use","id":"c1","name":"Look","input":{}}}"#,
                 r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":"{\"at\":"}}"#,
                 r#"{"type":"content_block_delta","index":2,"delta":{"type":"input_json_delta","partial_json":" \"é\"}"}}"#,
-                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7,"output_tokens_details":{"thinking_tokens":2}}}"#,
                 r#"{"type":"message_stop"}"#,
             ],
         ),
-        Provider::OpenAi => (
+        Provider::OpenAi | Provider::OpenAiCodex => (
             r#"{"id":"r1","status":"completed","error":null,"output":[{"type":"reasoning","summary":[]},
                 {"type":"message","role":"assistant","content":[{"type":"output_text","text":"Let me look.","annotations":[]}]},
-                {"type":"function_call","call_id":"c1","name":"Look","arguments":"{\"at\":\"é\"}"}],"usage":{"input_tokens":30,"output_tokens":7}}"#,
+                {"type":"function_call","call_id":"c1","name":"Look","arguments":"{\"at\":\"é\"}"}],"usage":{"input_tokens":30,"output_tokens":7,
+                "input_tokens_details":{"cached_tokens":20},"output_tokens_details":{"reasoning_tokens":2}}}"#,
             vec![
                 r#"{"type":"response.created","response":{"status":"in_progress","error":null}}"#,
                 r#"{"type":"response.output_text.delta","output_index":1,"delta":"Let me "}"#,
@@ -69,13 +84,15 @@ fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
                 r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call",
                     "call_id":"c1","name":"Look","arguments":"{\"at\":\"é\"}"}}"#,
                 r#"{"type":"response.output_item.done","output_index":1,"item":{"type":"message","content":[{"type":"output_text","text":"Let me look."}]}}"#,
-                r#"{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":30,"output_tokens":7}}}"#,
+                r#"{"type":"response.completed","response":{"status":"completed","output":[],"usage":{"input_tokens":30,"output_tokens":7,
+                "input_tokens_details":{"cached_tokens":20},"output_tokens_details":{"reasoning_tokens":2}}}}"#,
             ],
         ),
         Provider::OpenAiChat => (
             r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"Let me look.","reasoning_content":"hm",
                 "tool_calls":[{"id":"c1","type":"function","function":{"name":"Look","arguments":"{\"at\":\"é\"}"}}]},"finish_reason":"tool_calls"}],
-                "usage":{"prompt_tokens":30,"completion_tokens":7}}"#,
+                "usage":{"prompt_tokens":30,"completion_tokens":7,
+                "prompt_tokens_details":{"cached_tokens":20},"completion_tokens_details":{"reasoning_tokens":2}}}"#,
             vec![
                 r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":null},"finish_reason":null}]}"#,
                 r#"{"choices":[{"index":0,"delta":{"content":"Let me "}},{"index":1,"delta":{"content":"other"}}]}"#,
@@ -83,19 +100,22 @@ fn both(provider: Provider) -> (&'static str, Vec<&'static str>) {
                 r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"Look","arguments":""}}]}}]}"#,
                 r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"at\":\"é\"}"}}]}}]}"#,
                 r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#,
-                r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":7}}"#,
+                r#"{"choices":[],"usage":{"prompt_tokens":30,"completion_tokens":7,
+                "prompt_tokens_details":{"cached_tokens":20},"completion_tokens_details":{"reasoning_tokens":2}}}"#,
                 "[DONE]",
             ],
         ),
         Provider::Gemini => (
             r#"{"candidates":[{"content":{"role":"model","parts":[{"text":"hm","thought":true},{"text":"Let me look."},
                 {"functionCall":{"id":"c1","name":"Look","args":{"at":"é"}},"thoughtSignature":"x"}]},"finishReason":"STOP"}],
-                "usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":5,"thoughtsTokenCount":2}}"#,
+                "usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":5,"thoughtsTokenCount":2,
+                "cachedContentTokenCount":20}}"#,
             vec![
                 r#"{"candidates":[{"content":{"parts":[{"text":"Let me "}]}}],"usageMetadata":{"promptTokenCount":30}}"#,
                 r#"{"candidates":[{"content":{"parts":[{"text":"look."}]}}]}"#,
                 r#"{"candidates":[{"content":{"parts":[{"functionCall":{"id":"c1","name":"Look","args":{"at":"é"}}}]}}]}"#,
-                r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":5,"thoughtsTokenCount":2}}"#,
+                r#"{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":30,"candidatesTokenCount":5,"thoughtsTokenCount":2,
+                "cachedContentTokenCount":20}}"#,
             ],
         ),
     }
@@ -106,12 +126,12 @@ fn an_answer_in_pieces_is_the_whole_one() {
     for provider in Provider::ALL {
         let (whole, events) = both(provider);
         assert_eq!(
-            answer(provider, 4, whole.as_bytes()),
+            thoughtless(answer(provider, 4, whole.as_bytes())),
             Ok(expected()),
             "{provider:?}"
         );
         let (assembled, heard) = streamed(provider, &events);
-        assert_eq!(assembled, Ok(expected()), "{provider:?}");
+        assert_eq!(thoughtless(assembled), Ok(expected()), "{provider:?}");
         assert_eq!(heard, "Let me look.", "{provider:?}");
     }
 }
@@ -123,7 +143,7 @@ fn a_stream_that_ends_anywhere_before_its_end_is_truncated() {
         // Where the answer is complete: a chat's count and last event may be missing.
         let complete = match provider {
             Provider::OpenAiChat => events.len() - 2,
-            Provider::Anthropic | Provider::OpenAi | Provider::Gemini => events.len(),
+            Provider::Anthropic | Provider::OpenAi | Provider::OpenAiCodex | Provider::Gemini => events.len(),
         };
         for cut in 0..complete {
             let (assembled, _) = streamed(provider, &events[..cut]);
@@ -138,7 +158,7 @@ fn a_reply_that_was_cut_or_held_back_is_no_answer() {
     let stopped = |provider, reason: &str| {
         let body = match provider {
             Provider::Anthropic => json!({"content": [], "stop_reason": reason}),
-            Provider::OpenAi => {
+            Provider::OpenAi | Provider::OpenAiCodex => {
                 json!({"status": "incomplete", "output": [], "incomplete_details": {"reason": reason}})
             }
             Provider::OpenAiChat => {
@@ -148,8 +168,20 @@ fn a_reply_that_was_cut_or_held_back_is_no_answer() {
         };
         answer(provider, 0, body.to_string().as_bytes()).expect_err("an answer")
     };
-    let limits = ["max_tokens", "max_output_tokens", "length", "MAX_TOKENS"];
-    let refusals = ["refusal", "content_filter", "content_filter", "SAFETY"];
+    let limits = [
+        "max_tokens",
+        "max_output_tokens",
+        "length",
+        "MAX_TOKENS",
+        "max_output_tokens",
+    ];
+    let refusals = [
+        "refusal",
+        "content_filter",
+        "content_filter",
+        "SAFETY",
+        "content_filter",
+    ];
     for (index, provider) in Provider::ALL.into_iter().enumerate() {
         assert_eq!(stopped(provider, limits[index]), Fault::OutputLimit);
         assert_eq!(
@@ -235,6 +267,28 @@ fn events_that_contradict_each_other_are_invalid() {
     }
 }
 
+/// The same numbers every time: a failure can be seen again.
+#[test]
+fn events_in_any_order_and_number_give_an_answer_or_a_fault() {
+    let mut state = 1_u64;
+    let mut next = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        usize::try_from(state >> 33).expect("small") % below
+    };
+    for provider in Provider::ALL {
+        let (_, events) = both(provider);
+        for _ in 0..300 {
+            let picked: Vec<&str> = (0..next(20)).map(|_| events[next(events.len())]).collect();
+            let (outcome, heard) = streamed(provider, &picked);
+            let calls = outcome.map(|answer| answer.blocks.len()).unwrap_or_default();
+            assert!(
+                calls <= picked.len() && heard.len() <= picked.len() * 12,
+                "{provider:?} {picked:?}"
+            );
+        }
+    }
+}
+
 #[test]
 fn blocks_without_end_are_refused_at_their_bound() {
     let count = |provider, event: &dyn Fn(usize) -> String| {
@@ -284,4 +338,96 @@ fn calls_without_ids_get_their_own_and_odd_arguments_stay_as_written() {
         own.blocks,
         [call("call-4-0", "A", json!({})), call("call-4-1", "A", json!({}))]
     );
+}
+
+#[test]
+fn counts_that_are_missing_or_no_counts_are_zero() {
+    for odd in [
+        json!(null),
+        json!({}),
+        json!([]),
+        json!("many"),
+        json!({"input_tokens": -1, "prompt_tokens": "3", "promptTokenCount": 1.5, "output_tokens": null,
+            "prompt_tokens_details": [], "input_tokens_details": {"cached_tokens": {}}}),
+    ] {
+        for provider in Provider::ALL {
+            let (whole, _) = both(provider);
+            let mut body: Value = serde_json::from_str(whole).expect("JSON");
+            for name in ["usage", "usageMetadata"] {
+                if body.get(name).is_some() {
+                    body[name] = odd.clone();
+                }
+            }
+            let answer = answer(provider, 4, body.to_string().as_bytes()).expect("an answer");
+            assert_eq!(answer.usage, Usage::default(), "{provider:?} {odd}");
+        }
+    }
+}
+
+#[test]
+fn a_part_is_never_counted_as_more_than_the_whole() {
+    assert_eq!(
+        usage(10, 5, 8, 9, 6),
+        Usage {
+            input_tokens: 10,
+            output_tokens: 5,
+            cached_read_tokens: 8,
+            cached_write_tokens: 2,
+            reasoning_tokens: 5,
+        }
+    );
+    let written = json!({"content": [], "usage": {"input_tokens": 1, "cache_creation_input_tokens": 2,
+        "cache_read_input_tokens": 4, "output_tokens": 8}});
+    let counted = answer(Provider::Anthropic, 0, written.to_string().as_bytes())
+        .expect("an answer")
+        .usage;
+    assert_eq!(
+        (
+            counted.input_tokens,
+            counted.cached_read_tokens,
+            counted.cached_write_tokens
+        ),
+        (7, 4, 2)
+    );
+}
+
+#[test]
+fn a_codex_stream_is_judged_by_its_last_event() {
+    let item = r#"{"type":"response.output_item.done","output_index":0,"item":{"type":"message","content":[{"type":"output_text","text":"Hi."}]}}"#;
+    let ended = |event: Value| streamed(Provider::OpenAiCodex, &[item, &event.to_string()]).0;
+    let response = |word: &str, rest: Value| json!({"type": format!("response.{word}"), "response": rest});
+    for rest in [
+        json!({"status": "completed"}),
+        json!({"output": []}),
+        json!({"output": [], "usage": null}),
+    ] {
+        let rebuilt = ended(response("completed", rest)).expect("an answer");
+        assert_eq!(rebuilt.blocks, [text("Hi.")]);
+    }
+    let failed = |code: &str| {
+        let error = json!({"code": code, "message": "no"});
+        match ended(response("failed", json!({"status": "failed", "error": error}))) {
+            Err(Fault::Reported(complaint)) => (complaint.status(), complaint.is_too_long()),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(failed("rate_limit_exceeded"), (429, false));
+    assert_eq!(failed("server_is_overloaded"), (503, false));
+    assert_eq!(failed("context_length_exceeded"), (400, true));
+    assert_eq!(failed("never_seen"), (500, false));
+    let incomplete = |reason| {
+        ended(response(
+            "incomplete",
+            json!({"status": "incomplete", "incomplete_details": {"reason": reason}}),
+        ))
+    };
+    assert_eq!(incomplete("max_output_tokens"), Err(Fault::OutputLimit));
+    assert_eq!(
+        incomplete("content_filter"),
+        Err(Fault::Withheld("content_filter".to_owned()))
+    );
+    // The event says it, even where the status does not.
+    assert!(ended(response("failed", json!({}))).is_err());
+    assert!(ended(response("incomplete", json!({}))).is_err());
+    assert_eq!(streamed(Provider::OpenAiCodex, &[item]).0, Err(Fault::Truncated));
 }

@@ -3,28 +3,39 @@
 use super::*;
 
 fn sent(provider: Provider, request: &Request) -> String {
-    let bytes = body(provider, "m", request).expect("a body");
+    let lowering = lowering(provider);
+    let bytes = body(&lowering, request).expect("a body");
     assert_eq!(
         bytes,
-        body(provider, "m", &request.clone()).expect("a body"),
+        body(&lowering, &request.clone()).expect("a body"),
         "other bytes"
     );
-    // Field by field, so that a long body can be read; the order is the one on the wire.
+    by_fields(bytes)
+}
+
+/// Field by field, so that a long body can be read; the order is the one on the wire.
+fn by_fields(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes)
         .expect("text")
         .replace("},{", "},\n{")
         .replace(":[{", ":[\n{")
+        .replace("\"parameters\":", "\"parameters\":\n")
+        .replace("\"parametersJsonSchema\":", "\"parametersJsonSchema\":\n")
+        .replace("\"input_schema\":", "\"input_schema\":\n")
+        .replace(",\"include\"", ",\n\"include\"")
+        .replace(",\"reasoning\"", ",\n\"reasoning\"")
 }
 
 #[test]
 fn anthropic_is_sent_messages() {
     insta::assert_snapshot!(sent(Provider::Anthropic, &opening()), @r#"
     {"model":"m","max_tokens":8192,"system":[
-    {"type":"text","text":"Be exact."},
-    {"type":"text","text":"You are `main`."}],"tools":[
-    {"name":"Look","description":"Looks.","input_schema":{"properties":{"at":{"type":"string"}},"type":"object"}}],"messages":[
+    {"type":"text","text":"Be exact.","cache_control":{"type":"ephemeral"}},
+    {"type":"text","text":"You are `main`.","cache_control":{"type":"ephemeral"}}],"tools":[
+    {"name":"Look","description":"Looks.","input_schema":
+    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"}}],"messages":[
     {"role":"user","content":[
-    {"type":"text","text":"What is here?"}]}],"stream":true}
+    {"type":"text","text":"What is here?","cache_control":{"type":"ephemeral"}}]}],"stream":true}
     "#);
     insta::assert_snapshot!(sent(Provider::Anthropic, &round_trip()), @r#"
     {"model":"m","max_tokens":8192,"messages":[
@@ -45,12 +56,15 @@ fn anthropic_is_sent_messages() {
 fn openai_is_sent_items() {
     insta::assert_snapshot!(sent(Provider::OpenAi, &opening()), @r#"
     {"model":"m","instructions":"Be exact.\n\nYou are `main`.","tools":[
-    {"type":"function","name":"Look","description":"Looks.","parameters":{"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}],"input":[
+    {"type":"function","name":"Look","description":"Looks.","parameters":
+    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}],
+    "include":["reasoning.encrypted_content"],"store":false,"stream":true,"input":[
     {"type":"message","role":"user","content":[
-    {"type":"input_text","text":"What is here?"}]}],"store":false,"stream":true}
+    {"type":"input_text","text":"What is here?"}]}]}
     "#);
     insta::assert_snapshot!(sent(Provider::OpenAi, &round_trip()), @r#"
-    {"model":"m","input":[
+    {"model":"m",
+    "include":["reasoning.encrypted_content"],"store":false,"stream":true,"input":[
     {"type":"message","role":"user","content":[
     {"type":"input_text","text":"What is here?"}]},
     {"type":"message","role":"assistant","content":[
@@ -60,7 +74,26 @@ fn openai_is_sent_items() {
     {"type":"function_call_output","call_id":"c1","output":"{\"files\":3}"},
     {"type":"function_call_output","call_id":"c_2","output":"{\"code\":\"unknown_tool\"}"},
     {"type":"message","role":"user","content":[
-    {"type":"input_text","text":"And?"}]}],"store":false,"stream":true}
+    {"type":"input_text","text":"And?"}]}]}
+    "#);
+}
+
+/// Without a longest length, and with two fields that say nothing and must be there.
+#[test]
+fn codex_is_sent_items_in_its_own_way() {
+    let limited = Lowering {
+        output_tokens_max: Some(77),
+        ..lowering(Provider::OpenAiCodex)
+    };
+    let body = body(&limited, &opening()).expect("a body");
+    insta::assert_snapshot!(by_fields(body), @r#"
+    {"model":"m","instructions":"Be exact.\n\nYou are `main`.","tools":[
+    {"type":"function","name":"Look","description":"Looks.","parameters":
+    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}],
+    "reasoning":null,
+    "include":[],"store":false,"stream":true,"input":[
+    {"type":"message","role":"user","content":[
+    {"type":"input_text","text":"What is here?"}]}]}
     "#);
 }
 
@@ -68,7 +101,8 @@ fn openai_is_sent_items() {
 fn openai_chat_is_sent_messages_with_calls_beside_words() {
     insta::assert_snapshot!(sent(Provider::OpenAiChat, &opening()), @r#"
     {"model":"m","tools":[
-    {"type":"function","function":{"name":"Look","description":"Looks.","parameters":{"properties":{"at":{"type":"string"}},"type":"object"}}}],"messages":[
+    {"type":"function","function":{"name":"Look","description":"Looks.","parameters":
+    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"},"strict":false}}],"messages":[
     {"role":"system","content":"Be exact.\n\nYou are `main`."},
     {"role":"user","content":"What is here?"}],"stream":true,"stream_options":{"include_usage":true}}
     "#);
@@ -91,7 +125,8 @@ fn gemini_is_sent_contents() {
     {"text":"Be exact."},
     {"text":"You are `main`."}]},"tools":[
     {"functionDeclarations":[
-    {"name":"Look","description":"Looks.","parametersJsonSchema":{"properties":{"at":{"type":"string"}},"type":"object"}}]}],"contents":[
+    {"name":"Look","description":"Looks.","parametersJsonSchema":
+    {"additionalProperties":false,"properties":{"at":{"type":"string"}},"type":"object"}}]}],"contents":[
     {"role":"user","parts":[
     {"text":"What is here?"}]}]}
     "#);
@@ -108,6 +143,33 @@ fn gemini_is_sent_contents() {
     {"functionResponse":{"name":"fun_ctions","response":{"error":"{\"code\":\"unknown_tool\"}"}}},
     {"text":"And?"}]}]}
     "#);
+}
+
+#[test]
+fn one_frame_has_the_same_words_in_the_same_order_in_every_format() {
+    let request = Request {
+        entries: round_trip().entries,
+        ..opening()
+    };
+    let words = [
+        "Be exact.",
+        "You are `main`.",
+        "What is here?",
+        "Let me look.",
+        "files",
+        "unknown_tool",
+        "And?",
+    ];
+    for provider in Provider::ALL {
+        let body = sent(provider, &request);
+        let places: Option<Vec<usize>> = words.iter().map(|word| body.find(word)).collect();
+        let places = places.expect("all of the words");
+        assert!(places.is_sorted(), "{provider:?}: {places:?}");
+        assert!(
+            words.iter().all(|word| body.matches(word).count() == 1),
+            "{provider:?}: none twice"
+        );
+    }
 }
 
 #[test]

@@ -1,140 +1,23 @@
-//! OpenAI Chat Completions, as OpenAI and the many who imitate it speak it.
+//! What comes back.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
-use wakeful_core::conversation::{Block, Entry, Role, Usage};
-use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience};
 
-use super::{
-    BLOCKS_MAX, Decoder, Fault, Flow, arguments, as_object, is_blank, own_call_id, plain_name, read, system,
-    tell, too_many_blocks, tool_use, words,
+use crate::provider::Provider;
+use crate::wire::{
+    BLOCKS_MAX, Decoder, Fault, Flow, Heard, arguments, count, own_call_id, read, tell, thought,
+    too_many_blocks, tool_use, usage, words,
 };
 
 /// The data of the last event.
 const DONE: &str = "[DONE]";
 
-#[derive(Debug, Serialize)]
-pub(super) struct Body<'a> {
-    model: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Message<'a>>,
-    stream: bool,
-    stream_options: StreamOptions,
-}
-
-#[derive(Debug, Serialize)]
-struct StreamOptions {
-    include_usage: bool,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Tool<'a> {
-    Function { function: Function<'a> },
-}
-
-#[derive(Debug, Serialize)]
-struct Function<'a> {
-    name: &'a str,
-    description: &'a str,
-    parameters: &'a Value,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "role", rename_all = "snake_case")]
-enum Message<'a> {
-    System {
-        content: String,
-    },
-    User {
-        content: String,
-    },
-    Assistant {
-        content: Option<String>,
-        #[serde(skip_serializing_if = "Vec::is_empty")]
-        tool_calls: Vec<Call>,
-    },
-    Tool {
-        tool_call_id: String,
-        content: &'a str,
-    },
-}
-
-#[derive(Debug, Serialize)]
-struct Call {
-    id: String,
-    r#type: &'static str,
-    function: Called,
-}
-
-#[derive(Debug, Serialize)]
-struct Called {
-    name: String,
-    arguments: String,
-}
-
-impl<'a> Body<'a> {
-    pub(super) fn new(model: &'a str, request: &'a Request) -> Self {
-        let tools = request.tools.iter().map(|tool| Tool::Function {
-            function: Function {
-                name: &tool.name,
-                description: &tool.description,
-                parameters: &tool.input_schema,
-            },
-        });
-        let system = Some(system(request)).filter(|content| !content.is_empty());
-        let system = system.map(|content| Message::System { content });
-        let said = request.entries.iter().flat_map(messages);
-        Self {
-            model,
-            tools: tools.collect(),
-            messages: system.into_iter().chain(said).collect(),
-            stream: true,
-            stream_options: StreamOptions { include_usage: true },
-        }
-    }
-}
-
-/// An entry as messages: results one by one, words and calls together.
-fn messages(entry: &Entry) -> Vec<Message<'_>> {
-    let mut messages = Vec::new();
-    let (mut text, mut tool_calls) = (Vec::new(), Vec::new());
-    for block in entry.blocks.iter().filter(|block| !is_blank(block)) {
-        match block {
-            Block::Text { text: words } | Block::Thinking { text: words, .. } => text.push(words.as_str()),
-            Block::Attachment(attachment) => text.push(&attachment.name),
-            Block::ToolUse(call) => tool_calls.push(Call {
-                id: plain_name(&call.call_id),
-                r#type: "function",
-                function: Called {
-                    name: plain_name(&call.name),
-                    arguments: as_object(&call.input).to_string(),
-                },
-            }),
-            // The format has no mark for a failed call; the receipt itself says that it failed.
-            Block::ToolResult { call_id, content, .. } => messages.push(Message::Tool {
-                tool_call_id: plain_name(call_id),
-                content,
-            }),
-        }
-    }
-    let content = Some(text.join("\n")).filter(|text| !text.is_empty());
-    match entry.role {
-        Role::Assistant if content.is_some() || !tool_calls.is_empty() => {
-            messages.push(Message::Assistant { content, tool_calls });
-        }
-        Role::User | Role::Tool => messages.extend(content.map(|content| Message::User { content })),
-        Role::Assistant => {}
-    }
-    messages
-}
-
 #[derive(Debug, Deserialize)]
 struct Whole {
     choices: Vec<Choice>,
-    usage: Option<Counted>,
+    #[serde(default)]
+    usage: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -150,6 +33,11 @@ struct Choice {
 #[derive(Debug, Default, Deserialize)]
 struct Piece {
     content: Option<String>,
+    /// What the model thought. There are two words for it, and some servers send both.
+    #[serde(default)]
+    reasoning_content: Value,
+    #[serde(default)]
+    reasoning: Value,
     refusal: Option<String>,
     tool_calls: Option<Vec<CallPiece>>,
 }
@@ -169,13 +57,7 @@ struct CalledPiece {
     arguments: Option<Value>,
 }
 
-#[derive(Debug, Clone, Copy, Default, Deserialize)]
-struct Counted {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-}
-
-pub(super) fn whole(text: &str, request: u32) -> Result<Answer, Fault> {
+pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<Heard, Fault> {
     let mut whole: Whole = read(text)?;
     // In a whole message each stands for itself, whatever it has or lacks.
     let calls = whole
@@ -195,11 +77,12 @@ pub(super) fn whole(text: &str, request: u32) -> Result<Answer, Fault> {
 
 /// An answer that comes in pieces.
 #[derive(Debug)]
-pub(super) struct Stream {
+pub(in crate::wire) struct Stream {
     request: u32,
+    thoughts: String,
     text: String,
     calls: Vec<Growing>,
-    usage: Counted,
+    usage: Value,
     finish_reason: Option<String>,
 }
 
@@ -211,24 +94,28 @@ struct Growing {
 }
 
 impl Stream {
-    pub(super) const fn new(request: u32) -> Self {
+    pub(in crate::wire) const fn new(request: u32) -> Self {
         Self {
             request,
+            thoughts: String::new(),
             text: String::new(),
             calls: Vec::new(),
-            usage: Counted {
-                prompt_tokens: None,
-                completion_tokens: None,
-            },
+            usage: Value::Null,
             finish_reason: None,
         }
     }
 
     fn add(&mut self, chunk: Whole, audience: &dyn Audience) -> Result<(), Fault> {
-        self.usage = chunk.usage.unwrap_or(self.usage);
+        if !chunk.usage.is_null() {
+            self.usage = chunk.usage;
+        }
         // One answer was asked for.
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             let piece = choice.message;
+            let thoughts = [&piece.reasoning_content, &piece.reasoning]
+                .into_iter()
+                .find_map(Value::as_str);
+            self.thoughts.push_str(thoughts.unwrap_or_default());
             for text in [piece.content, piece.refusal].into_iter().flatten() {
                 tell(audience, &text);
                 self.text.push_str(&text);
@@ -288,7 +175,7 @@ impl Decoder for Stream {
     }
 
     /// The finish reason and not the last event says that the answer is complete: some servers leave the event out.
-    fn end(self: Box<Self>) -> Result<Answer, Fault> {
+    fn end(self: Box<Self>) -> Result<Heard, Fault> {
         match self.finish_reason.as_deref() {
             None => return Err(Fault::Truncated),
             Some("length") => return Err(Fault::OutputLimit),
@@ -303,12 +190,21 @@ impl Decoder for Stream {
             };
             tool_use(id, call.name, arguments(&call.arguments))
         });
+        // They are for people to read. No server takes them back, so there is no record beside them.
+        let thoughts = Some(self.thoughts).filter(|text| !text.trim().is_empty());
+        let thoughts = thoughts.map(|text| thought(Provider::OpenAiChat, text, Value::Null));
+        let said = thoughts.into_iter().chain(words(self.text)).chain(calls);
+        let counts = &self.usage;
         Ok(Answer {
-            blocks: words(self.text).into_iter().chain(calls).collect(),
-            usage: Usage::of(
-                self.usage.prompt_tokens.unwrap_or_default(),
-                self.usage.completion_tokens.unwrap_or_default(),
+            blocks: said.collect(),
+            usage: usage(
+                count(counts, "/prompt_tokens"),
+                count(counts, "/completion_tokens"),
+                count(counts, "/prompt_tokens_details/cached_tokens"),
+                count(counts, "/prompt_tokens_details/cache_write_tokens"),
+                count(counts, "/completion_tokens_details/reasoning_tokens"),
             ),
-        })
+        }
+        .into())
     }
 }

@@ -1,122 +1,24 @@
-//! Anthropic Messages.
+//! What comes back.
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Deserialize;
+use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Usage};
-use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience};
 
-use super::{
-    BLOCKS_MAX, Complaint, Decoder, Fault, Flow, Side, arguments, as_object, plain_name, read, tell,
-    too_many_blocks, tool_use, turns, words,
+use crate::provider::Provider;
+use crate::wire::{
+    BLOCKS_MAX, Complaint, Decoder, Fault, Flow, Heard, arguments, count, read, tell, thought,
+    too_many_blocks, tool_use, usage, words,
 };
-
-/// Longest reply that is asked for. The format demands a number, and every model in service takes this one.
-const OUTPUT_TOKENS_MAX: u32 = 8_192;
-
-#[derive(Debug, Serialize)]
-pub(super) struct Body<'a> {
-    model: &'a str,
-    max_tokens: u32,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    system: Vec<Content<'a>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    tools: Vec<Tool<'a>>,
-    messages: Vec<Message<'a>>,
-    stream: bool,
-}
-
-#[derive(Debug, Serialize)]
-struct Tool<'a> {
-    name: &'a str,
-    description: &'a str,
-    input_schema: &'a Value,
-}
-
-#[derive(Debug, Serialize)]
-struct Message<'a> {
-    role: &'static str,
-    content: Vec<Content<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(tag = "type", rename_all = "snake_case")]
-enum Content<'a> {
-    Text {
-        text: &'a str,
-    },
-    ToolUse {
-        id: String,
-        name: String,
-        input: Value,
-    },
-    ToolResult {
-        tool_use_id: String,
-        content: &'a str,
-        is_error: bool,
-    },
-}
-
-impl<'a> Body<'a> {
-    pub(super) fn new(model: &'a str, request: &'a Request) -> Self {
-        let system = request
-            .system
-            .iter()
-            .map(|block| Content::Text { text: &block.text });
-        let tools = request.tools.iter().map(|tool| Tool {
-            name: &tool.name,
-            description: &tool.description,
-            input_schema: &tool.input_schema,
-        });
-        let messages = turns(&request.entries).into_iter().map(|(side, blocks)| Message {
-            role: match side {
-                Side::User => "user",
-                Side::Model => "assistant",
-            },
-            content: blocks.into_iter().map(content).collect(),
-        });
-        Self {
-            model,
-            max_tokens: OUTPUT_TOKENS_MAX,
-            system: system.collect(),
-            tools: tools.collect(),
-            messages: messages.collect(),
-            stream: true,
-        }
-    }
-}
-
-fn content(block: &Block) -> Content<'_> {
-    match block {
-        Block::Text { text } | Block::Thinking { text, .. } => Content::Text { text },
-        Block::Attachment(attachment) => Content::Text {
-            text: &attachment.name,
-        },
-        Block::ToolUse(call) => Content::ToolUse {
-            id: plain_name(&call.call_id),
-            name: plain_name(&call.name),
-            input: as_object(&call.input),
-        },
-        Block::ToolResult {
-            call_id,
-            is_error,
-            content,
-        } => Content::ToolResult {
-            tool_use_id: plain_name(call_id),
-            content,
-            is_error: *is_error,
-        },
-    }
-}
 
 #[derive(Debug, Deserialize)]
 struct Whole {
     content: Vec<Said>,
     stop_reason: Option<String>,
     #[serde(default)]
-    usage: Counted,
+    usage: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -131,57 +33,75 @@ enum Said {
         #[serde(default)]
         input: Value,
     },
+    Thinking {
+        thinking: Option<String>,
+        signature: Option<String>,
+    },
+    RedactedThinking {
+        data: String,
+    },
     #[serde(other)]
     Other,
 }
 
 /// Counts are cumulative: a later event repeats or raises what an earlier one said.
-#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[derive(Debug, Default, Clone, Copy)]
 struct Counted {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
+    input: u64,
+    written: u64,
+    read: u64,
+    output: u64,
+    reasoning: u64,
 }
 
 impl Counted {
-    fn or(self, earlier: Self) -> Self {
-        Self {
-            input_tokens: self.input_tokens.or(earlier.input_tokens),
-            cache_creation_input_tokens: self
-                .cache_creation_input_tokens
-                .or(earlier.cache_creation_input_tokens),
-            cache_read_input_tokens: self.cache_read_input_tokens.or(earlier.cache_read_input_tokens),
-            output_tokens: self.output_tokens.or(earlier.output_tokens),
-        }
+    fn raise(&mut self, said: &Value) {
+        let raise = |known: &mut u64, pointer| *known = count(said, pointer).max(*known);
+        raise(&mut self.input, "/input_tokens");
+        raise(&mut self.written, "/cache_creation_input_tokens");
+        raise(&mut self.read, "/cache_read_input_tokens");
+        raise(&mut self.output, "/output_tokens");
+        raise(&mut self.reasoning, "/output_tokens_details/thinking_tokens");
     }
 
-    /// The request's tokens, wherever the provider read them from.
+    /// The request's tokens are all of them, wherever the provider read them from.
     fn usage(self) -> Usage {
-        let parts = [
-            self.input_tokens,
-            self.cache_creation_input_tokens,
-            self.cache_read_input_tokens,
-        ];
-        Usage::of(
-            parts.into_iter().flatten().fold(0, u64::saturating_add),
-            self.output_tokens.unwrap_or_default(),
-        )
+        let input = self.input.saturating_add(self.written).saturating_add(self.read);
+        usage(input, self.output, self.read, self.written, self.reasoning)
     }
 }
 
-pub(super) fn whole(text: &str) -> Result<Answer, Fault> {
+pub(in crate::wire) fn whole(text: &str) -> Result<Heard, Fault> {
     let whole: Whole = read(text)?;
     stopped(whole.stop_reason.as_deref())?;
     let blocks = whole.content.into_iter().filter_map(|said| match said {
         Said::Text { text } => words(text),
         Said::ToolUse { id, name, input } => Some(tool_use(id, name, input)),
+        Said::Thinking { thinking, signature } => {
+            signed(thinking.unwrap_or_default(), &signature.unwrap_or_default())
+        }
+        Said::RedactedThinking { data } => Some(redacted(&data)),
         Said::Other => None,
     });
+    let mut counted = Counted::default();
+    counted.raise(&whole.usage);
     Ok(Answer {
         blocks: blocks.collect(),
-        usage: whole.usage.usage(),
-    })
+        usage: counted.usage(),
+    }
+    .into())
+}
+
+/// A thought as it is sent back. One without a signature would be refused.
+fn signed(thinking: String, signature: &str) -> Option<Block> {
+    let opaque = json!({"type": "thinking", "thinking": thinking, "signature": signature});
+    (!signature.is_empty()).then(|| thought(Provider::Anthropic, thinking, opaque))
+}
+
+/// A thought that nobody but the provider can read.
+fn redacted(data: &str) -> Block {
+    let opaque = json!({"type": "redacted_thinking", "data": data});
+    thought(Provider::Anthropic, String::new(), opaque)
 }
 
 /// Whether the model came to its own end.
@@ -189,7 +109,7 @@ fn stopped(reason: Option<&str>) -> Result<(), Fault> {
     match reason {
         Some("max_tokens") => Err(Fault::OutputLimit),
         Some("refusal") => Err(Fault::Withheld("refusal".to_owned())),
-        Some("model_context_window_exceeded") => Err(Fault::Reported(Complaint::of(&serde_json::json!({
+        Some("model_context_window_exceeded") => Err(Fault::Reported(Complaint::of(&json!({
             "code": "context_length_exceeded",
             "message": "the reply reached the end of the model's context window",
         })))),
@@ -211,10 +131,13 @@ enum Event {
         index: u64,
         delta: Delta,
     },
+    ContentBlockStop {
+        index: u64,
+    },
     MessageDelta {
         delta: End,
         #[serde(default)]
-        usage: Counted,
+        usage: Value,
     },
     MessageStop,
     #[serde(other)]
@@ -224,7 +147,7 @@ enum Event {
 #[derive(Debug, Deserialize)]
 struct Start {
     #[serde(default)]
-    usage: Counted,
+    usage: Value,
 }
 
 #[derive(Debug, Deserialize)]
@@ -239,13 +162,17 @@ enum Delta {
     Text { text: String },
     #[serde(rename = "input_json_delta")]
     InputJson { partial_json: String },
+    #[serde(rename = "thinking_delta")]
+    Thinking { thinking: String },
+    #[serde(rename = "signature_delta")]
+    Signature { signature: String },
     #[serde(other)]
     Other,
 }
 
 /// An answer that comes in pieces.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
+pub(in crate::wire) struct Stream {
     parts: BTreeMap<u64, Part>,
     usage: Counted,
     stop_reason: Option<String>,
@@ -261,19 +188,30 @@ enum Part {
         input: Value,
         json: String,
     },
+    Thinking {
+        thinking: String,
+        signature: String,
+        ended: bool,
+    },
+    Redacted(String),
     Other,
 }
 
 impl Decoder for Stream {
     fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
         match read(data)? {
-            Event::MessageStart { message } => self.usage = message.usage.or(self.usage),
+            Event::MessageStart { message } => self.usage.raise(&message.usage),
             Event::ContentBlockStart { index, content_block } => {
                 self.start(index, content_block, audience)?
             }
             Event::ContentBlockDelta { index, delta } => self.grow(index, delta, audience)?,
+            Event::ContentBlockStop { index } => {
+                if let Some(Part::Thinking { ended, .. }) = self.parts.get_mut(&index) {
+                    *ended = true;
+                }
+            }
             Event::MessageDelta { delta, usage } => {
-                self.usage = usage.or(self.usage);
+                self.usage.raise(&usage);
                 self.stop_reason = delta.stop_reason.or(self.stop_reason.take());
             }
             Event::MessageStop => {
@@ -285,7 +223,7 @@ impl Decoder for Stream {
         Ok(Flow::More)
     }
 
-    fn end(self: Box<Self>) -> Result<Answer, Fault> {
+    fn end(self: Box<Self>) -> Result<Heard, Fault> {
         if !self.stopped {
             return Err(Fault::Truncated);
         }
@@ -301,12 +239,19 @@ impl Decoder for Stream {
                 true => tool_use(id, name, input),
                 false => tool_use(id, name, arguments(&json)),
             }),
+            Part::Thinking {
+                thinking,
+                signature,
+                ended,
+            } => signed(thinking, &signature).filter(|_| ended),
+            Part::Redacted(data) => Some(redacted(&data)),
             Part::Other => None,
         });
         Ok(Answer {
             blocks: blocks.collect(),
             usage: self.usage.usage(),
-        })
+        }
+        .into())
     }
 }
 
@@ -326,6 +271,12 @@ impl Stream {
                 input,
                 json: String::new(),
             },
+            Said::Thinking { thinking, signature } => Part::Thinking {
+                thinking: thinking.unwrap_or_default(),
+                signature: signature.unwrap_or_default(),
+                ended: false,
+            },
+            Said::RedactedThinking { data } => Part::Redacted(data),
             Said::Other => Part::Other,
         };
         match self.parts.insert(index, part) {
@@ -345,11 +296,23 @@ impl Stream {
                 json.push_str(&partial_json);
                 Ok(())
             }
-            // Signatures, citations and what belongs to blocks that are left out.
-            (Some(Part::Other), _) | (Some(_), Delta::Other) => Ok(()),
-            (Some(_), Delta::Text { .. } | Delta::InputJson { .. }) => {
-                Err(Fault::invalid(format!("block {index} goes on as another kind")))
+            (Some(Part::Thinking { thinking, .. }), Delta::Thinking { thinking: more }) => {
+                thinking.push_str(&more);
+                Ok(())
             }
+            (Some(Part::Thinking { signature, .. }), Delta::Signature { signature: more }) => {
+                signature.push_str(&more);
+                Ok(())
+            }
+            // Citations, and what belongs to blocks that are left out.
+            (Some(Part::Other), _) | (Some(_), Delta::Other) => Ok(()),
+            (
+                Some(_),
+                Delta::Text { .. }
+                | Delta::InputJson { .. }
+                | Delta::Thinking { .. }
+                | Delta::Signature { .. },
+            ) => Err(Fault::invalid(format!("block {index} goes on as another kind"))),
             (None, _) => Err(Fault::invalid(format!("block {index} goes on before it begins"))),
         }
     }

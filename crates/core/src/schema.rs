@@ -1,0 +1,219 @@
+//! How the JSON Schema of a tool is spelled for a provider.
+//!
+//! A tool's own schema is neutral. [`Mode::Relaxed`] is what is sent: objects are closed, and what may be left out may
+//! be left out. [`Mode::Strict`] is what providers with strict tools demand: every property is required, and what may be
+//! left out may be `null` instead.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+/// Deepest nesting of a schema that is followed. Below it a schema is left as it is, and is not strict.
+pub const DEPTH_MAX: usize = 64;
+
+/// Keywords that hold a map of schemas.
+const MAPS: [&str; 3] = ["properties", "$defs", "definitions"];
+
+/// Keywords that hold a list of schemas.
+const LISTS: [&str; 4] = ["anyOf", "oneOf", "allOf", "prefixItems"];
+
+/// Keywords that hold one schema.
+const SINGLES: [&str; 2] = ["items", "additionalProperties"];
+
+/// How a schema is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Objects are closed; nothing else changes.
+    Relaxed,
+    /// Every object is closed and requires all it has.
+    Strict,
+}
+
+/// Why a schema is not strict.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the schema is not strict at `{path}`: {why}")]
+pub struct NotStrict {
+    /// Where, as a JSON pointer.
+    pub path: String,
+    /// What is missing.
+    pub why: &'static str,
+}
+
+/// Spells a schema. Spelling it twice changes nothing more.
+#[must_use]
+pub fn emit(schema: &Value, mode: Mode) -> Value {
+    emit_at(schema, mode, 0)
+}
+
+fn emit_at(schema: &Value, mode: Mode, depth: usize) -> Value {
+    let Value::Object(fields) = schema else {
+        return schema.clone();
+    };
+    if depth >= DEPTH_MAX {
+        return schema.clone();
+    }
+    let mut emitted: Map<String, Value> = Map::new();
+    for (keyword, value) in fields {
+        let deeper = |schema: &Value| emit_at(schema, mode, depth + 1);
+        let value = match (keyword.as_str(), value) {
+            (word, Value::Object(map)) if MAPS.contains(&word) => map
+                .iter()
+                .map(|(name, schema)| (name.clone(), deeper(schema)))
+                .collect(),
+            (word, Value::Array(list)) if LISTS.contains(&word) || word == "items" => {
+                list.iter().map(deeper).collect()
+            }
+            (word, value) if SINGLES.contains(&word) => deeper(value),
+            (_, value) => value.clone(),
+        };
+        emitted.insert(keyword.clone(), value);
+    }
+    match mode {
+        Mode::Relaxed => close(&mut emitted),
+        Mode::Strict => make_strict(&mut emitted),
+    }
+    Value::Object(emitted)
+}
+
+/// Closes an object. One that is open on purpose, such as a map, stays what it is.
+fn close(schema: &mut Map<String, Value>) {
+    if is_object(schema) {
+        schema.entry("additionalProperties").or_insert(Value::Bool(false));
+    }
+}
+
+fn make_strict(schema: &mut Map<String, Value>) {
+    if is_object(schema) {
+        schema.insert("additionalProperties".to_owned(), Value::Bool(false));
+        let required = names(schema.get("required"));
+        let properties = schema
+            .entry("properties")
+            .or_insert_with(|| Value::Object(Map::new()));
+        if let Value::Object(properties) = properties {
+            let optional = properties
+                .iter_mut()
+                .filter(|(name, _)| !required.contains(*name));
+            optional.for_each(|(_, property)| make_nullable(property));
+            let all = properties.keys().cloned().map(Value::String).collect();
+            schema.insert("required".to_owned(), all);
+        }
+    }
+    if types(schema).contains("null") {
+        add_null_to_enum(schema);
+    }
+}
+
+/// Lets a property be `null`, which stands for leaving it out.
+fn make_nullable(property: &mut Value) {
+    let nothing = json!({"type": "null"});
+    let Value::Object(schema) = property else {
+        return;
+    };
+    let has = |word: &str| schema.contains_key(word);
+    // Beside these a type alone does not say what may stand there.
+    let composed = ["const", "$ref", "oneOf", "allOf", "anyOf"].into_iter().any(has);
+    if schema.is_empty() {
+        // It takes everything already.
+    } else if !composed && has("type") {
+        let mut kinds = match schema.remove("type") {
+            Some(Value::Array(several)) => several,
+            one => one.into_iter().collect(),
+        };
+        if !kinds.contains(&json!("null")) {
+            kinds.push(json!("null"));
+        }
+        schema.insert("type".to_owned(), Value::Array(kinds));
+        add_null_to_enum(schema);
+    } else if !composed && has("enum") {
+        add_null_to_enum(schema);
+    } else if let (1, Some(Value::Array(members))) = (schema.len(), schema.get_mut("anyOf")) {
+        if !members.contains(&nothing) {
+            members.push(nothing);
+        }
+    } else {
+        *property = json!({"anyOf": [property.take(), nothing]});
+    }
+}
+
+/// An enum without it would forbid the `null` that the type allows.
+fn add_null_to_enum(schema: &mut Map<String, Value>) {
+    if let Some(Value::Array(values)) = schema.get_mut("enum")
+        && !values.contains(&Value::Null)
+    {
+        values.push(Value::Null);
+    }
+}
+
+/// Checks a schema and everything in it by the rules of [`Mode::Strict`].
+pub fn check_strict(schema: &Value) -> Result<(), NotStrict> {
+    check_at(schema, "", 0)
+}
+
+fn check_at(schema: &Value, path: &str, depth: usize) -> Result<(), NotStrict> {
+    let wrong = |why| {
+        Err(NotStrict {
+            path: path.to_owned(),
+            why,
+        })
+    };
+    let Value::Object(fields) = schema else {
+        return Ok(());
+    };
+    if depth >= DEPTH_MAX {
+        return wrong("it is nested too deep");
+    }
+    if is_object(fields) {
+        if fields.get("additionalProperties") != Some(&Value::Bool(false)) {
+            return wrong("an object has no `additionalProperties: false`");
+        }
+        let properties = fields.get("properties").and_then(Value::as_object);
+        let named: BTreeSet<String> = properties.into_iter().flat_map(Map::keys).cloned().collect();
+        if names(fields.get("required")) != named {
+            return wrong("`required` does not list exactly the properties");
+        }
+    }
+    let values = fields.get("enum").and_then(Value::as_array);
+    if types(fields).contains("null") && values.is_some_and(|values| !values.contains(&Value::Null)) {
+        return wrong("an enum that may be null does not list null");
+    }
+    for (keyword, value) in fields {
+        let below = |name: &str| format!("{path}/{keyword}/{name}");
+        match (keyword.as_str(), value) {
+            (word, Value::Object(map)) if MAPS.contains(&word) => {
+                map.iter()
+                    .try_for_each(|(name, schema)| check_at(schema, &below(name), depth + 1))?;
+            }
+            (word, Value::Array(list)) if LISTS.contains(&word) || word == "items" => {
+                let mut indexed = list.iter().enumerate();
+                indexed.try_for_each(|(index, schema)| {
+                    check_at(schema, &below(&index.to_string()), depth + 1)
+                })?;
+            }
+            (word, value) if SINGLES.contains(&word) => {
+                check_at(value, &format!("{path}/{keyword}"), depth + 1)?;
+            }
+            (_, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn is_object(schema: &Map<String, Value>) -> bool {
+    types(schema).contains("object") || schema.contains_key("properties")
+}
+
+fn types(schema: &Map<String, Value>) -> BTreeSet<String> {
+    match schema.get("type") {
+        Some(Value::String(one)) => BTreeSet::from([one.clone()]),
+        several => names(several),
+    }
+}
+
+/// The texts of a list.
+fn names(list: Option<&Value>) -> BTreeSet<String> {
+    let values = list.and_then(Value::as_array).into_iter().flatten();
+    values.filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests;

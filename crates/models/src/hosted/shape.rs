@@ -1,0 +1,120 @@
+//! How requests are shaped beside what they say.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wakeful_core::schema::Mode;
+
+use super::BadHosted;
+use crate::provider::{Auth, Provider};
+use crate::wire::{Lowering, ProviderPromptCapability, Thread};
+
+/// The versions of Anthropic's interface that are spoken, the usual one first. Both have the same shapes.
+const API_VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
+
+/// The header that names the version.
+const API_VERSION: &str = "anthropic-version";
+
+/// What lets Anthropic clear old tool results.
+const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
+
+/// What may be set for a provider. The default is what works everywhere.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Shape<'a> {
+    /// The version of Anthropic's interface; `2023-06-01` unless set.
+    pub api_version: Option<&'a str>,
+    /// Another way to show the key than the provider's own.
+    pub auth: Option<Auth>,
+    /// Longest reply in tokens. Anthropic is told 8,192 unless set, the others nothing.
+    pub max_output_tokens: Option<u32>,
+    /// Whether the key of the prompt is sent; unset, Chat Completions sends it to OpenAI alone.
+    pub prompt_cache_key: Option<bool>,
+    /// Whether a conversation may be left with the provider, so that only what is new is sent.
+    pub incremental: bool,
+    /// Whether the provider may clear old tool results.
+    pub context_management: bool,
+    /// Whether tool schemas are spelled strictly. For tests and checks.
+    pub strict_tools: bool,
+}
+
+/// The same, checked.
+#[derive(Debug, Clone)]
+pub(super) struct Shaped {
+    provider: Provider,
+    own_server: bool,
+    output_tokens_max: Option<u32>,
+    schema: Mode,
+    uses: Vec<ProviderPromptCapability>,
+    /// Beside the key.
+    pub(super) headers: Vec<(&'static str, &'static str)>,
+    /// Whether the model has said that it has no thoughts to send back.
+    thoughtless: Arc<AtomicBool>,
+}
+
+impl Shaped {
+    pub(super) fn new(provider: Provider, own_server: bool, shape: &Shape<'_>) -> Result<Self, BadHosted> {
+        use ProviderPromptCapability::{
+            ContextManagement, IncrementalResponses, PromptCacheBlocks, PromptCacheKey,
+        };
+        let mut headers = provider.headers().to_vec();
+        if let Some(given) = shape.api_version {
+            let known = API_VERSIONS.into_iter().find(|version| *version == given);
+            let known = known.filter(|_| provider == Provider::Anthropic);
+            let version = known.ok_or_else(|| BadHosted::ApiVersion {
+                given: given.to_owned(),
+            })?;
+            headers.retain(|(name, _)| *name != API_VERSION);
+            headers.push((API_VERSION, version));
+        }
+        let keyed = own_server || provider != Provider::OpenAiChat;
+        let wanted = [
+            (PromptCacheBlocks, true),
+            (PromptCacheKey, shape.prompt_cache_key.unwrap_or(keyed)),
+            (IncrementalResponses, shape.incremental),
+            (ContextManagement, shape.context_management),
+        ];
+        let uses = wanted
+            .into_iter()
+            .filter(|(capability, on)| *on && provider.capabilities().contains(capability));
+        let uses: Vec<ProviderPromptCapability> = uses.map(|(capability, _)| capability).collect();
+        if uses.contains(&ContextManagement) {
+            headers.push(CONTEXT_MANAGEMENT);
+        }
+        Ok(Self {
+            provider,
+            own_server,
+            output_tokens_max: shape.max_output_tokens,
+            schema: match shape.strict_tools {
+                true => Mode::Strict,
+                false => Mode::Relaxed,
+            },
+            uses,
+            headers,
+            thoughtless: Arc::default(),
+        })
+    }
+
+    pub(super) fn lowering<'a>(&'a self, model: &'a str, thread: Thread<'a>) -> Lowering<'a> {
+        Lowering {
+            provider: self.provider,
+            model,
+            output_tokens_max: self.output_tokens_max,
+            schema: self.schema,
+            own_server: self.own_server,
+            uses: &self.uses,
+            sealed_thoughts: !self.thoughtless.load(Ordering::Relaxed),
+            thread,
+        }
+    }
+
+    /// Whether conversations may be left with the provider.
+    pub(super) fn continues(&self) -> bool {
+        self.uses
+            .contains(&ProviderPromptCapability::IncrementalResponses)
+    }
+
+    /// The model has no thoughts that could be sent back: it is not asked for them again.
+    pub(super) fn ask_for_no_thoughts(&self) {
+        self.thoughtless.store(true, Ordering::Relaxed);
+    }
+}

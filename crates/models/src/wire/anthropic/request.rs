@@ -1,0 +1,252 @@
+//! What is sent.
+
+use serde::Serialize;
+use serde_json::Value;
+use wakeful_core::conversation::{Attachment, Block};
+use wakeful_core::prompt::{PromptBlock, Request, Stability};
+
+use crate::wire::attachment::{Carried, carried, misplaced};
+use crate::wire::{Lowering, ProviderPromptCapability, Side, arguments_schema, as_object, plain_name, turns};
+
+/// Longest reply that is asked for. The format demands a number, and every model in service takes this one.
+pub(crate) const OUTPUT_TOKENS_MAX: u32 = 8_192;
+
+/// The edit by which the provider takes old tool results out of what the model reads.
+const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
+
+#[derive(Debug, Serialize)]
+pub(in crate::wire) struct Body<'a> {
+    model: &'a str,
+    max_tokens: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Vec<Content<'a>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    context_management: Option<ContextManagement>,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+}
+
+#[derive(Debug, Serialize)]
+struct Tool<'a> {
+    name: &'a str,
+    description: &'a str,
+    input_schema: Value,
+}
+
+#[derive(Debug, Serialize)]
+struct ContextManagement {
+    edits: [Edit; 1],
+}
+
+#[derive(Debug, Serialize)]
+struct Edit {
+    r#type: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Vec<Content<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Content<'a> {
+    Plain(Markable<'a>),
+    /// A thought, exactly as it came. It takes no mark.
+    Thought(&'a Value),
+}
+
+/// A block behind which a cached part may end.
+#[derive(Debug, Serialize)]
+struct Markable<'a> {
+    #[serde(flatten)]
+    kind: Kind<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_control: Option<CacheControl>,
+}
+
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum CacheControl {
+    Ephemeral,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Kind<'a> {
+    Text {
+        text: &'a str,
+    },
+    /// Words that are made here.
+    #[serde(rename = "text")]
+    Note {
+        text: String,
+    },
+    Image {
+        source: Source<'a>,
+    },
+    Document {
+        source: Source<'a>,
+        title: String,
+    },
+    ToolUse {
+        id: String,
+        name: String,
+        input: Value,
+    },
+    ToolResult {
+        tool_use_id: String,
+        content: &'a str,
+        is_error: bool,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Source<'a> {
+    Base64 { media_type: &'static str, data: &'a str },
+    Text { media_type: &'static str, data: String },
+}
+
+impl<'a> Body<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+        let may = |capability| lowering.may(capability);
+        let tools = request.tools.iter().map(|tool| Tool {
+            name: &tool.name,
+            description: &tool.description,
+            input_schema: arguments_schema(lowering, tool),
+        });
+        let turns = turns(&request.entries, lowering.provider).into_iter();
+        let messages = turns.map(|(side, blocks)| Message {
+            role: match side {
+                Side::User => "user",
+                Side::Model => "assistant",
+            },
+            content: blocks.into_iter().map(|block| content(side, block)).collect(),
+        });
+        let mut body = Self {
+            model: lowering.model,
+            max_tokens: lowering.output_tokens_max.unwrap_or(OUTPUT_TOKENS_MAX),
+            system: Vec::new(),
+            tools: tools.collect(),
+            context_management: may(ProviderPromptCapability::ContextManagement).then_some(
+                ContextManagement {
+                    edits: [Edit {
+                        r#type: CLEAR_TOOL_USES,
+                    }],
+                },
+            ),
+            messages: messages.collect(),
+            stream: true,
+        };
+        let blocks: Vec<&PromptBlock> = request
+            .system
+            .iter()
+            .filter(|block| !block.text.trim().is_empty())
+            .collect();
+        let ends = match may(ProviderPromptCapability::PromptCacheBlocks) {
+            true => breakpoints(&blocks),
+            false => Vec::new(),
+        };
+        body.system = blocks
+            .iter()
+            .enumerate()
+            .map(|(index, block)| {
+                Content::Plain(Markable {
+                    kind: Kind::Text { text: &block.text },
+                    cache_control: ends.contains(&index).then_some(CacheControl::Ephemeral),
+                })
+            })
+            .collect();
+        // A request that asks for no cache in front gets none behind: writing one costs more than reading.
+        if !ends.is_empty() {
+            body.mark_newest();
+        }
+        body
+    }
+
+    /// Marks the newest block that takes a mark, so that the next request finds all of this one.
+    fn mark_newest(&mut self) {
+        let newest = self
+            .messages
+            .last_mut()
+            .into_iter()
+            .flat_map(|message| message.content.iter_mut().rev());
+        let mut markable = newest.filter_map(|content| match content {
+            Content::Plain(block) => Some(block),
+            Content::Thought(_) => None,
+        });
+        if let Some(block) = markable.next() {
+            block.cache_control = Some(CacheControl::Ephemeral);
+        }
+    }
+}
+
+/// Where cached parts end: behind the last marked block of each stability. Tools stand before all of them. With the mark
+/// in the conversation these are four at most, which is what the provider allows.
+fn breakpoints(blocks: &[&PromptBlock]) -> Vec<usize> {
+    let last = |stability| {
+        blocks
+            .iter()
+            .rposition(|block| block.stability == stability && block.cache_breakpoint)
+    };
+    let stabilities = [Stability::Stable, Stability::AgentScoped, Stability::TurnScoped];
+    stabilities.into_iter().filter_map(last).collect()
+}
+
+fn content(side: Side, block: &Block) -> Content<'_> {
+    let kind = match block {
+        Block::Thinking { opaque, .. } => return Content::Thought(opaque),
+        Block::Text { text } => Kind::Text { text },
+        Block::Attachment(attachment) => attached(side, attachment),
+        Block::ToolUse(call) => Kind::ToolUse {
+            id: plain_name(&call.call_id),
+            name: plain_name(&call.name),
+            input: as_object(&call.input),
+        },
+        Block::ToolResult {
+            call_id,
+            is_error,
+            content,
+        } => Kind::ToolResult {
+            tool_use_id: plain_name(call_id),
+            content,
+            is_error: *is_error,
+        },
+    };
+    Content::Plain(Markable {
+        kind,
+        cache_control: None,
+    })
+}
+
+fn attached(side: Side, attachment: &Attachment) -> Kind<'_> {
+    if side == Side::Model {
+        return Kind::Note {
+            text: misplaced(attachment),
+        };
+    }
+    match carried(attachment) {
+        Carried::Image { media_type, data } => Kind::Image {
+            source: Source::Base64 { media_type, data },
+        },
+        Carried::Pdf { name, data } => Kind::Document {
+            source: Source::Base64 {
+                media_type: "application/pdf",
+                data,
+            },
+            title: name,
+        },
+        Carried::Words { name, text } => Kind::Document {
+            source: Source::Text {
+                media_type: "text/plain",
+                data: text,
+            },
+            title: name,
+        },
+        Carried::Nothing(text) => Kind::Note { text },
+    }
+}

@@ -1,0 +1,165 @@
+//! Pictures and documents, as far as the formats take them. What a format cannot take is said in its place.
+
+use wakeful_core::conversation::Attachment;
+use wakeful_core::failure::clip;
+
+/// Longest file name that is shown to a model, in characters.
+const NAME_CHARS_MAX: usize = 120;
+
+/// What an attachment is to the formats.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Carried<'a> {
+    /// A picture of a kind that every provider takes, as base64.
+    Image { media_type: &'static str, data: &'a str },
+    /// A PDF document, as base64.
+    Pdf { name: String, data: &'a str },
+    /// Words.
+    Words { name: String, text: String },
+    /// Nothing that any format takes; this says so.
+    Nothing(String),
+}
+
+/// Reads an attachment.
+pub(super) fn carried(attachment: &Attachment) -> Carried<'_> {
+    let (name, data) = (shown(&attachment.name), attachment.data.as_str());
+    let media_type = attachment.media_type.split(';').next().unwrap_or_default();
+    let image = |media_type| Carried::Image { media_type, data };
+    match media_type.trim().to_ascii_lowercase().as_str() {
+        "image/png" => image("image/png"),
+        "image/jpeg" | "image/jpg" => image("image/jpeg"),
+        "image/gif" => image("image/gif"),
+        "image/webp" => image("image/webp"),
+        "application/pdf" => Carried::Pdf { name, data },
+        kind if kind.starts_with("text/") || kind == "application/json" => {
+            let text = decoded(data).and_then(|bytes| String::from_utf8(bytes).ok());
+            match text.filter(|text| !text.trim().is_empty()) {
+                Some(text) => Carried::Words { name, text },
+                None => Carried::Nothing(format!("[attachment {name}: it holds no readable text]")),
+            }
+        }
+        kind => Carried::Nothing(format!(
+            "[attachment {name}: models are not sent {}]",
+            shown(kind)
+        )),
+    }
+}
+
+/// Where an attachment stands that only a person can give.
+pub(super) fn misplaced(attachment: &Attachment) -> String {
+    format!("[attachment {}: it cannot stand here]", shown(&attachment.name))
+}
+
+/// Words from a file, with its name before them.
+pub(super) fn quoted(name: &str, text: &str) -> String {
+    format!("[attachment {name}]\n{text}")
+}
+
+/// Bytes as an address that holds them.
+pub(super) fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// A name on one line, and not without end.
+fn shown(name: &str) -> String {
+    let plain = name.chars().map(|c| match c {
+        '[' | ']' => '_',
+        c if c.is_control() => '_',
+        c => c,
+    });
+    clip(&plain.collect::<String>(), NAME_CHARS_MAX)
+}
+
+/// The bytes behind standard base64; nothing if it is none. A dozen lines, and no dependency for one kind of attachment.
+fn decoded(base64: &str) -> Option<Vec<u8>> {
+    let digits = base64.trim_end_matches('=');
+    if !base64.len().is_multiple_of(4) || base64.len() - digits.len() > 2 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for digit in digits.bytes() {
+        let value = match digit {
+            b'A'..=b'Z' => digit - b'A',
+            b'a'..=b'z' => digit - b'a' + 26,
+            b'0'..=b'9' => digit - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            _ => return None,
+        };
+        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            let [.., byte] = (bits >> held).to_be_bytes();
+            bytes.push(byte);
+        }
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attachment(name: &str, media_type: &str, data: &str) -> Attachment {
+        Attachment {
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            data: data.to_owned(),
+        }
+    }
+
+    #[test]
+    fn base64_is_read_to_the_byte_or_not_at_all() {
+        let cases: [(&str, Option<&[u8]>); 9] = [
+            ("", Some(b"")),
+            ("Zg==", Some(b"f")),
+            ("Zm8=", Some(b"fo")),
+            ("Zm9v", Some(b"foo")),
+            ("Zm9vYg==", Some(b"foob")),
+            ("+/+/", Some(b"\xfb\xff\xbf")),
+            ("Zm9", None),
+            ("Zm9v\n", None),
+            ("Z===", None),
+        ];
+        for (text, bytes) in cases {
+            assert_eq!(decoded(text).as_deref(), bytes, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_no_format_takes_is_said_and_not_dropped() {
+        for (media_type, data) in [
+            ("audio/mpeg", "Zm9v"),
+            ("image/tiff", "Zm9v"),
+            ("text/plain", "/w=="),
+            ("text/plain", "?"),
+            ("", ""),
+        ] {
+            let file = attachment("a]\nb.bin", media_type, data);
+            let Carried::Nothing(note) = carried(&file) else {
+                panic!("{media_type} is carried")
+            };
+            assert!(
+                note.starts_with("[attachment a__b.bin: ") && note.ends_with(']'),
+                "{note}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_kind_is_known_however_it_is_spelled() {
+        let text = attachment("n.md", "Text/Markdown; charset=utf-8", "Zm9v");
+        let words = Carried::Words {
+            name: "n.md".to_owned(),
+            text: "foo".to_owned(),
+        };
+        assert_eq!(carried(&text), words);
+        let picture = attachment("p", " IMAGE/JPG ", "Zm9v");
+        let image = Carried::Image {
+            media_type: "image/jpeg",
+            data: "Zm9v",
+        };
+        assert_eq!(carried(&picture), image);
+    }
+}

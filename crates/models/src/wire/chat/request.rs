@@ -1,0 +1,222 @@
+//! What is sent.
+
+use serde::Serialize;
+use serde_json::Value;
+use wakeful_core::conversation::{Attachment, Block, Entry, Role};
+use wakeful_core::prompt::Request;
+use wakeful_core::schema::Mode;
+
+use crate::wire::attachment::{Carried, carried, data_url, misplaced, quoted};
+use crate::wire::{
+    Lowering, ProviderPromptCapability, arguments_schema, as_object, plain_name, sent, system,
+};
+
+#[derive(Debug, Serialize)]
+pub(in crate::wire) struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    /// The word for it at OpenAI.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_completion_tokens: Option<u32>,
+    /// The older word, which everybody else knows.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+    messages: Vec<Message<'a>>,
+    stream: bool,
+    stream_options: StreamOptions,
+}
+
+#[derive(Debug, Serialize)]
+struct StreamOptions {
+    include_usage: bool,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Tool<'a> {
+    Function { function: Function<'a> },
+}
+
+#[derive(Debug, Serialize)]
+struct Function<'a> {
+    name: &'a str,
+    description: &'a str,
+    parameters: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    strict: Option<bool>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "role", rename_all = "snake_case")]
+enum Message<'a> {
+    System {
+        content: String,
+    },
+    User {
+        content: Content,
+    },
+    Assistant {
+        content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<Call>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: &'a str,
+    },
+}
+
+/// Words alone are sent as words: not every server knows parts.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Content {
+    Words(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Part {
+    Text { text: String },
+    ImageUrl { image_url: ImageUrl },
+    File { file: File },
+}
+
+#[derive(Debug, Serialize)]
+struct ImageUrl {
+    url: String,
+}
+
+#[derive(Debug, Serialize)]
+struct File {
+    filename: String,
+    file_data: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Call {
+    id: String,
+    r#type: &'static str,
+    function: Called,
+}
+
+#[derive(Debug, Serialize)]
+struct Called {
+    name: String,
+    arguments: String,
+}
+
+impl<'a> Body<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+        // Relaxed is the default; OpenAI alone is told so.
+        let strict = match lowering.schema {
+            Mode::Strict => Some(true),
+            Mode::Relaxed => lowering.own_server.then_some(false),
+        };
+        let tools = request.tools.iter().map(|tool| Tool::Function {
+            function: Function {
+                name: &tool.name,
+                description: &tool.description,
+                parameters: arguments_schema(lowering, tool),
+                strict,
+            },
+        });
+        let key = request.cache.prompt_cache_key.as_str();
+        let key =
+            Some(key).filter(|key| !key.is_empty() && lowering.may(ProviderPromptCapability::PromptCacheKey));
+        let system = Some(system(request)).filter(|content| !content.is_empty());
+        let system = system.map(|content| Message::System { content });
+        let said = request.entries.iter().flat_map(|entry| messages(entry, lowering));
+        Self {
+            model: lowering.model,
+            tools: tools.collect(),
+            max_completion_tokens: lowering.output_tokens_max.filter(|_| lowering.own_server),
+            max_tokens: lowering.output_tokens_max.filter(|_| !lowering.own_server),
+            prompt_cache_key: key,
+            messages: system.into_iter().chain(said).collect(),
+            stream: true,
+            stream_options: StreamOptions { include_usage: true },
+        }
+    }
+}
+
+/// An entry as messages: results one by one, words and calls together.
+fn messages<'a>(entry: &'a Entry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
+    let mut messages = Vec::new();
+    let (mut parts, mut tool_calls) = (Vec::new(), Vec::new());
+    for block in sent(entry, lowering.provider) {
+        match block {
+            Block::Text { text } => parts.push(Part::Text { text: text.clone() }),
+            // Servers that show thoughts do not take them back.
+            Block::Thinking { .. } => {}
+            Block::Attachment(attachment) => parts.push(attached(entry.role, attachment)),
+            Block::ToolUse(call) => tool_calls.push(Call {
+                id: plain_name(&call.call_id),
+                r#type: "function",
+                function: Called {
+                    name: plain_name(&call.name),
+                    arguments: as_object(&call.input).to_string(),
+                },
+            }),
+            // The format has no mark for a failed call; the receipt itself says that it failed.
+            Block::ToolResult { call_id, content, .. } => messages.push(Message::Tool {
+                tool_call_id: plain_name(call_id),
+                content,
+            }),
+        }
+    }
+    let spoken = match words(&parts) {
+        Some(words) => Some(Content::Words(words)).filter(|_| !parts.is_empty()),
+        None => Some(Content::Parts(parts)),
+    };
+    match (entry.role, spoken) {
+        (Role::User | Role::Tool, spoken) => messages.extend(spoken.map(|content| Message::User { content })),
+        (Role::Assistant, None) if tool_calls.is_empty() => {}
+        (Role::Assistant, spoken) => messages.push(Message::Assistant {
+            content: spoken.and_then(|content| match content {
+                Content::Words(words) => Some(words),
+                Content::Parts(_) => None,
+            }),
+            tool_calls,
+        }),
+    }
+    messages
+}
+
+/// Parts as one text, if that is all they are.
+fn words(parts: &[Part]) -> Option<String> {
+    let texts = parts.iter().map(|part| match part {
+        Part::Text { text } => Some(text.as_str()),
+        Part::ImageUrl { .. } | Part::File { .. } => None,
+    });
+    let texts: Option<Vec<&str>> = texts.collect();
+    texts.map(|texts| texts.join("\n"))
+}
+
+fn attached(role: Role, attachment: &Attachment) -> Part {
+    if role == Role::Assistant {
+        return Part::Text {
+            text: misplaced(attachment),
+        };
+    }
+    match carried(attachment) {
+        Carried::Image { media_type, data } => Part::ImageUrl {
+            image_url: ImageUrl {
+                url: data_url(media_type, data),
+            },
+        },
+        Carried::Pdf { name, data } => Part::File {
+            file: File {
+                filename: name,
+                file_data: data_url("application/pdf", data),
+            },
+        },
+        Carried::Words { name, text } => Part::Text {
+            text: quoted(&name, &text),
+        },
+        Carried::Nothing(text) => Part::Text { text },
+    }
+}

@@ -1,0 +1,226 @@
+//! What comes back.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wakeful_core::conversation::Block;
+use wakeful_ports::model::{Answer, Audience};
+
+use crate::provider::Provider;
+use crate::wire::{
+    BLOCKS_MAX, Decoder, Fault, Flow, Heard, count, own_call_id, read, tell, thought, too_many_blocks,
+    tool_use, usage,
+};
+
+/// Reasons to finish with which the provider says that the rest is held back.
+const WITHHELD: [&str; 7] = [
+    "SAFETY",
+    "RECITATION",
+    "LANGUAGE",
+    "BLOCKLIST",
+    "PROHIBITED_CONTENT",
+    "SPII",
+    "OTHER",
+];
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Chunk {
+    #[serde(default)]
+    candidates: Vec<Candidate>,
+    prompt_feedback: Option<Feedback>,
+    #[serde(default)]
+    usage_metadata: Value,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Candidate {
+    #[serde(default)]
+    index: u64,
+    #[serde(default)]
+    content: Spoken,
+    finish_reason: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct Spoken {
+    #[serde(default)]
+    parts: Vec<HeardPart>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct HeardPart {
+    text: Option<String>,
+    #[serde(default)]
+    thought: bool,
+    thought_signature: Option<String>,
+    function_call: Option<Called>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Called {
+    id: Option<String>,
+    name: String,
+    args: Option<Value>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Feedback {
+    block_reason: Option<String>,
+}
+
+pub(in crate::wire) fn whole(text: &str, request: u32) -> Result<Heard, Fault> {
+    let mut stream = Stream::new(request);
+    stream.add(read(text)?, &wakeful_ports::model::NoAudience)?;
+    match stream.finish_reason {
+        Some(_) => Box::new(stream).end(),
+        None => Err(Fault::invalid("the response has no finish reason")),
+    }
+}
+
+/// An answer that comes in pieces. The format has no last event: the finish reason says that it is complete.
+#[derive(Debug)]
+pub(in crate::wire) struct Stream {
+    request: u32,
+    blocks: Vec<Block>,
+    /// Thoughts that no signature has followed yet.
+    thoughts: String,
+    usage: Value,
+    finish_reason: Option<String>,
+}
+
+impl Stream {
+    pub(in crate::wire) const fn new(request: u32) -> Self {
+        Self {
+            request,
+            blocks: Vec::new(),
+            thoughts: String::new(),
+            usage: Value::Null,
+            finish_reason: None,
+        }
+    }
+
+    fn add(&mut self, chunk: Chunk, audience: &dyn Audience) -> Result<(), Fault> {
+        if let Some(reason) = chunk.prompt_feedback.and_then(|feedback| feedback.block_reason) {
+            return Err(Fault::Withheld(reason));
+        }
+        if !chunk.usage_metadata.is_null() {
+            self.usage = chunk.usage_metadata;
+        }
+        // One answer was asked for.
+        for candidate in chunk
+            .candidates
+            .into_iter()
+            .filter(|candidate| candidate.index == 0)
+        {
+            for part in candidate.content.parts {
+                self.add_part(part, audience)?;
+            }
+            self.finish_reason = candidate.finish_reason.or(self.finish_reason.take());
+        }
+        Ok(())
+    }
+
+    fn add_part(&mut self, part: HeardPart, audience: &dyn Audience) -> Result<(), Fault> {
+        if self.blocks.len() >= BLOCKS_MAX {
+            return Err(too_many_blocks());
+        }
+        let more = part.text.unwrap_or_default();
+        if part.thought {
+            self.thoughts.push_str(&more);
+            return Ok(());
+        }
+        tell(audience, &more);
+        let signature = part.thought_signature.filter(|signature| !signature.is_empty());
+        match part.function_call {
+            Some(call) => {
+                self.add_words(more, None);
+                if let Some(signature) = signature {
+                    self.add_thought(Value::String(signature));
+                }
+                let calls = self
+                    .blocks
+                    .iter()
+                    .filter(|block| matches!(block, Block::ToolUse(_)));
+                let own = own_call_id(self.request, calls.count());
+                let id = call.id.filter(|id| !id.is_empty()).unwrap_or(own);
+                let args = call.args.unwrap_or_else(|| json!({}));
+                self.blocks.push(tool_use(id, call.name, args));
+            }
+            None => self.add_words(more, signature),
+        }
+        Ok(())
+    }
+
+    /// Words that go on stay together, whatever was signed between them: a signature in their midst, or on no words at
+    /// all, becomes a part of its own behind them.
+    fn add_words(&mut self, more: String, signature: Option<String>) {
+        let thinks =
+            |block: &&mut Block| matches!(block, Block::Thinking { opaque, .. } if opaque.is_object());
+        let mut newest = self.blocks.iter_mut().rev().skip_while(thinks);
+        let goes_on = match newest.next() {
+            Some(Block::Text { text }) => {
+                text.push_str(&more);
+                true
+            }
+            Some(
+                Block::ToolUse(_) | Block::ToolResult { .. } | Block::Thinking { .. } | Block::Attachment(_),
+            )
+            | None => false,
+        };
+        match signature {
+            Some(signature) if goes_on || more.is_empty() => {
+                self.add_thought(json!({"text": "", "thoughtSignature": signature}));
+            }
+            Some(signature) => self.add_thought(Value::String(signature)),
+            None => {}
+        }
+        if !goes_on && !more.is_empty() {
+            self.blocks.push(Block::Text { text: more });
+        }
+    }
+
+    fn add_thought(&mut self, opaque: Value) {
+        let text = std::mem::take(&mut self.thoughts);
+        self.blocks.push(thought(Provider::Gemini, text, opaque));
+    }
+}
+
+impl Decoder for Stream {
+    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
+        self.add(read(data)?, audience)?;
+        Ok(Flow::More)
+    }
+
+    fn end(self: Box<Self>) -> Result<Heard, Fault> {
+        match self.finish_reason.as_deref() {
+            None => return Err(Fault::Truncated),
+            Some("MAX_TOKENS") => return Err(Fault::OutputLimit),
+            Some("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL") => {
+                return Err(Fault::invalid(
+                    "the model wrote a tool call that its provider cannot read",
+                ));
+            }
+            // New reasons come without notice: one that we do not know takes nothing away from what was said.
+            Some(reason) if WITHHELD.contains(&reason) || (reason != "STOP" && self.blocks.is_empty()) => {
+                return Err(Fault::Withheld(reason.to_owned()));
+            }
+            Some(_) => {}
+        }
+        let counts = &self.usage;
+        let thoughts = count(counts, "/thoughtsTokenCount");
+        Ok(Answer {
+            blocks: self.blocks,
+            usage: usage(
+                count(counts, "/promptTokenCount"),
+                count(counts, "/candidatesTokenCount").saturating_add(thoughts),
+                count(counts, "/cachedContentTokenCount"),
+                0,
+                thoughts,
+            ),
+        }
+        .into())
+    }
+}

@@ -1,0 +1,7 @@
+//! Gemini `generateContent`.
+
+mod answer;
+mod request;
+
+pub(super) use answer::{Stream, whole};
+pub(super) use request::Body;

@@ -1,0 +1,223 @@
+//! What is sent.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use wakeful_core::conversation::{Attachment, Block};
+use wakeful_core::prompt::Request;
+
+use crate::wire::attachment::{Carried, carried, misplaced};
+use crate::wire::{Lowering, Side, arguments_schema, as_object, plain_name, turns};
+
+/// What stands for the signature of a call that another provider's model made. The models that demand signatures take
+/// this word from their provider's own documents; without it they would refuse the whole conversation.
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// The beginning of the names of models that demand signatures.
+const SIGNED_MODELS: &str = "gemini-3";
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(in crate::wire) struct Body<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    system_instruction: Option<Content<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tools: Option<[Tools<'a>; 1]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    generation_config: Option<GenerationConfig>,
+    contents: Vec<Content<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GenerationConfig {
+    max_output_tokens: u32,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Tools<'a> {
+    function_declarations: Vec<Declaration<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Declaration<'a> {
+    name: &'a str,
+    description: &'a str,
+    /// Not `parameters`, which takes a part of the schema language only.
+    parameters_json_schema: Value,
+}
+
+#[derive(Debug, Serialize)]
+struct Content<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    role: Option<&'static str>,
+    parts: Vec<Part<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Part<'a> {
+    #[serde(flatten)]
+    kind: Kind<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thought_signature: Option<&'a str>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind<'a> {
+    Text(&'a str),
+    /// Words that are made here.
+    #[serde(rename = "text")]
+    Note(String),
+    #[serde(rename_all = "camelCase")]
+    InlineData {
+        mime_type: &'static str,
+        data: &'a str,
+    },
+    FunctionCall {
+        name: String,
+        args: Value,
+    },
+    FunctionResponse {
+        name: String,
+        response: Value,
+    },
+}
+
+impl<'a> From<Kind<'a>> for Part<'a> {
+    fn from(kind: Kind<'a>) -> Self {
+        Self {
+            kind,
+            thought_signature: None,
+        }
+    }
+}
+
+impl<'a> Body<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+        let system = request
+            .system
+            .iter()
+            .filter(|block| !block.text.trim().is_empty());
+        let system: Vec<Part<'a>> = system.map(|block| Kind::Text(&block.text).into()).collect();
+        let declarations = request.tools.iter().map(|tool| Declaration {
+            name: &tool.name,
+            description: &tool.description,
+            parameters_json_schema: arguments_schema(lowering, tool),
+        });
+        let declarations: Vec<Declaration<'a>> = declarations.collect();
+        let signs = lowering.model.starts_with(SIGNED_MODELS);
+        let mut names = BTreeMap::new();
+        let mut contents = Vec::new();
+        for (side, blocks) in turns(&request.entries, lowering.provider) {
+            let mut parts = parts(side, blocks, &mut names);
+            if signs && side == Side::Model {
+                excuse(&mut parts);
+            }
+            contents.push(Content {
+                role: Some(match side {
+                    Side::User => "user",
+                    Side::Model => "model",
+                }),
+                parts,
+            });
+        }
+        Self {
+            system_instruction: (!system.is_empty()).then_some(Content {
+                role: None,
+                parts: system,
+            }),
+            tools: (!declarations.is_empty()).then_some([Tools {
+                function_declarations: declarations,
+            }]),
+            generation_config: lowering
+                .output_tokens_max
+                .map(|max_output_tokens| GenerationConfig { max_output_tokens }),
+            contents,
+        }
+    }
+}
+
+/// The first call of a reply carries the signature for all of them. Where there is none, this says that there is none.
+fn excuse(parts: &mut [Part<'_>]) {
+    let mut calls = parts
+        .iter_mut()
+        .filter(|part| matches!(part.kind, Kind::FunctionCall { .. }));
+    if let Some(first) = calls.next() {
+        first.thought_signature = first.thought_signature.or(Some(NO_SIGNATURE));
+    }
+}
+
+/// Blocks as parts. A thought is a signature on the part behind it, or a part of its own without words.
+///
+/// Results are paired by name and order, so the names of earlier calls are kept by their ids.
+fn parts<'a>(side: Side, blocks: Vec<&'a Block>, names: &mut BTreeMap<&'a str, &'a str>) -> Vec<Part<'a>> {
+    let (mut parts, mut signature) = (Vec::new(), None);
+    for block in blocks {
+        let kind = match block {
+            Block::Thinking { opaque, .. } => {
+                match (
+                    opaque.as_str(),
+                    opaque.get("thoughtSignature").and_then(Value::as_str),
+                ) {
+                    (Some(next), _) => signature = Some(next),
+                    (None, own) => parts.extend(own.map(|own| Part {
+                        kind: Kind::Text(""),
+                        thought_signature: Some(own),
+                    })),
+                }
+                continue;
+            }
+            Block::Text { text } => Kind::Text(text),
+            Block::Attachment(attachment) => attached(side, attachment),
+            Block::ToolUse(call) => {
+                names.insert(&call.call_id, &call.name);
+                Kind::FunctionCall {
+                    name: plain_name(&call.name),
+                    args: as_object(&call.input),
+                }
+            }
+            Block::ToolResult {
+                call_id,
+                is_error,
+                content,
+            } => Kind::FunctionResponse {
+                name: plain_name(names.get(call_id.as_str()).copied().unwrap_or_default()),
+                response: match is_error {
+                    true => json!({ "error": content }),
+                    false => json!({ "output": content }),
+                },
+            },
+        };
+        parts.push(Part {
+            kind,
+            thought_signature: signature.take(),
+        });
+    }
+    parts
+}
+
+fn attached(side: Side, attachment: &Attachment) -> Kind<'_> {
+    if side == Side::Model {
+        return Kind::Note(misplaced(attachment));
+    }
+    match carried(attachment) {
+        Carried::Image { media_type, data } => Kind::InlineData {
+            mime_type: media_type,
+            data,
+        },
+        Carried::Pdf { data, .. } => Kind::InlineData {
+            mime_type: "application/pdf",
+            data,
+        },
+        Carried::Words { .. } => Kind::InlineData {
+            mime_type: "text/plain",
+            data: &attachment.data,
+        },
+        Carried::Nothing(text) => Kind::Note(text),
+    }
+}

@@ -1,0 +1,230 @@
+//! What comes back.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wakeful_core::conversation::Block;
+use wakeful_ports::model::{Answer, Audience};
+
+use crate::provider::Provider;
+use crate::wire::{
+    BLOCKS_MAX, Complaint, Decoder, Fault, Flow, Heard, arguments, count, read, tell, thought,
+    too_many_blocks, tool_use, usage, words,
+};
+
+#[derive(Debug, Default, Deserialize)]
+struct Whole {
+    id: Option<String>,
+    status: Option<String>,
+    #[serde(default)]
+    output: Vec<Output>,
+    #[serde(default)]
+    usage: Value,
+    error: Option<Value>,
+    incomplete_details: Option<Incomplete>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Incomplete {
+    reason: Option<String>,
+}
+
+/// One thing that came. Thoughts are kept as they are, so nothing here is read before it is needed.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(transparent)]
+struct Output(Value);
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Item {
+    Message {
+        content: Vec<Said>,
+    },
+    FunctionCall {
+        call_id: String,
+        name: String,
+        arguments: String,
+    },
+    Reasoning {
+        #[serde(default)]
+        summary: Value,
+        #[serde(default)]
+        encrypted_content: Value,
+    },
+    #[serde(other)]
+    Other,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Said {
+    OutputText {
+        text: String,
+    },
+    Refusal {
+        refusal: String,
+    },
+    #[serde(other)]
+    Other,
+}
+
+pub(in crate::wire) fn whole(text: &str, provider: Provider) -> Result<Heard, Fault> {
+    let whole: Whole = read(text)?;
+    // Without it, any JSON object would pass for an empty answer.
+    match whole.status {
+        Some(_) => finish(whole, provider),
+        None => Err(Fault::invalid("the response has no status")),
+    }
+}
+
+fn finish(whole: Whole, provider: Provider) -> Result<Heard, Fault> {
+    match whole.status.as_deref() {
+        Some("failed" | "cancelled") => {
+            let error = whole.error.unwrap_or_default();
+            return Err(Fault::Reported(Complaint::of(&error)));
+        }
+        Some("incomplete") => {
+            let reason = whole.incomplete_details.and_then(|details| details.reason);
+            return Err(match reason.as_deref() {
+                Some("max_output_tokens") => Fault::OutputLimit,
+                _ => Fault::Withheld(reason.unwrap_or_else(|| "incomplete".to_owned())),
+            });
+        }
+        Some(_) | None => {}
+    }
+    let counts = &whole.usage;
+    let usage = usage(
+        count(counts, "/input_tokens"),
+        count(counts, "/output_tokens"),
+        count(counts, "/input_tokens_details/cached_tokens"),
+        count(counts, "/input_tokens_details/cache_write_tokens"),
+        count(counts, "/output_tokens_details/reasoning_tokens"),
+    );
+    Ok(Heard {
+        answer: Answer {
+            blocks: blocks(whole.output, provider)?,
+            usage,
+        },
+        response_id: whole.id.filter(|id| !id.is_empty()),
+    })
+}
+
+fn blocks(output: Vec<Output>, provider: Provider) -> Result<Vec<Block>, Fault> {
+    let (mut blocks, mut rest) = (Vec::new(), output.into_iter().peekable());
+    while let Some(Output(raw)) = rest.next() {
+        let id = |Output(item): &Output| item.get("id").and_then(Value::as_str).map(str::to_owned);
+        let next = rest.peek().and_then(id);
+        let item = Item::deserialize(&raw)
+            .map_err(|_| Fault::invalid("an item of the answer is not what the format allows"))?;
+        match item {
+            Item::Message { content } => blocks.extend(content.into_iter().filter_map(|said| match said {
+                Said::OutputText { text } => words(text),
+                Said::Refusal { refusal } => words(refusal),
+                Said::Other => None,
+            })),
+            Item::FunctionCall {
+                call_id,
+                name,
+                arguments: text,
+            } => blocks.push(tool_use(call_id, name, arguments(&text))),
+            Item::Reasoning {
+                summary,
+                encrypted_content: Value::String(sealed),
+            } if !sealed.is_empty() => {
+                let parts = summary.as_array().into_iter().flatten();
+                let texts = parts.filter_map(|part| part.get("text").and_then(Value::as_str));
+                let text = texts.collect::<Vec<_>>().join("\n");
+                blocks.push(thought(provider, text, json!({"item": raw, "next": next})));
+            }
+            // A thought that cannot be sent back, or what we do not know.
+            Item::Reasoning { .. } | Item::Other => {}
+        }
+    }
+    Ok(blocks)
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type")]
+enum Event {
+    #[serde(rename = "response.output_text.delta", alias = "response.refusal.delta")]
+    Delta {
+        delta: String,
+        sequence_number: Option<u64>,
+    },
+    #[serde(rename = "response.output_item.done")]
+    ItemDone { output_index: u64, item: Output },
+    #[serde(rename = "response.completed")]
+    Completed { response: Box<Whole> },
+    #[serde(rename = "response.failed", alias = "response.cancelled")]
+    Failed { response: Box<Whole> },
+    #[serde(rename = "response.incomplete")]
+    Incomplete { response: Box<Whole> },
+    #[serde(other)]
+    Other,
+}
+
+/// An answer that comes in pieces. The last event repeats all of it; the items on the way count where it does not.
+#[derive(Debug)]
+pub(in crate::wire) struct Stream {
+    provider: Provider,
+    items: BTreeMap<u64, Output>,
+    told: Option<u64>,
+    last: Option<Whole>,
+}
+
+impl Stream {
+    pub(in crate::wire) const fn new(provider: Provider) -> Self {
+        Self {
+            provider,
+            items: BTreeMap::new(),
+            told: None,
+            last: None,
+        }
+    }
+
+    /// Takes the last event. What it is called counts, whatever status it says beside that.
+    fn close(&mut self, response: Whole, status: Option<&str>) -> Flow {
+        self.last = Some(Whole {
+            status: status.map(str::to_owned).or(response.status),
+            ..response
+        });
+        Flow::Done
+    }
+}
+
+impl Decoder for Stream {
+    fn take(&mut self, data: &str, audience: &dyn Audience) -> Result<Flow, Fault> {
+        match read(data)? {
+            Event::Delta {
+                delta,
+                sequence_number,
+            } => {
+                // Words that come twice are told once. The answer itself is made of whole items.
+                if sequence_number.is_none() || sequence_number > self.told {
+                    self.told = sequence_number;
+                    tell(audience, &delta);
+                }
+            }
+            Event::ItemDone { output_index, item } => {
+                if self.items.len() >= BLOCKS_MAX {
+                    return Err(too_many_blocks());
+                }
+                self.items.insert(output_index, item);
+            }
+            Event::Completed { response } => return Ok(self.close(*response, None)),
+            Event::Failed { response } => return Ok(self.close(*response, Some("failed"))),
+            Event::Incomplete { response } => return Ok(self.close(*response, Some("incomplete"))),
+            Event::Other => {}
+        }
+        Ok(Flow::More)
+    }
+
+    fn end(self: Box<Self>) -> Result<Heard, Fault> {
+        let mut last = self.last.ok_or(Fault::Truncated)?;
+        if last.output.is_empty() {
+            last.output = self.items.into_values().collect();
+        }
+        finish(last, self.provider)
+    }
+}

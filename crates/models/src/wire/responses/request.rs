@@ -1,0 +1,239 @@
+//! What is sent.
+//!
+//! Nothing is left with the provider unless a thread is to be continued there, so every other request carries its whole
+//! conversation, thoughts included.
+
+use serde::Serialize;
+use serde_json::Value;
+use wakeful_core::conversation::{Attachment, Block, Entry, Role};
+use wakeful_core::prompt::Request;
+
+use crate::provider::Provider;
+use crate::wire::attachment::{Carried, carried, data_url, misplaced, quoted};
+use crate::wire::{
+    Lowering, ProviderPromptCapability, Thread, arguments_schema, as_object, plain_name, sent, system,
+};
+use wakeful_core::schema::Mode;
+
+/// What makes thoughts come back in a form that can be sent again.
+const SEALED_THOUGHTS: &[&str] = &["reasoning.encrypted_content"];
+
+#[derive(Debug, Serialize)]
+pub(in crate::wire) struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    instructions: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tools: Vec<Tool<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    /// Codex wants to see it even when it says nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    include: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<&'a str>,
+    store: bool,
+    stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    previous_response_id: Option<&'a str>,
+    input: Vec<Item<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Tool<'a> {
+    Function {
+        name: &'a str,
+        description: &'a str,
+        parameters: Value,
+        strict: bool,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Item<'a> {
+    Plain(Plain<'a>),
+    /// A thought, exactly as it came.
+    Thought(&'a Value),
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Plain<'a> {
+    Message {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        role: &'static str,
+        content: [Content<'a>; 1],
+    },
+    FunctionCall {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        call_id: String,
+        name: String,
+        arguments: String,
+    },
+    FunctionCallOutput {
+        call_id: String,
+        output: &'a str,
+    },
+}
+
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Content<'a> {
+    InputText {
+        text: &'a str,
+    },
+    /// Words that are made here.
+    #[serde(rename = "input_text")]
+    Note {
+        text: String,
+    },
+    InputImage {
+        image_url: String,
+    },
+    InputFile {
+        filename: String,
+        file_data: String,
+    },
+    OutputText {
+        text: &'a str,
+    },
+}
+
+impl<'a> Body<'a> {
+    pub(in crate::wire) fn new(lowering: &Lowering<'a>, request: &'a Request) -> Self {
+        let provider = lowering.provider;
+        let tools = request.tools.iter().map(|tool| Tool::Function {
+            name: &tool.name,
+            description: &tool.description,
+            parameters: arguments_schema(lowering, tool),
+            strict: lowering.schema == Mode::Strict,
+        });
+        let key = request.cache.prompt_cache_key.as_str();
+        let key =
+            Some(key).filter(|key| !key.is_empty() && lowering.may(ProviderPromptCapability::PromptCacheKey));
+        let thread = match lowering.may(ProviderPromptCapability::IncrementalResponses) {
+            true => lowering.thread,
+            false => Thread::NotKept,
+        };
+        let (previous_response_id, known) = match thread {
+            Thread::NotKept | Thread::Kept => (None, 0),
+            Thread::Continues { response_id, items } => (Some(response_id), items),
+        };
+        let (reasoning, include, max_output_tokens) = match provider {
+            Provider::OpenAiCodex => (Some(Value::Null), Some(&[][..]), None),
+            Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
+                let include = lowering.asks_for_thoughts().then_some(SEALED_THOUGHTS);
+                (None, include, lowering.output_tokens_max)
+            }
+        };
+        let items = request.entries.iter().flat_map(|entry| items(entry, provider));
+        Self {
+            model: lowering.model,
+            instructions: system(request),
+            tools: tools.collect(),
+            max_output_tokens,
+            reasoning,
+            include,
+            prompt_cache_key: key,
+            store: thread != Thread::NotKept,
+            stream: true,
+            previous_response_id,
+            input: items.skip(known).collect(),
+        }
+    }
+}
+
+/// The items of a request, and of the answer to it as the next request will hold it, each as it is written on the wire.
+pub(in crate::wire) fn answered(
+    provider: Provider,
+    entries: &[Entry],
+    answer: &[Block],
+) -> serde_json::Result<Vec<Vec<u8>>> {
+    let reply = Entry {
+        role: Role::Assistant,
+        blocks: answer.to_vec(),
+    };
+    let all = entries
+        .iter()
+        .chain([&reply])
+        .flat_map(|entry| items(entry, provider));
+    all.map(|item| serde_json::to_vec(&item)).collect()
+}
+
+/// An entry as items.
+///
+/// The provider pairs a thought with the item that followed it, by that item's id, and refuses one without the other. So
+/// the id goes out with the item again.
+fn items(entry: &Entry, provider: Provider) -> Vec<Item<'_>> {
+    let (mut items, mut next) = (Vec::new(), None);
+    for block in sent(entry, provider) {
+        let item = match block {
+            Block::Thinking { opaque, .. } => {
+                next = opaque.get("next").and_then(Value::as_str);
+                items.extend(opaque.get("item").map(Item::Thought));
+                continue;
+            }
+            Block::Text { text } => words(entry.role, text, next.take()),
+            Block::Attachment(attachment) => Plain::Message {
+                id: None,
+                role: "user",
+                content: [attached(entry.role, attachment)],
+            },
+            Block::ToolUse(call) => Plain::FunctionCall {
+                id: next.take(),
+                call_id: plain_name(&call.call_id),
+                name: plain_name(&call.name),
+                arguments: as_object(&call.input).to_string(),
+            },
+            // The format has no mark for a failed call; the receipt itself says that it failed.
+            Block::ToolResult { call_id, content, .. } => Plain::FunctionCallOutput {
+                call_id: plain_name(call_id),
+                output: content,
+            },
+        };
+        items.push(Item::Plain(item));
+    }
+    items
+}
+
+fn words<'a>(role: Role, text: &'a str, id: Option<&'a str>) -> Plain<'a> {
+    match role {
+        Role::User | Role::Tool => Plain::Message {
+            id: None,
+            role: "user",
+            content: [Content::InputText { text }],
+        },
+        Role::Assistant => Plain::Message {
+            id,
+            role: "assistant",
+            content: [Content::OutputText { text }],
+        },
+    }
+}
+
+fn attached(role: Role, attachment: &Attachment) -> Content<'_> {
+    if role == Role::Assistant {
+        return Content::Note {
+            text: misplaced(attachment),
+        };
+    }
+    match carried(attachment) {
+        Carried::Image { media_type, data } => Content::InputImage {
+            image_url: data_url(media_type, data),
+        },
+        Carried::Pdf { name, data } => Content::InputFile {
+            filename: name,
+            file_data: data_url("application/pdf", data),
+        },
+        Carried::Words { name, text } => Content::Note {
+            text: quoted(&name, &text),
+        },
+        Carried::Nothing(text) => Content::Note { text },
+    }
+}

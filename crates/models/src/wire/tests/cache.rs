@@ -1,0 +1,262 @@
+//! Caches, lengths and other things that are not the words themselves.
+
+use std::collections::BTreeSet;
+
+use super::*;
+
+/// A run with all that a cache could use: blocks of every stability, a key, tools, thoughts and results.
+fn cached(rounds: usize) -> Request {
+    let block = |text: &str, stability, cache_breakpoint| PromptBlock {
+        text: text.to_owned(),
+        stability,
+        source: Source::Contract,
+        cache_breakpoint,
+    };
+    let mut request = opening();
+    request.system = vec![
+        block("one", Stability::Stable, true),
+        block("two", Stability::Stable, true),
+        block("three", Stability::AgentScoped, true),
+        block("four", Stability::AgentScoped, false),
+        block("five", Stability::TurnScoped, true),
+    ];
+    request.cache.prompt_cache_key = "k-1".to_owned();
+    for round in 0..rounds {
+        let id = format!("c{round}");
+        let called = vec![text("Let me look."), call(&id, "Look", json!({"at": round}))];
+        request.entries.push(entry(Role::Assistant, called));
+        request
+            .entries
+            .push(entry(Role::Tool, vec![result(&id, false, "{\"files\":3}")]));
+    }
+    request
+}
+
+/// The optimisations that a body shows.
+fn used(body: &Value) -> BTreeSet<ProviderPromptCapability> {
+    use ProviderPromptCapability::{
+        ContextManagement, IncrementalResponses, PromptCacheBlocks, PromptCacheKey,
+    };
+    let marks = [
+        ("\"cache_control\"", PromptCacheBlocks),
+        ("\"prompt_cache_key\"", PromptCacheKey),
+        ("\"previous_response_id\"", IncrementalResponses),
+        ("\"context_management\"", ContextManagement),
+    ];
+    let text = body.to_string();
+    let shown = marks.into_iter().filter(|(mark, _)| text.contains(mark));
+    shown.map(|(_, capability)| capability).collect()
+}
+
+#[test]
+fn every_format_declares_what_it_knows() {
+    let declared = |provider: Provider| serde_json::to_value(provider.capabilities()).expect("JSON");
+    assert_eq!(
+        declared(Provider::Anthropic),
+        json!(["prompt_cache_blocks", "context_management"])
+    );
+    assert_eq!(
+        declared(Provider::OpenAi),
+        json!(["prompt_cache_key", "incremental_responses"])
+    );
+    assert_eq!(declared(Provider::OpenAiChat), json!(["prompt_cache_key"]));
+    assert_eq!(declared(Provider::OpenAiCodex), json!(["prompt_cache_key"]));
+    assert_eq!(declared(Provider::Gemini), json!(["full_request_only"]));
+}
+
+#[test]
+fn an_optimisation_that_is_not_declared_is_never_used() {
+    for provider in Provider::ALL {
+        let all = Lowering {
+            uses: &ProviderPromptCapability::ALL,
+            thread: Thread::Continues {
+                response_id: "resp_1",
+                items: 1,
+            },
+            ..lowering(provider)
+        };
+        let declared: BTreeSet<_> = provider.capabilities().iter().copied().collect();
+        let declared: BTreeSet<_> = declared
+            .into_iter()
+            .filter(|capability| *capability != ProviderPromptCapability::FullRequestOnly)
+            .collect();
+        assert_eq!(used(&sent_json(&all, &cached(1))), declared, "{provider:?}");
+        let none = Lowering { uses: &[], ..all };
+        assert_eq!(
+            used(&sent_json(&none, &cached(1))),
+            BTreeSet::new(),
+            "{provider:?}"
+        );
+    }
+}
+
+/// The texts behind which a mark stands, in the order of the wire.
+fn marked(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(fields) => {
+            if fields.get("cache_control") == Some(&json!({"type": "ephemeral"})) {
+                let words = ["text", "content", "thinking"]
+                    .iter()
+                    .find_map(|name| fields.get(*name)?.as_str());
+                found.push(words.unwrap_or_default().to_owned());
+            }
+            // As the wire has them: what stands before what.
+            for name in ["system", "messages", "content"] {
+                fields
+                    .get(name)
+                    .into_iter()
+                    .for_each(|value| marked(value, found));
+            }
+        }
+        Value::Array(list) => list.iter().for_each(|value| marked(value, found)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn anthropic_is_marked_behind_each_stability_and_at_the_newest_block() {
+    let marks = |request: &Request| {
+        let mut found = Vec::new();
+        marked(&sent_json(&lowering(Provider::Anthropic), request), &mut found);
+        found
+    };
+    assert_eq!(marks(&cached(0)), ["two", "three", "five", "What is here?"]);
+    assert_eq!(marks(&cached(2)), ["two", "three", "five", "{\"files\":3}"]);
+    let mut bare = cached(2);
+    bare.system
+        .iter_mut()
+        .for_each(|block| block.cache_breakpoint = false);
+    assert_eq!(marks(&bare), [""; 0], "nobody asked for a cache");
+    let mut thinking = cached(0);
+    let opaque = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+    thinking.entries.push(entry(
+        Role::Assistant,
+        vec![
+            text("So:"),
+            thought(Provider::Anthropic, "hm".to_owned(), opaque),
+            text("x"),
+        ],
+    ));
+    assert_eq!(marks(&thinking).last().map(String::as_str), Some("x"));
+}
+
+/// A body without the marks, which are no part of what is compared with a cache.
+fn unmarked(provider: Provider, request: &Request) -> String {
+    let bytes = body(&lowering(provider), request).expect("a body");
+    let text = String::from_utf8(bytes).expect("text");
+    text.replace(",\"cache_control\":{\"type\":\"ephemeral\"}", "")
+}
+
+#[test]
+fn the_cached_part_is_the_same_to_the_byte_in_every_round_of_a_run() {
+    for provider in Provider::ALL {
+        let mut before = unmarked(provider, &cached(0));
+        for round in 1..6 {
+            let after = unmarked(provider, &cached(round));
+            let same = before
+                .bytes()
+                .zip(after.bytes())
+                .take_while(|(a, b)| a == b)
+                .count();
+            // All of it but the brackets behind the last block, and in some formats the flags behind them.
+            let rest = before.get(same..).expect("text");
+            assert!(
+                !rest.contains("text") && rest.len() < 70,
+                "{provider:?} {round}: {rest}"
+            );
+            assert!(
+                before.get(..same).expect("text").contains("What is here?"),
+                "{provider:?}"
+            );
+            before = after;
+        }
+    }
+}
+
+/// The hashes are written down, so another process on another machine has the same bytes, or this fails.
+#[test]
+fn the_cached_part_is_the_same_to_the_byte_in_every_process() {
+    let hashes = Provider::ALL.map(|provider| {
+        let bytes = body(&lowering(provider), &cached(2)).expect("a body");
+        format!(
+            "{} {} {}",
+            provider.word(),
+            bytes.len(),
+            wakeful_core::key::Digest::of(&bytes)
+        )
+    });
+    insta::assert_snapshot!(hashes.join("\n"), @"
+    anthropic 1072 582650d11e3a139de7fd4a1bb561b9e378dcc8edfe1d2105ef47080a4ee35343
+    openai 933 27c95447a3c737b1f5d907ddcc415a81236d37ddd558841d615bf2b817e5b39e
+    openai-chat 816 d6963a684cdce7e1ddeeb0fb365f6ec2eb4e2ae50e444e9ea759af5ff6eac82c
+    gemini 762 50790497a6f02a919115f7f2504c3d692011d8e67ff6f6711c7cc26ce58c1950
+    openai-codex 921 d17669d26a6f55c6a8031ffe8c6604bc5da87e94ad814e0bbbd2e410c20a81de
+    ");
+}
+
+#[test]
+fn a_key_is_sent_where_it_is_known_and_not_without_one() {
+    for provider in [Provider::OpenAi, Provider::OpenAiChat, Provider::OpenAiCodex] {
+        assert_eq!(
+            sent_json(&lowering(provider), &cached(0))["prompt_cache_key"],
+            "k-1"
+        );
+        assert_eq!(
+            sent_json(&lowering(provider), &opening()).get("prompt_cache_key"),
+            None
+        );
+    }
+}
+
+#[test]
+fn a_longest_reply_is_said_in_the_word_of_each_format() {
+    for provider in Provider::ALL {
+        let limited = Lowering {
+            output_tokens_max: Some(77),
+            ..lowering(provider)
+        };
+        let elsewhere = Lowering {
+            own_server: false,
+            ..limited
+        };
+        let at = |lowering: &Lowering<'_>, pointer: &str| {
+            sent_json(lowering, &opening()).pointer(pointer).cloned()
+        };
+        let (pointer, default) = match provider {
+            Provider::Anthropic => ("/max_tokens", Some(json!(8_192))),
+            Provider::OpenAi | Provider::OpenAiCodex => ("/max_output_tokens", None),
+            Provider::OpenAiChat => ("/max_completion_tokens", None),
+            Provider::Gemini => ("/generationConfig/maxOutputTokens", None),
+        };
+        let expected = (provider != Provider::OpenAiCodex).then(|| json!(77));
+        assert_eq!(at(&limited, pointer), expected, "{provider:?}");
+        assert_eq!(at(&lowering(provider), pointer), default, "{provider:?}");
+        if provider == Provider::OpenAiChat {
+            assert_eq!(at(&elsewhere, "/max_tokens"), Some(json!(77)));
+            assert_eq!(at(&elsewhere, pointer), None);
+        }
+    }
+}
+
+#[test]
+fn old_results_are_counted_and_cleared_only_when_asked_for() {
+    let on = Lowering {
+        uses: &ProviderPromptCapability::ALL,
+        ..lowering(Provider::Anthropic)
+    };
+    let edits = json!({"edits": [{"type": "clear_tool_uses_20250919"}]});
+    let cleared = sent_json(&on, &cached(5));
+    assert_eq!(cleared["context_management"], edits);
+    // The conversation itself is sent whole either way.
+    assert_eq!(
+        cleared["messages"],
+        sent_json(&lowering(Provider::Anthropic), &cached(5))["messages"]
+    );
+    let results = |rounds| clearable(&cached(rounds).entries);
+    assert_eq!(results(TOOL_RESULTS_KEPT), Clearable::default());
+    let old = Clearable {
+        results: 2,
+        bytes: 2 * "{\"files\":3}".len(),
+    };
+    assert_eq!(results(TOOL_RESULTS_KEPT + 2), old);
+}

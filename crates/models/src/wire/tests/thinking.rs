@@ -1,0 +1,256 @@
+//! Thoughts: what is kept of them, and what is sent back.
+
+use super::answer::streamed;
+use super::*;
+
+/// A reply with thoughts before a call, whole and in pieces.
+fn thoughtful(provider: Provider) -> (String, Vec<String>) {
+    let (whole, events) = match provider {
+        Provider::Anthropic => (
+            json!({"content": [
+                {"type": "thinking", "thinking": "Hm, so.", "signature": "s1"},
+                {"type": "redacted_thinking", "data": "r1"},
+                {"type": "text", "text": "Look."},
+                {"type": "tool_use", "id": "c1", "name": "Look", "input": {}},
+            ], "stop_reason": "tool_use"}),
+            vec![
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "thinking", "thinking": "", "signature": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm, "}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "so."}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta", "signature": "s1"}}),
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "content_block_start", "index": 1, "content_block": {"type": "redacted_thinking", "data": "r1"}}),
+                json!({"type": "content_block_start", "index": 2, "content_block": {"type": "text", "text": "Look."}}),
+                json!({"type": "content_block_start", "index": 3, "content_block": {"type": "tool_use", "id": "c1", "name": "Look", "input": {}}}),
+                json!({"type": "message_stop"}),
+            ],
+        ),
+        Provider::OpenAi | Provider::OpenAiCodex => {
+            let output = json!([
+                {"type": "reasoning", "id": "rs1", "summary": [{"type": "summary_text", "text": "Hm, so."}], "encrypted_content": "e1", "new": 1},
+                {"type": "message", "id": "msg1", "content": [{"type": "output_text", "text": "Look."}]},
+                {"type": "reasoning", "id": "rs2", "summary": [], "encrypted_content": "e2"},
+                {"type": "function_call", "id": "fc1", "call_id": "c1", "name": "Look", "arguments": "{}"},
+            ]);
+            let items = output.as_array().expect("a list").iter().enumerate();
+            let done = items.map(
+                |(n, item)| json!({"type": "response.output_item.done", "output_index": n, "item": item}),
+            );
+            let delta = json!({"type": "response.output_text.delta", "delta": "Look."});
+            let end = json!({"type": "response.completed", "response": {"status": "completed"}});
+            (
+                json!({"status": "completed", "output": output.clone()}),
+                [delta].into_iter().chain(done).chain([end]).collect(),
+            )
+        }
+        Provider::OpenAiChat => (
+            json!({"choices": [{"finish_reason": "tool_calls", "message": {"content": "Look.", "reasoning": "Hm, so.",
+                "reasoning_content": "Hm, so.", "tool_calls": [{"id": "c1", "function": {"name": "Look", "arguments": "{}"}}]}}]}),
+            vec![
+                json!({"choices": [{"delta": {"reasoning_content": "Hm, "}}]}),
+                json!({"choices": [{"delta": {"reasoning": "so."}}]}),
+                json!({"choices": [{"delta": {"content": "Look."}}]}),
+                json!({"choices": [{"finish_reason": "tool_calls", "delta": {
+                    "tool_calls": [{"index": 0, "id": "c1", "function": {"name": "Look", "arguments": "{}"}}]}}]}),
+            ],
+        ),
+        Provider::Gemini => {
+            let said = json!({"text": "Look.", "thoughtSignature": "g1"});
+            let called =
+                json!({"functionCall": {"id": "c1", "name": "Look", "args": {}}, "thoughtSignature": "g2"});
+            let hm = |text: &str| json!({"text": text, "thought": true});
+            let chunk = |part: &Value| json!({"candidates": [{"content": {"parts": [part]}}]});
+            (
+                json!({"candidates": [{"content": {"parts": [hm("Hm, so."), said, called]}, "finishReason": "STOP"}]}),
+                vec![
+                    chunk(&hm("Hm, ")),
+                    chunk(&hm("so.")),
+                    chunk(&said),
+                    chunk(&called),
+                    json!({"candidates": [{"finishReason": "STOP"}]}),
+                ],
+            )
+        }
+    };
+    (whole.to_string(), events.iter().map(Value::to_string).collect())
+}
+
+/// The reply, the result of its call, and nothing else.
+fn after(blocks: Vec<Block>) -> Request {
+    Request {
+        system: Vec::new(),
+        tools: Vec::new(),
+        entries: vec![
+            entry(Role::User, vec![text("What is here?")]),
+            entry(Role::Assistant, blocks),
+            entry(Role::Tool, vec![result("c1", false, "{}")]),
+        ],
+        ..opening()
+    }
+}
+
+fn heard_blocks(provider: Provider) -> Vec<Block> {
+    let (whole, events) = thoughtful(provider);
+    let whole = answer(provider, 0, whole.as_bytes()).expect("an answer").blocks;
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    let (pieces, told) = streamed(provider, &events);
+    assert_eq!(pieces.expect("an answer").blocks, whole, "{provider:?}");
+    assert_eq!(told, "Look.", "{provider:?}: thoughts are told to nobody");
+    let shown = whole.iter().find_map(|block| match block {
+        Block::Thinking {
+            text,
+            provider: whose,
+            ..
+        } => {
+            assert_eq!(whose, provider.word());
+            Some(text.as_str())
+        }
+        Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
+    });
+    assert_eq!(shown, Some("Hm, so."), "{provider:?}");
+    whole
+}
+
+#[test]
+fn thoughts_go_back_to_their_provider_exactly_as_they_came() {
+    for provider in Provider::ALL {
+        let body = sent_json(&lowering(provider), &after(heard_blocks(provider)));
+        let (pointer, expected) = match provider {
+            Provider::Anthropic => (
+                "/messages/1/content",
+                json!([
+                    {"type": "thinking", "thinking": "Hm, so.", "signature": "s1"},
+                    {"type": "redacted_thinking", "data": "r1"},
+                    {"type": "text", "text": "Look."},
+                    {"type": "tool_use", "id": "c1", "name": "Look", "input": {}},
+                ]),
+            ),
+            Provider::OpenAi | Provider::OpenAiCodex => (
+                "/input",
+                json!([
+                    {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "What is here?"}]},
+                    {"type": "reasoning", "id": "rs1", "summary": [{"type": "summary_text", "text": "Hm, so."}], "encrypted_content": "e1", "new": 1},
+                    {"type": "message", "id": "msg1", "role": "assistant", "content": [{"type": "output_text", "text": "Look."}]},
+                    {"type": "reasoning", "id": "rs2", "summary": [], "encrypted_content": "e2"},
+                    {"type": "function_call", "id": "fc1", "call_id": "c1", "name": "Look", "arguments": "{}"},
+                    {"type": "function_call_output", "call_id": "c1", "output": "{}"},
+                ]),
+            ),
+            Provider::OpenAiChat => (
+                "/messages/1",
+                json!({"role": "assistant", "content": "Look.",
+                    "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "Look", "arguments": "{}"}}]}),
+            ),
+            Provider::Gemini => (
+                "/contents/1/parts",
+                json!([
+                    {"text": "Look.", "thoughtSignature": "g1"},
+                    {"functionCall": {"name": "Look", "args": {}}, "thoughtSignature": "g2"},
+                ]),
+            ),
+        };
+        assert_eq!(body.pointer(pointer), Some(&expected), "{provider:?}");
+    }
+}
+
+#[test]
+fn thoughts_go_to_nobody_else() {
+    for thinker in Provider::ALL {
+        let blocks = heard_blocks(thinker);
+        let bare: Vec<Block> = blocks
+            .iter()
+            .filter(|block| !matches!(block, Block::Thinking { .. }))
+            .cloned()
+            .collect();
+        for other in Provider::ALL.into_iter().filter(|other| *other != thinker) {
+            let with = body(&lowering(other), &after(blocks.clone())).expect("a body");
+            let without = body(&lowering(other), &after(bare.clone())).expect("a body");
+            assert_eq!(with, without, "{thinker:?} to {other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_thought_that_was_cut_or_not_signed_is_not_kept() {
+    let kept = |provider, body: Value| {
+        answer(provider, 0, body.to_string().as_bytes())
+            .expect("an answer")
+            .blocks
+    };
+    let unsigned = json!({"content": [{"type": "thinking", "thinking": "hm", "signature": ""}], "stop_reason": "end_turn"});
+    assert_eq!(kept(Provider::Anthropic, unsigned), []);
+    let item = json!({"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": null});
+    assert_eq!(
+        kept(Provider::OpenAi, json!({"status": "completed", "output": [item]})),
+        []
+    );
+    let bare = json!({"candidates": [{"content": {"parts": [{"text": "hm", "thought": true}]}, "finishReason": "STOP"}]});
+    assert_eq!(kept(Provider::Gemini, bare), []);
+    let cut = [
+        r#"{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"hm"}}"#,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"half"}}"#,
+        r#"{"type":"message_stop"}"#,
+    ];
+    assert_eq!(
+        streamed(Provider::Anthropic, &cut).0.expect("an answer").blocks,
+        []
+    );
+}
+
+#[test]
+fn a_thought_that_nothing_follows_stays_here() {
+    for provider in [Provider::Anthropic, Provider::OpenAi] {
+        let thoughts: Vec<Block> = heard_blocks(provider).into_iter().take(1).collect();
+        assert!(matches!(thoughts[..], [Block::Thinking { .. }]));
+        let with = body(&lowering(provider), &after(thoughts)).expect("a body");
+        let without = body(&lowering(provider), &after(Vec::new())).expect("a body");
+        assert_eq!(with, without, "{provider:?}");
+    }
+}
+
+#[test]
+fn a_signature_amid_words_does_not_tear_them_apart() {
+    let chunk = |part: Value| json!({"candidates": [{"content": {"parts": [part]}}]}).to_string();
+    let events = [
+        chunk(json!({"text": "Three fi"})),
+        chunk(json!({"text": "les", "thoughtSignature": "g1"})),
+        chunk(json!({"text": "."})),
+        chunk(json!({"text": "", "thoughtSignature": "g2"})),
+        json!({"candidates": [{"finishReason": "STOP"}]}).to_string(),
+    ];
+    let events: Vec<&str> = events.iter().map(String::as_str).collect();
+    let (heard, told) = streamed(Provider::Gemini, &events);
+    let blocks = heard.expect("an answer").blocks;
+    assert_eq!(told, "Three files.");
+    assert_eq!(blocks.first(), Some(&text("Three files.")));
+    let body = sent_json(&lowering(Provider::Gemini), &after(blocks));
+    let expected = json!([
+        {"text": "Three files."},
+        {"text": "", "thoughtSignature": "g1"},
+        {"text": "", "thoughtSignature": "g2"},
+    ]);
+    assert_eq!(body.pointer("/contents/1/parts"), Some(&expected));
+}
+
+#[test]
+fn a_call_of_another_model_is_excused_where_signatures_are_demanded() {
+    let calls = vec![call("c1", "A", json!({})), call("c2", "B", json!({}))];
+    let signature = |model| {
+        let lowering = Lowering {
+            model,
+            ..lowering(Provider::Gemini)
+        };
+        let parts = sent_json(&lowering, &after(calls.clone()))["contents"][1]["parts"].clone();
+        assert_eq!(
+            parts[1].get("thoughtSignature"),
+            None,
+            "the second call needs none"
+        );
+        parts[0].get("thoughtSignature").cloned()
+    };
+    assert_eq!(
+        signature("gemini-3-pro"),
+        Some(json!("skip_thought_signature_validator"))
+    );
+    assert_eq!(signature("gemini-2.5-pro"), None);
+}

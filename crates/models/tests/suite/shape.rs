@@ -1,0 +1,112 @@
+//! What may be set for a provider, as it arrives there.
+
+use serde_json::{Value, json};
+use wakeful_models::{Auth, BadHosted, Credential, Hosted, Options, Provider, Shape};
+use wakeful_ports::model::{Model as _, NoAudience};
+
+use super::answer::events;
+use super::fake::{Asked, Fake, KEY, request, shaped};
+
+async fn asked(provider: Provider, shape: Shape<'_>) -> Asked {
+    let fake = Fake::stream(events(provider)).await;
+    let mut request = request(provider);
+    request.cache.prompt_cache_key = "k".to_owned();
+    let answer = shaped(provider, &fake.url, shape).ask(request, &NoAudience).await;
+    answer.expect("an answer");
+    fake.asked().remove(0)
+}
+
+#[tokio::test]
+async fn anthropic_is_spoken_to_in_either_version_with_either_key() {
+    let newer = Shape {
+        api_version: Some("2026-10-21"),
+        auth: Some(Auth::Bearer),
+        ..Shape::default()
+    };
+    let asked = asked(Provider::Anthropic, newer).await;
+    assert_eq!(asked.header("anthropic-version").as_deref(), Some("2026-10-21"));
+    assert_eq!(asked.header("authorization"), Some(format!("Bearer {KEY}")));
+    assert_eq!(asked.header("x-api-key"), None);
+    assert_eq!(asked.head.matches("anthropic-version").count(), 1);
+}
+
+#[test]
+fn a_version_that_nobody_speaks_is_refused_with_those_that_are() {
+    for (provider, version) in [
+        (Provider::Anthropic, "2020-01-01"),
+        (Provider::Anthropic, ""),
+        (Provider::OpenAi, "2023-06-01"),
+    ] {
+        let options = Options {
+            credential: Some(Credential::new(KEY).expect("a key")),
+            shape: Shape {
+                api_version: Some(version),
+                ..Shape::default()
+            },
+            ..Options::of(provider, "m")
+        };
+        let error = Hosted::new(options).expect_err("refused");
+        assert!(matches!(error, BadHosted::ApiVersion { .. }), "{error}");
+        let shown = error.to_string();
+        assert!(
+            shown.contains("2023-06-01") && shown.contains("2026-10-21"),
+            "{shown}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn context_is_managed_only_when_asked_for_and_the_diagnosis_holds_no_key() {
+    let beta = |asked: &Asked| asked.header("anthropic-beta");
+    let off = asked(Provider::Anthropic, Shape::default()).await;
+    assert_eq!((beta(&off), off.body.get("context_management")), (None, None));
+    let managed = Shape {
+        context_management: true,
+        ..Shape::default()
+    };
+    let on = asked(Provider::Anthropic, managed).await;
+    assert_eq!(beta(&on).as_deref(), Some("context-management-2025-06-27"));
+    let edits = json!({"edits": [{"type": "clear_tool_uses_20250919"}]});
+    assert_eq!(on.body.get("context_management"), Some(&edits));
+    let elsewhere = asked(Provider::OpenAi, managed).await;
+    assert_eq!(
+        (beta(&elsewhere), elsewhere.body.get("context_management")),
+        (None, None)
+    );
+    let counted = wakeful_models::clearable(&request(Provider::Anthropic).entries);
+    assert_eq!(
+        serde_json::to_value(counted).expect("JSON"),
+        json!({"results": 0, "bytes": 0})
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_imitates_openai_gets_a_key_of_the_prompt_only_when_told_to() {
+    let key = |asked: Asked| {
+        asked
+            .body
+            .get("prompt_cache_key")
+            .and_then(Value::as_str)
+            .map(str::to_owned)
+    };
+    let unset = asked(Provider::OpenAiChat, Shape::default()).await;
+    assert_eq!(unset.body["tools"][0]["function"].get("strict"), None);
+    assert_eq!(key(unset), None);
+    let set = Shape {
+        prompt_cache_key: Some(true),
+        max_output_tokens: Some(9),
+        ..Shape::default()
+    };
+    let told = asked(Provider::OpenAiChat, set).await;
+    assert_eq!(told.body["max_tokens"], 9);
+    assert_eq!(key(told).as_deref(), Some("k"));
+    let unset = Shape {
+        prompt_cache_key: Some(false),
+        ..Shape::default()
+    };
+    assert_eq!(key(asked(Provider::OpenAi, unset).await), None);
+    assert_eq!(
+        key(asked(Provider::OpenAi, Shape::default()).await).as_deref(),
+        Some("k")
+    );
+}
