@@ -2,9 +2,10 @@
 //!
 //! [`ModelRef`] is what a person may name; the binary reads the file or the key that the name stands for and
 //! builds [`Models`] from it. The [`Scripted`] model drives tests, the demo and replays; a [`Hosted`] one is asked over
-//! HTTP at its [`Provider`].
+//! HTTP at its [`Provider`]. [`Embedders`] turn texts into directions.
 #![forbid(unsafe_code)]
 
+mod embedding;
 mod hosted;
 mod provider;
 mod reference;
@@ -16,6 +17,10 @@ use wakeful_core::inference::Terms;
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
+pub use embedding::{
+    ADDED_TOKENS_MAX, BadEmbeddingEndpoint, BadTable, BadTensor, BadTokenizer, Embedders, EmbeddingEndpoint,
+    FOLDER_ENTRIES_MAX, HEADER_BYTES_MAX, ROWS_MAX, TENSOR_BYTES_MAX, TOKENIZER_BYTES_MAX, WordTable,
+};
 pub use hosted::{
     BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Credential, Hosted, Options, URL_BYTES_MAX,
 };
