@@ -304,31 +304,27 @@ fn a_folder_that_is_no_table_says_what_is_missing() {
 
 #[tokio::test]
 async fn no_damage_to_a_file_does_more_than_have_it_refused() {
-    let (numbers, words) = (tensor(&rows()), tokenizer());
-    let folder = table();
     let mut opened = 0_u32;
-    for (whole, is_tensor) in [(&numbers, true), (&words, false)] {
+    // Every bit of the numbers; of the long words every byte, and in the long run every place in it.
+    for (name, whole, step) in [
+        ("words.safetensors", tensor(&rows()), 1),
+        ("tokenizer.json", tokenizer(), 7),
+    ] {
+        let folder = table();
         let cut = (0..whole.len()).map(|end| whole[..end].to_vec());
-        // Every byte, and in the long run every place in it.
-        let flipped = (0..whole.len() * 8).step_by(7).map(|bit| {
+        let flipped = (0..whole.len() * 8).step_by(step).map(|bit| {
             let mut bytes = whole.clone();
             bytes[bit / 8] ^= 1 << (bit % 8);
             bytes
         });
         for (index, damaged) in cut.chain(flipped).enumerate() {
-            let (tensor, tokenizer) = if is_tensor {
-                (&damaged, &words)
-            } else {
-                (&numbers, &damaged)
-            };
-            write(folder.path(), tensor, tokenizer);
+            std::fs::write(folder.path().join(name), damaged).expect("a file");
             match WordTable::open(folder.path()) {
                 Ok(table) => {
                     opened += 1;
-                    let answer = table.embed(texts(&["a b", "é<unk>"])).await.expect("an answer");
-                    let numbers = answer.embeddings.iter().flat_map(|e| e.numbers());
-                    assert!(numbers.into_iter().all(|number| number.is_finite()));
                     assert!(index >= whole.len(), "a file cut at {index} was taken");
+                    let answer = table.embed(texts(&["a b", "é<unk>"])).await.expect("an answer");
+                    assert_eq!(answer.embeddings.len(), 2);
                 }
                 Err(bad) => assert!(bad.to_string().chars().count() < 600, "{bad}"),
             }
