@@ -10,7 +10,7 @@ use serde_json::Value;
 use wakeful_core::embedding::DIMENSIONS_MAX;
 use wakeful_core::failure::clip;
 
-/// Largest file in bytes. The usual table has 16 MiB, the largest of its family 262 MB.
+/// Largest file in bytes. The usual table has 16 MiB; 128,256 rows of 1,024 halves have 263 MB.
 pub const TENSOR_BYTES_MAX: usize = 512 * 1024 * 1024;
 
 /// Longest header in bytes. One tensor takes about a hundred.
