@@ -3,6 +3,7 @@
 //! One request is one attempt over HTTP. An event stream is asked for and its words are passed on as they come; a server
 //! that answers with the whole at once is understood as well, and gives the same answer.
 
+mod beside;
 mod credential;
 mod endpoint;
 mod event;
