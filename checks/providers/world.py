@@ -120,6 +120,9 @@ class Proxy:
         _, tag, rest = asked.path.split("/", 2)
         with self.lock:
             self.sent.setdefault(tag, []).append(Sent(asked.command, "/" + rest, asked.headers.items(), body))
+        if rest.startswith("v1/models/"):
+            # The fake knows Gemini under its older version alone.
+            rest = rest.replace("v1/", "v1beta/", 1)
         if tag.startswith("whole-"):
             rest, body = whole(rest, body)
         keep = {n: v for n, v in asked.headers.items() if n.lower() not in ("host", "content-length", "connection")}
