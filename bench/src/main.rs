@@ -115,7 +115,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 21] = [
+const PARTS: [Part; 22] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -179,6 +179,10 @@ const PARTS: [Part; 21] = [
     Part {
         names: &[cost::ANTHROPIC, cost::ANTHROPIC_TOKEN],
         take: cost::take_anthropic,
+    },
+    Part {
+        names: &[cost::OPENAI_COUNTED, cost::ANTHROPIC_COUNTED],
+        take: cost::take_counted,
     },
     Part {
         names: &[forward::NAME],

@@ -20,9 +20,14 @@ pub(crate) const OPENAI: &str = "model_request_cpu_us";
 pub(crate) const OPENAI_TOKEN: &str = "model_token_cpu_us";
 pub(crate) const ANTHROPIC: &str = "model_request_cpu_us_anthropic";
 pub(crate) const ANTHROPIC_TOKEN: &str = "model_token_cpu_us_anthropic";
+pub(crate) const OPENAI_COUNTED: &str = "model_request_kilo_instructions";
+pub(crate) const ANTHROPIC_COUNTED: &str = "model_request_kilo_instructions_anthropic";
 
 /// The loop around the SDKs.
 const SDK: &str = include_str!("../../sdk.py");
+
+/// What ours is compared with.
+const SDK_IS: &str = "the official Python SDK on the same fake";
 
 /// Tokens of a streamed answer.
 const TOKENS: usize = 500;
@@ -74,17 +79,28 @@ struct Taken {
     token_wall_us: Vec<f64>,
 }
 
+/// Instructions as callgrind counts them. They do not depend on how busy the machine is.
+pub(crate) fn take_counted(setting: &Setting) -> Result<Vec<Measure>> {
+    let there = Command::new("valgrind").arg("--version").output();
+    if setting.effort == Effort::Quick || there.is_err() {
+        say("  instructions are not counted: that takes valgrind, and minutes");
+        return Ok(Vec::new());
+    }
+    let mut measures = Vec::new();
+    for (provider, name) in [("openai", OPENAI_COUNTED), ("anthropic", ANTHROPIC_COUNTED)] {
+        let task = Task::new(setting, provider)?;
+        let ours = task.counted(Side::Ours, COUNTED)?;
+        let measure = Measure::median(name, "thousands", &[ours], WANTED);
+        measures.push(match &setting.python {
+            Some(python) => measure.beside(SDK_IS, &[task.counted(Side::Sdk(python), COUNTED_SDK)?]),
+            None => measure,
+        });
+    }
+    Ok(measures)
+}
+
 fn take(setting: &Setting, provider: &'static str, names: [&'static str; 2]) -> Result<Vec<Measure>> {
-    let task = Task {
-        provider,
-        fake: Fake::start()?,
-        body: setting.folder.join(format!("{provider}.json")),
-    };
-    let url = task.fake.url("whole", provider);
-    fs::write(
-        &task.body,
-        client::hosted(provider, &url)?.body(&client::request()?)?,
-    )?;
+    let task = Task::new(setting, provider)?;
     let (mut ours, mut sdk) = (Taken::default(), Taken::default());
     for _ in 0..setting.effort.pick(1, 5) {
         ours.pass(&task, Side::Ours, setting.effort.pick(500, 2_000))?;
@@ -100,16 +116,13 @@ fn take(setting: &Setting, provider: &'static str, names: [&'static str; 2]) -> 
         .with("wall_us", median(&ours.token_wall_us));
     if setting.python.is_some() {
         request = request
-            .beside("the official Python SDK on the same fake", &sdk.request_us)
+            .beside(SDK_IS, &sdk.request_us)
             .with("sdk_wall_us", median(&sdk.request_wall_us));
         token = token
-            .beside("the official Python SDK on the same fake", &sdk.token_us)
+            .beside(SDK_IS, &sdk.token_us)
             .with("sdk_wall_us", median(&sdk.token_wall_us));
     } else {
         say("  no --python, so there is nothing to compare with; run `scripts/need sdks`");
-    }
-    for (name, count) in task.instructions(setting)? {
-        request = request.with(name, count);
     }
     Ok(vec![request, token])
 }
@@ -133,6 +146,14 @@ impl Taken {
 }
 
 impl Task {
+    fn new(setting: &Setting, provider: &'static str) -> Result<Self> {
+        let fake = Fake::start()?;
+        let body = setting.folder.join(format!("{provider}.json"));
+        let ours = client::hosted(provider, &fake.url("whole", provider))?;
+        fs::write(&body, ours.body(&client::request()?)?)?;
+        Ok(Self { provider, fake, body })
+    }
+
     fn used(&self, side: Side<'_>, manner: Manner, count: usize) -> Result<Used> {
         let words = self.command(side, manner, count)?;
         let (program, arguments) = words.split_first().context("no command")?;
@@ -167,22 +188,7 @@ impl Task {
         })
     }
 
-    /// Instructions per request as callgrind counts them, in thousands. They do not depend on how busy the machine is.
-    fn instructions(&self, setting: &Setting) -> Result<Vec<(&'static str, f64)>> {
-        let there = Command::new("valgrind").arg("--version").output();
-        if setting.effort == Effort::Quick || there.is_err() {
-            say("  instructions are not counted: that takes valgrind, and time");
-            return Ok(Vec::new());
-        }
-        let ours = self.counted(Side::Ours, COUNTED)?;
-        let mut counts = vec![("kilo_instructions", ours)];
-        if let Some(python) = &setting.python {
-            let sdk = self.counted(Side::Sdk(python), COUNTED_SDK)?;
-            counts.extend([("sdk_kilo_instructions", sdk), ("instructions_ratio", ours / sdk)]);
-        }
-        Ok(counts)
-    }
-
+    /// Instructions per request, in thousands.
     fn counted(&self, side: Side<'_>, [few, many]: [usize; 2]) -> Result<f64> {
         let count = |requests| -> Result<f64> {
             let mut command = Command::new("valgrind");
