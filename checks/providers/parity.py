@@ -17,6 +17,7 @@ from world import FORMATS, HERE, KEY, Aimock, Proxy, run
 DOCS = HERE.parent.parent / "docs/providers.md"
 BEGIN, END = "<!-- parity: written by checks/providers/parity.py --write -->", "<!-- parity: end -->"
 
+PROMPT = "Look around, and say what is here."
 CALL = {"id": "call_one", "name": "ExecCommand", "arguments": {"cmd": "printf out"}}
 OTHER = {"id": "call_two", "name": "NoSuchTool", "arguments": {"deep": {"list": [1, "two", None]}, "text": "ü \"q\" \\"}}
 
@@ -53,29 +54,30 @@ def content_of(form, requests):
             system = [block["text"] for block in first["system"]]
             user = first["messages"][0]["content"][0]["text"]
             tools = [(t["name"], t["description"], t["input_schema"]) for t in first["tools"]]
-            results = [(b["content"], b.get("is_error", False)) for b in last["messages"][-1]["content"] if b["type"] == "tool_result"]
+            results = [block["content"] for block in last["messages"][-1]["content"] if block["type"] == "tool_result"]
         case "openai":
             system = [first["instructions"]]
             user = first["input"][0]["content"][0]["text"]
             tools = [(t["name"], t["description"], t["parameters"]) for t in first["tools"]]
-            results = [(item["output"], False) for item in last["input"] if item["type"] == "function_call_output"]
+            results = [item["output"] for item in last["input"] if item["type"] == "function_call_output"]
         case "openai-chat":
             system = [first["messages"][0]["content"]]
             user = first["messages"][1]["content"]
             tools = [(t["function"]["name"], t["function"]["description"], t["function"]["parameters"]) for t in first["tools"]]
-            results = [(message["content"], False) for message in last["messages"] if message["role"] == "tool"]
+            results = [message["content"] for message in last["messages"] if message["role"] == "tool"]
         case "gemini":
             system = [part["text"] for part in first["systemInstruction"]["parts"]]
             user = first["contents"][0]["parts"][0]["text"]
             declared = first["tools"][0]["functionDeclarations"]
             tools = [(t["name"], t["description"], t["parametersJsonSchema"]) for t in declared]
-            answers = [p["functionResponse"]["response"] for p in last["contents"][-1]["parts"] if "functionResponse" in p]
-            results = [(answer.get("output", answer.get("error")), "error" in answer) for answer in answers]
+            answers = [part["functionResponse"] for part in last["contents"][-1]["parts"] if "functionResponse" in part]
+            results = [text for answer in answers for text in answer["response"].values()]
     return {
         "system": system,
         "user": user,
         "tools": [{"name": name, "description": words, "schema": schema} for name, words, schema in tools],
-        "results": [{"text": text, "failed": failed} for text, failed in results],
+        # Which of them failed is known here and not asked of those who are to be checked.
+        "results": [{"text": text, "failed": call is OTHER} for text, call in zip(results, (CALL, OTHER), strict=False)],
     }
 
 
@@ -194,12 +196,16 @@ def allows(entry, form, scenario, part, name, mine, other):
     )
 
 
-def record(program, proxy, form, scenario):
-    """Both sides of a scenario, as pairs of requests."""
+def record(proxy, form, scenario, offered):
+    """Both sides of a scenario, as pairs of requests. `offered` are the tools of those before."""
     name = model_of(scenario)
     ours, theirs = f"ours-{form}-{name}", f"theirs-{form}-{name}"
-    run(program, form, name, proxy.url(ours))
+    run(os.environ["WAKEFUL_BIN"], form, name, proxy.url(ours), prompt=PROMPT)
     content = content_of(form, proxy.sent[ours])
+    assert content["user"].endswith(PROMPT), f"{form} {scenario}: the question was {content['user']!r}"
+    # What is on offer is the same for all: a format that left something out would be caught here.
+    offered.append(content["tools"])
+    assert offered[0] == offered[-1], f"{form} offers {offered[-1]}, and another {offered[0]}"
     ASK[form](proxy.url(theirs), name, content, SCENARIOS[scenario][1])
     sent = proxy.sent[ours], proxy.sent[theirs]
     assert len(sent[0]) == len(sent[1]), f"{form} {scenario}: {len(sent[0])} and {len(sent[1])} requests"
@@ -212,12 +218,12 @@ def shown(value):
 
 def main():
     listed = json.loads((HERE / "differences.json").read_text())
-    problems, met = check_table(listed), set()
+    problems, met, offered = check_table(listed), set(), []
     with tempfile.TemporaryDirectory(prefix="wakeful-parity-") as folder:
         with Aimock(folder, list(fixtures())) as aimock, Proxy(aimock.port) as proxy:
             for form in FORMATS:
                 for scenario in SCENARIOS:
-                    for number, (ours, theirs) in enumerate(record(os.environ["WAKEFUL_BIN"], proxy, form, scenario)):
+                    for number, (ours, theirs) in enumerate(record(proxy, form, scenario, offered)):
                         for found in compare(form, ours, theirs):
                             entries = [n for n, entry in enumerate(listed) if allows(entry, form, scenario, *found)]
                             met.update(entries)
