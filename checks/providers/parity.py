@@ -12,6 +12,7 @@ import sys
 import tempfile
 
 from sdks import ASK
+from shapes import malformed
 from world import FORMATS, HERE, KEY, Aimock, Proxy, run
 
 DOCS = HERE.parent.parent / "docs/providers.md"
@@ -224,6 +225,8 @@ def main():
             for form in FORMATS:
                 for scenario in SCENARIOS:
                     for number, (ours, theirs) in enumerate(record(proxy, form, scenario, offered)):
+                        if problem := malformed(form, ours.json()):
+                            problems[f"{form}: the SDK's types refuse request {number + 1} of `{scenario}`"] = problem
                         for found in compare(form, ours, theirs):
                             entries = [n for n, entry in enumerate(listed) if allows(entry, form, scenario, *found)]
                             met.update(entries)
