@@ -197,6 +197,7 @@ impl Task {
                 .args(self.command(side, Manner::Whole, requests)?)
                 .output()?;
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+            ensure!(ended.status.success(), "under callgrind it fails: {said}");
             let number = said.lines().find_map(|line| line.split_once("Collected :"));
             let number = number.with_context(|| format!("callgrind counted nothing: {said}"))?;
             Ok(number.1.trim().parse()?)
