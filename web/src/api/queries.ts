@@ -1,6 +1,6 @@
 // The names under which answers are kept, and how to get them. Events say which names have become stale.
 import { queryOptions } from "@tanstack/react-query";
-import { getAgents, getAgentState, getEventsBefore, getRun, getRuntimeStatus, getTranscript } from "./calls";
+import { getAgents, getAgentState, getBudget, getEventsBefore, getRun, getRuntimeStatus, getSpending, getTranscript } from "./calls";
 
 /** A conversation is read from its end; older lines come on request, as many again each time. */
 export const TRANSCRIPT_LINES = 200;
@@ -19,6 +19,11 @@ export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: async () => (await getAgents()).agents,
 });
+
+export const budgetQuery = queryOptions({ queryKey: ["budget"], queryFn: getBudget });
+
+export const spendingQuery = (id: string) =>
+  queryOptions({ queryKey: ["agent", id, "spending"], queryFn: async () => (await getSpending(id)).days });
 
 export const stateQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
 
