@@ -8,6 +8,9 @@ export const TRANSCRIPT_LINES = 200;
 /** The server's bound. */
 export const TRANSCRIPT_LINES_MAX = 500;
 
+/** Clocks differ a little, so a new day is asked for this much after it began. */
+const DAY_TURN_MS = 5_000;
+
 /** The next larger number of lines to ask for; none when there is no larger one. */
 export function moreLines(lines: number): number | undefined {
   return lines < TRANSCRIPT_LINES_MAX ? Math.min(lines + TRANSCRIPT_LINES, TRANSCRIPT_LINES_MAX) : undefined;
@@ -20,7 +23,12 @@ export const agentsQuery = queryOptions({
   queryFn: async () => (await getAgents()).agents,
 });
 
-export const budgetQuery = queryOptions({ queryKey: ["budget"], queryFn: getBudget });
+/** Today's money. Events make it stale, and so does the turn of the day, which is no event. */
+export const budgetQuery = queryOptions({
+  queryKey: ["budget"],
+  queryFn: getBudget,
+  refetchInterval: ({ state }) => state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
+});
 
 export const spendingQuery = (id: string) =>
   queryOptions({ queryKey: ["agent", id, "spending"], queryFn: async () => (await getSpending(id)).days });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { sampleBudget, sampleParked } from "../api/samples";
-import { dollars, filled, isSpent, microOf, parkedWords, todayOf, usdOf, wrongCap } from "./money";
+import { sampleBudget, sampleEvent, sampleParked } from "../api/samples";
+import { dollars, filled, isSpent, microOf, parkedOf, parkedWords, todayOf, usdOf, wrongCap } from "./money";
 
 it("writes every decimal that was spent, and at least two", () => {
   expect(["0.00", "0.000003", "5", "1234.5"].map(dollars)).toEqual(["$0.00", "$0.000003", "$5.00", "$1,234.50"]);
@@ -46,6 +46,13 @@ it("says why a run waits, and whose cap it is", () => {
     "All agents together may spend $5.00 a day. $4.98 are spent or put aside, and the next request may cost up to $0.04.",
   );
   expect(parkedWords(sampleParked({ scope: "agent" }))).toMatch(/^This agent may spend/);
+});
+
+it("reads why a run waits from its event, and nothing from one that was erased", () => {
+  const exceeded = { scope: "all", cap: 5_000_000, spent: 4_980_000, needed: 40_000, day: 20_454 };
+  expect(parkedOf(sampleEvent(1, { payload: { code: "budget_exceeded", exceeded } }))).toEqual(sampleParked());
+  expect(parkedOf(sampleEvent(1))).toBeUndefined();
+  expect(parkedOf(sampleEvent(1, { payload: { code: "budget_exceeded", exceeded: { scope: "all" } } }))).toBeUndefined();
 });
 
 it("knows what an agent spent today, also when that is nothing", () => {

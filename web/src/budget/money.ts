@@ -1,5 +1,5 @@
 // Amounts of money. The server gives dollars as text, so that none is rounded; here they are counted in millionths.
-import type { Budget, Parked } from "../api/types";
+import type { Budget, Event, Parked } from "../api/types";
 import { grouped } from "../text/number";
 
 const MICRO = 1_000_000;
@@ -63,8 +63,28 @@ export function parkedWords(parked: Parked): string {
   );
 }
 
+/** What an event says about a run that waits; nothing when its details were erased or are of a kind unknown here. */
+export function parkedOf(event: Event): Parked | undefined {
+  const { code, exceeded } = (event.payload ?? {}) as { code?: unknown; exceeded?: Record<string, unknown> };
+  const { scope, cap, spent, needed } = exceeded ?? {};
+  if (typeof code !== "string" || typeof scope !== "string") return undefined;
+  if (typeof cap !== "number" || typeof spent !== "number" || typeof needed !== "number") return undefined;
+  return { code, scope, cap_usd: usdOf(cap), spent_usd: usdOf(spent), needed_usd: usdOf(needed), day: event.at.slice(0, 10) };
+}
+
+export interface Today {
+  spentUsd: string;
+  /** Its own cap, where it has one. */
+  capUsd?: string;
+}
+
+/** "$0.12 of $1.00 today", "$0.12 today". */
+export function todayWords({ spentUsd, capUsd }: Today): string {
+  return `${dollars(spentUsd)}${capUsd === undefined ? "" : ` of ${dollars(capUsd)}`} today`;
+}
+
 /** What an agent spent today, and may. Who is not in the list spent nothing and has no cap of its own. */
-export function todayOf(budget: Budget | undefined, agentId: string): { spentUsd: string; capUsd?: string } | undefined {
+export function todayOf(budget: Budget | undefined, agentId: string): Today | undefined {
   if (!budget) return undefined;
   const own = budget.agents.find((one) => one.agent_id === agentId);
   return { spentUsd: own?.spent_usd ?? "0.00", capUsd: own?.daily_cap_usd };
