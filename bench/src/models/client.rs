@@ -98,11 +98,11 @@ async fn ask(model: &Hosted, request: Request) -> Result<()> {
 /// The client, which is asked for nothing yet.
 pub(super) fn hosted(provider: &str, url: &str) -> Result<Hosted> {
     let known = Provider::ALL.into_iter().find(|known| known.word() == provider);
+    let known = known.with_context(|| format!("nobody is called {provider}"))?;
     Ok(Hosted::new(Options {
-        provider: known.with_context(|| format!("nobody is called {provider}"))?,
-        model: "m",
         base_url: Some(url),
         credential: Some(Credential::new(KEY)?),
+        ..Options::of(known, "m")
     })?)
 }
 

@@ -127,7 +127,7 @@ pub struct ModelFailure {
     pub retry_after_ms: Option<u64>,
     /// What happened on the way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub diagnostics: Option<Diagnostics>,
+    pub diagnostics: Option<Box<Diagnostics>>,
     /// Whether the provider may ask money for it: a reply had begun, or nobody knows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub may_be_billed: bool,
@@ -172,7 +172,9 @@ impl ModelFailure {
     pub fn bounded(self) -> Self {
         Self {
             artifact: self.artifact.bounded(),
-            diagnostics: self.diagnostics.map(Diagnostics::bounded),
+            diagnostics: self
+                .diagnostics
+                .map(|diagnostics| Box::new(diagnostics.bounded())),
             ..self
         }
     }

@@ -40,11 +40,11 @@ impl Unusable {
         artifact.provider = Some(self.provider.clone());
         artifact.model_ref = Some(model_ref.to_owned());
         let failure = ModelFailure {
-            diagnostics: Some(Diagnostics {
+            diagnostics: Some(Box::new(Diagnostics {
                 stage: "gate".to_owned(),
                 source_chain: vec![self.message.clone()],
                 ..Diagnostics::default()
-            }),
+            })),
             ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
         };
         failure.bounded()

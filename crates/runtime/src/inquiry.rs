@@ -317,10 +317,10 @@ fn denied(model_ref: &str, provider: &str, denial: &Denial) -> ModelFailure {
     artifact.provider = Some(provider.to_owned());
     artifact.model_ref = Some(model_ref.to_owned());
     ModelFailure {
-        diagnostics: Some(Diagnostics {
+        diagnostics: Some(Box::new(Diagnostics {
             stage: "gate".to_owned(),
             ..Diagnostics::default()
-        }),
+        })),
         ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
     }
 }

@@ -81,7 +81,7 @@ impl Turn {
             outcome,
             advanced_to_fallback: next.is_err() && has_fallback && !is_last_word,
             backoff_ms: next.ok(),
-            transport_diagnostics: failure.diagnostics.clone(),
+            transport_diagnostics: failure.diagnostics.as_deref().cloned(),
             ..self.record(attempt, duration_ms, bill)
         };
         let (model_ref, advances) = (record.model_ref.clone(), record.advanced_to_fallback);

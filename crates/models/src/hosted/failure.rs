@@ -70,7 +70,7 @@ impl Hosted {
             Trouble::Fault(fault) => self.fault(fault),
         };
         failure.may_be_billed = way.may_be_billed();
-        failure.diagnostics = Some(Diagnostics {
+        failure.diagnostics = Some(Box::new(Diagnostics {
             stage: way.word().to_owned(),
             url: Some(self.shown_url()),
             status: way.status().or(failure.artifact.status),
@@ -81,7 +81,7 @@ impl Hosted {
                 .iter()
                 .map(|cause| self.hide(cause))
                 .collect(),
-        });
+        }));
         let artifact = &mut failure.artifact;
         artifact.provider = Some(self.name.clone());
         artifact.model_ref = Some(model_ref.to_owned());

@@ -40,7 +40,7 @@ tool_executed | {"tool": "Exec", "status": "outcome_unknown"} | ActionRequired |
 action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | Trace | Exec called off: cancelled
 action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
 runtime_error | {"failure_artifact": {"kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
-provider_round_completed | {"outcome": "fail_fast_aborted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
+provider_round_completed | {"outcome": "aborted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
 run_parked | {"code": "budget_exceeded", "exceeded": {"cap": 5000000}} | ActionRequired | Run waits: the day's money is spent
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
