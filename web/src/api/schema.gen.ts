@@ -592,6 +592,8 @@ export interface components {
             last_seq: number;
             /** @description Where it stands in its life. */
             lifecycle: components["schemas"]["Lifecycle"];
+            /** @description The files that guide it, never what they say. Told of one agent, not in lists. */
+            loaded_agents_md?: components["schemas"]["LoadedAgentsMd"][];
             /** @description The model that a person chose for it; absent where the default holds. */
             model?: string;
             /**
@@ -612,6 +614,24 @@ export interface components {
             visibility: components["schemas"]["Visibility"];
             /** @description The folder its commands run in. */
             workspace: string;
+        };
+        /** @description A picture or a document that comes with a message. */
+        Attached: {
+            /**
+             * @description Its bytes in base64 with padding; at most 5 MiB before that.
+             * @example aGVsbG8=
+             */
+            data: string;
+            /**
+             * @description What it is, and its first bytes must say the same.
+             * @example text/plain
+             */
+            media_type: string;
+            /**
+             * @description Its file name, without folders.
+             * @example notes.txt
+             */
+            name: string;
         };
         /** @description One attempt. */
         Attempt: {
@@ -929,6 +949,16 @@ export interface components {
             /** @description Whether it let the message pass. */
             passed: boolean;
         };
+        /**
+         * @description Which file guidance was read from.
+         * @enum {string}
+         */
+        GuidanceKind: "agents_md" | "claude_md";
+        /**
+         * @description Whose guidance a file is.
+         * @enum {string}
+         */
+        GuidanceRoot: "agent" | "workspace";
         /** @description Whether the process lives. */
         Health: {
             /**
@@ -961,6 +991,15 @@ export interface components {
          * @enum {string}
          */
         Lifecycle: "active";
+        /** @description A file that guides an agent. */
+        LoadedAgentsMd: {
+            /** @description Which file it is. */
+            kind: components["schemas"]["GuidanceKind"];
+            /** @description Where it is. */
+            path: string;
+            /** @description Whose guidance it is. */
+            root: components["schemas"]["GuidanceRoot"];
+        };
         /** @description A link that logs a browser in, once. */
         LoginLink: {
             /**
@@ -1288,6 +1327,8 @@ export interface components {
         };
         /** @description A message for an agent. */
         SendMessage: {
+            /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
+            attachments?: components["schemas"]["Attached"][];
             /** @description Tools that this run may not use. */
             deny_tools?: string[];
             /**
@@ -2399,13 +2440,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is confirmed */
+            /** @description It is confirmed, for every set of rules there is */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Receipt"];
+                    "application/json": components["schemas"]["Receipt"][];
                 };
             };
             400: components["responses"]["BadRequest"];
