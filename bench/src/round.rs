@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::step::{EffectClass, Fault};
-use wakeful_models::{Models, Scripted};
+use wakeful_models::Scripted;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
@@ -28,7 +28,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     std::fs::create_dir_all(&home)?;
     std::fs::create_dir_all(&workspace)?;
     let tools = Arc::new(Paired::new(tools(setting, home.clone(), workspace.clone())?));
-    let model: Models = Scripted::load(&disk::script(rounds), "bench")?.into();
+    let model = Scripted::load(&disk::script(rounds), "bench")?;
     world::runtime()?.block_on(async {
         let store = world::sqlite(&home)?;
         let engine = world::engine(store.clone(), Arc::new(model), Arc::clone(&tools));

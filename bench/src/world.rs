@@ -14,12 +14,13 @@ use wakeful_core::policy::Rules;
 use wakeful_core::report::Event;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::Visibility;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
-use wakeful_runtime::{Engine, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -57,11 +58,13 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
         model,
         tools,
         policy: Arc::new(Rules::new(names)),
+        guide: Arc::new(NoGuide),
         clock: Arc::new(RealClock(Instant::now())),
         entropy: Arc::new(RealEntropy),
         halt: Halt::never(),
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
+        governance: Governance::default(),
     }
 }
 
@@ -78,6 +81,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         session: SessionId::new("bench"),
         turn: TurnId::parse("1")?,
         prompt: format!("Do your work, {agent}."),
+        attachments: Vec::new(),
         limits: Limits {
             model_ref: "bench".to_owned(),
             fallbacks: Vec::new(),
@@ -90,6 +94,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         Admitted::New(claimed) => match engine.drive(claimed).await? {
             Driven::Ended(_) => Ok(()),
             Driven::Halted(run) => bail!("run {run} was halted"),
+            Driven::Parked(run, _) => bail!("run {run} was parked"),
         },
         Admitted::Before(run) => bail!("run {run} was there before"),
     }

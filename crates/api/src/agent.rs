@@ -64,6 +64,10 @@ pub struct AgentStatus {
     pub activity: Activity,
     /// The folder its commands run in.
     pub workspace: String,
+    /// The model that a person chose for it; absent where the default holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub model: Option<String>,
     /// When it was made.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -83,6 +87,40 @@ pub struct AgentStatus {
     pub token_usage: TokenUsage,
     /// Model rounds over all its runs.
     pub model_rounds: u64,
+    /// The files that guide it, never what they say. Told of one agent, not in lists.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub loaded_agents_md: Vec<LoadedAgentsMd>,
+}
+
+/// A file that guides an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct LoadedAgentsMd {
+    /// Whose guidance it is.
+    pub root: GuidanceRoot,
+    /// Where it is.
+    pub path: String,
+    /// Which file it is.
+    pub kind: GuidanceKind,
+}
+
+/// Whose guidance a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GuidanceRoot {
+    /// The agent's own.
+    Agent,
+    /// The workspace's.
+    Workspace,
+}
+
+/// Which file guidance was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GuidanceKind {
+    /// `AGENTS.md`.
+    AgentsMd,
+    /// `CLAUDE.md`, which a workspace may have instead.
+    ClaudeMd,
 }
 
 /// All listed agents.

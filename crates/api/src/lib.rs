@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod budget;
 #[cfg(feature = "client")]
 pub mod client;
 mod error;
@@ -16,10 +17,17 @@ mod runtime;
 pub mod sse;
 mod transcript;
 
-pub use agent::{Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, Lifecycle, Visibility};
+pub use agent::{
+    Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind, GuidanceRoot,
+    Lifecycle, LoadedAgentsMd, Visibility,
+};
+pub use budget::{
+    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,
+    SetCap, SetModel,
+};
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
-pub use message::{Accepted, Admission, Queued, SendMessage};
+pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, Step, StepKind, StepStatus,
     ToolCall,
@@ -40,4 +48,16 @@ pub struct TokenUsage {
     pub output_tokens: u64,
     /// The sum of both.
     pub total_tokens: u64,
+    /// Those of requests that came from the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub cached_read_tokens: Option<u64>,
+    /// Those of requests that were written to the provider's cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub cached_write_tokens: Option<u64>,
+    /// Those of replies that were thoughts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reasoning_tokens: Option<u64>,
 }

@@ -35,6 +35,38 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub deny_tools: Vec<String>,
+    /// Pictures and documents, at most 20 MiB together; the model is shown them before the text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 8)]
+    pub attachments: Vec<Attached>,
+}
+
+/// A picture or a document that comes with a message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Attached {
+    /// Its file name, without folders.
+    #[schema(
+        min_length = 1,
+        max_length = 255,
+        pattern = r"^[^/\u0000-\u001f\u007f-\u009f]+$",
+        example = "notes.txt"
+    )]
+    pub name: String,
+    /// What it is, and its first bytes must say the same.
+    #[schema(
+        pattern = "^(image/(png|jpeg|gif|webp)|application/pdf|text/plain)$",
+        example = "text/plain"
+    )]
+    pub media_type: String,
+    /// Its bytes in base64 with padding; at most 5 MiB before that.
+    #[schema(
+        min_length = 4,
+        max_length = 6990508,
+        pattern = "^[A-Za-z0-9+/]+={0,2}$",
+        example = "aGVsbG8="
+    )]
+    pub data: String,
 }
 
 /// A whole number, also when it is spelled with a point: in JSON `5` and `5.0` are one number.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::TokenUsage;
+use crate::{AttemptTimeline, Parked, TokenUsage};
 
 /// A run with everything that happened in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -29,6 +29,18 @@ pub struct Run {
     pub unknown: Vec<String>,
     /// Tokens.
     pub token_usage: TokenUsage,
+    /// What it cost, in dollars; absent where it cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "0.0042")]
+    pub cost_usd: Option<String>,
+    /// Why it waits for money, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub parked: Option<Parked>,
+    /// Every attempt at its model rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub provider_attempt_timeline: Option<AttemptTimeline>,
     /// From its beginning to its end; 0 while it is open.
     pub duration_ms: u64,
     /// What went wrong, if it failed.

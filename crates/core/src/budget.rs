@@ -30,6 +30,26 @@ impl MicroUsd {
     }
 }
 
+impl MicroUsd {
+    /// Reads an amount of dollars such as `5`, `0.25` or `1.000001`. Nothing for anything else, and for more decimals
+    /// than there are millionths.
+    #[must_use]
+    pub fn parse(dollars: &str) -> Option<Self> {
+        let (whole, decimals) = dollars.split_once('.').unwrap_or((dollars, ""));
+        let is_number = |text: &str| text.bytes().all(|digit| digit.is_ascii_digit());
+        if whole.is_empty() || decimals.len() > 6 || !is_number(whole) || !is_number(decimals) {
+            return None;
+        }
+        let micro: u64 = format!("{decimals:0<6}").parse().ok()?;
+        whole
+            .parse::<u64>()
+            .ok()?
+            .checked_mul(1_000_000)?
+            .checked_add(micro)
+            .map(Self)
+    }
+}
+
 impl std::fmt::Display for MicroUsd {
     /// In dollars, with as many decimals as are needed and at least two.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -145,7 +165,7 @@ pub struct Caps {
 }
 
 /// Why there is no money for a request.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exceeded {
     /// Whose cap it is.
     pub scope: Scope,
@@ -210,6 +230,30 @@ mod tests {
     fn money_is_shown_in_dollars() {
         let shown = [0, 5_000_000, 123, 1_500_000, 10_000].map(|micro| MicroUsd(micro).to_string());
         assert_eq!(shown, ["0.00", "5.00", "0.000123", "1.50", "0.01"]);
+    }
+
+    #[test]
+    fn dollars_are_read_as_they_are_shown_and_nothing_else_is() {
+        for micro in [0, 1, 10, 5_000_000, 1_234_567] {
+            assert_eq!(
+                MicroUsd::parse(&MicroUsd(micro).to_string()),
+                Some(MicroUsd(micro))
+            );
+        }
+        assert_eq!(MicroUsd::parse("7"), Some(MicroUsd(7_000_000)));
+        for odd in [
+            "",
+            ".5",
+            "-1",
+            "1e3",
+            "1.0000001",
+            "5 ",
+            "5,00",
+            "99999999999999999999",
+            "∞",
+        ] {
+            assert_eq!(MicroUsd::parse(odd), None, "{odd}");
+        }
     }
 
     #[test]

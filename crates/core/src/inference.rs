@@ -241,6 +241,9 @@ pub const NO_SECRET: &str = "secret_unavailable";
 /// The request shows something that this provider may not see.
 pub const OVERSHARED: &str = "overshared_payload_blocked";
 
+/// The codes of all gates, in their order.
+pub const CODES: [&str; 5] = [OUT_OF_SCOPE, DISALLOWED, UNCONFIRMED, NO_SECRET, OVERSHARED];
+
 /// The rule that lets a request through.
 pub const ALL_GATES: &str = "inference_gates";
 

@@ -21,9 +21,10 @@
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model), [`schema`] (how a tool's arguments are described) and [`failure`].
+//! model), [`attachment`], [`schema`] (how a tool's arguments are described) and [`failure`].
 #![forbid(unsafe_code)]
 
+pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;

@@ -29,6 +29,11 @@ pub enum Ended {
     Idle,
     /// It could not work.
     Stuck,
+    /// It waits for something that time brings, for so long.
+    Waits {
+        /// How long.
+        ms: u64,
+    },
 }
 
 impl Line {
@@ -54,10 +59,14 @@ impl Line {
     /// A turn ended. True when it is worth looking again at once.
     pub fn ended(&mut self, agent: &AgentId, how: Ended, now_ms: u64) -> bool {
         self.busy.remove(agent);
-        if how == Ended::Stuck {
-            self.resting.insert(agent.clone(), now_ms.saturating_add(REST_MS));
-        } else {
-            self.resting.remove(agent);
+        let rest = match how {
+            Ended::Stuck => Some(REST_MS),
+            Ended::Waits { ms } => Some(ms),
+            Ended::Worked | Ended::Idle => None,
+        };
+        match rest {
+            Some(ms) => drop(self.resting.insert(agent.clone(), now_ms.saturating_add(ms))),
+            None => drop(self.resting.remove(agent)),
         }
         how == Ended::Worked || self.left_out
     }
@@ -133,6 +142,16 @@ mod tests {
         // And now it is driven, perhaps for hours.
         assert_eq!(line.choose(&all[..1], 1 + REST_MS, 1), agents(&["a"]));
         assert_eq!(line.next_look(), None);
+    }
+
+    #[test]
+    fn who_waits_for_time_rests_until_it_has_come() {
+        let (mut line, all) = (Line::default(), agents(&["a"]));
+        line.choose(&all, 0, 1);
+        line.ended(&all[0], Ended::Waits { ms: 7 * REST_MS }, 5);
+        assert_eq!(line.choose(&all, 6 * REST_MS, 1), []);
+        assert_eq!(line.next_look(), Some(5 + 7 * REST_MS));
+        assert_eq!(line.choose(&all, 5 + 7 * REST_MS, 1), all);
     }
 
     #[test]

@@ -1,65 +1,29 @@
 //! What answers model requests.
 //!
 //! [`ModelRef`] is what a person may name; the binary reads the file or the key that the name stands for and
-//! builds [`Models`] from it. The [`Scripted`] model drives tests, the demo and replays; a [`Hosted`] one is asked over
-//! HTTP at its [`Provider`].
+//! builds [`Models`] from it: a route of [`Candidate`]s. The [`Scripted`] model drives tests, the demo and replays; a
+//! [`Hosted`] one is asked over HTTP, in the wire format of its [`Provider`].
 #![forbid(unsafe_code)]
 
 mod hosted;
+mod known;
+mod price;
 mod provider;
 mod reference;
+mod route;
 mod scripted;
 mod wire;
 
-use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::Terms;
-use wakeful_core::prompt::Request;
-use wakeful_ports::model::{Answer, Audience, Model};
-
 pub use hosted::{
-    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Credential, Hosted, Options, Shape, URL_BYTES_MAX,
+    BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Clients, Credential, Hosted, Options, Shape,
+    TIME_MS_MAX, Times, Told, URL_BYTES_MAX, host_of,
 };
-pub use provider::{Auth, Provider};
+pub use known::{DEFAULTS_AS_OF, Known};
+pub use price::{AS_OF, listed_or_assumed};
+pub use provider::{Auth, Keyed, Provider};
 pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
+pub use route::{Candidate, Models, Unusable};
 pub use scripted::{
     DELAY_MS_MAX, Place, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
 };
 pub use wire::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
-
-/// The model of a run, whichever kind it is. An enum and no trait object, because [`Model`] returns a future
-/// of its own type and the kinds are few and ours.
-#[derive(Debug, Clone)]
-pub enum Models {
-    /// Answers from a script.
-    Scripted(Scripted),
-    /// Answers over HTTP.
-    Hosted(Box<Hosted>),
-}
-
-impl Model for Models {
-    fn terms(&self, model_ref: &str) -> Terms {
-        match self {
-            Self::Scripted(model) => model.terms(model_ref),
-            Self::Hosted(model) => model.terms(model_ref),
-        }
-    }
-
-    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
-        match self {
-            Self::Scripted(model) => model.ask(request, audience).await,
-            Self::Hosted(model) => model.ask(request, audience).await,
-        }
-    }
-}
-
-impl From<Scripted> for Models {
-    fn from(model: Scripted) -> Self {
-        Self::Scripted(model)
-    }
-}
-
-impl From<Hosted> for Models {
-    fn from(model: Hosted) -> Self {
-        Self::Hosted(Box::new(model))
-    }
-}

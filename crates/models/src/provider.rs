@@ -26,11 +26,13 @@ pub enum Auth {
 
 /// Whether a provider answers without a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Keyed {
-    /// Never.
+pub enum Keyed {
+    /// It never does.
     Always,
-    /// At another address than the provider's own: a server on one's own machine wants none.
+    /// At another address than the provider's own it does: a server on one's own machine wants none.
     AtItsOwnAddress,
+    /// It always does.
+    Never,
 }
 
 impl Provider {
@@ -78,7 +80,8 @@ impl Provider {
     }
 
     /// Its own address. By the providers' own custom OpenAI's has the version in it and the others' have not.
-    pub(crate) const fn base_url(self) -> &'static str {
+    #[must_use]
+    pub const fn base_url(self) -> &'static str {
         match self {
             Self::Anthropic => "https://api.anthropic.com",
             Self::OpenAi | Self::OpenAiChat | Self::OpenAiCodex => "https://api.openai.com/v1",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::provider::Provider;
+use crate::known::Known;
 
 /// Longest model reference in characters. It is kept in every run's state, which has to stay small; the
 /// longest paths people really use are a fraction of it.
@@ -17,6 +17,12 @@ const DEMO: &str = "demo";
 /// What stands before the path of a script.
 const SCRIPTED: &str = "scripted:";
 
+/// What stands before the name of a route.
+const ROUTE: &str = "route:";
+
+/// Longest name of a provider or a route, in characters.
+const NAME_CHARS_MAX: usize = 64;
+
 /// A model as a person names it. What it stands for (a file, a key) is read by the binary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ModelRef {
@@ -29,10 +35,15 @@ pub enum ModelRef {
     },
     /// `PROVIDER/MODEL`: a model at a provider.
     Hosted {
-        /// Who provides it.
-        provider: Provider,
+        /// Who provides it, by a name that is built in or configured.
+        provider: String,
         /// Its name there.
         model: String,
+    },
+    /// `route:NAME`: a model and its fallbacks, as configured.
+    Route {
+        /// The route.
+        name: String,
     },
 }
 
@@ -41,8 +52,8 @@ pub enum ModelRef {
 pub enum BadModelRef {
     /// No known form.
     #[error(
-        "there is no model {0:?}; known forms: `demo` (built in), `scripted:FILE` (a YAML script), and `anthropic/MODEL`, \
-         `openai/MODEL`, `openai-chat/MODEL`, `openai-codex/MODEL` or `gemini/MODEL`"
+        "there is no model {0:?}; known forms: `demo` (built in), `scripted:FILE` (a YAML script), `route:NAME` and \
+         `PROVIDER/MODEL`, with one of {names} or a provider of your own", names = names()
     )]
     Unknown(String),
     /// `scripted:` with nothing behind it.
@@ -64,6 +75,14 @@ impl ModelRef {
         if text.chars().count() > REF_CHARS_MAX {
             return Err(BadModelRef::TooLong);
         }
+        if let Some(name) = text.strip_prefix(ROUTE) {
+            return match is_name(name) {
+                true => Ok(Self::Route {
+                    name: name.to_owned(),
+                }),
+                false => Err(BadModelRef::Unknown(text.to_owned())),
+            };
+        }
         match text.strip_prefix(SCRIPTED) {
             Some("") => Err(BadModelRef::NoFile),
             Some(file) => Ok(Self::Scripted {
@@ -75,9 +94,8 @@ impl ModelRef {
     }
 
     fn parse_hosted(text: &str) -> Result<Self, BadModelRef> {
-        let known = |word: &str| Provider::ALL.into_iter().find(|provider| provider.word() == word);
-        let parts = text.split_once('/');
-        let Some((provider, model)) = parts.and_then(|(word, model)| Some((known(word)?, model))) else {
+        let parts = text.split_once('/').filter(|(provider, _)| is_name(provider));
+        let Some((provider, model)) = parts else {
             return Err(BadModelRef::Unknown(text.to_owned()));
         };
         let allowed = |c: char| c.is_ascii_alphanumeric() || "._-:/@+".contains(c);
@@ -85,10 +103,23 @@ impl ModelRef {
             return Err(BadModelRef::NoModel(text.to_owned()));
         }
         Ok(Self::Hosted {
-            provider,
+            provider: provider.to_owned(),
             model: model.to_owned(),
         })
     }
+}
+
+/// The names of providers that need no settings.
+fn names() -> String {
+    Known::ALL.map(|known| known.name).join(", ")
+}
+
+/// Whether a text can name a provider or a route: a word such as agents have.
+fn is_name(text: &str) -> bool {
+    let word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit();
+    text.len() <= NAME_CHARS_MAX
+        && text.starts_with(word)
+        && text.chars().all(|c| word(c) || c == '-' || c == '_')
 }
 
 impl std::fmt::Display for ModelRef {
@@ -96,7 +127,8 @@ impl std::fmt::Display for ModelRef {
         match self {
             Self::Demo => f.write_str(DEMO),
             Self::Scripted { file } => write!(f, "{SCRIPTED}{}", file.display()),
-            Self::Hosted { provider, model } => write!(f, "{}/{model}", provider.word()),
+            Self::Hosted { provider, model } => write!(f, "{provider}/{model}"),
+            Self::Route { name } => write!(f, "{ROUTE}{name}"),
         }
     }
 }
@@ -117,6 +149,8 @@ mod tests {
             "openai/gpt-5",
             "openai-chat/meta-llama/Llama-3.2:1b@fp8+x",
             "gemini/gemini-2.5-pro",
+            "my-own_1/m",
+            "route:cheap",
         ] {
             assert_eq!(
                 ModelRef::parse(text).map(|reference| reference.to_string()),
@@ -135,7 +169,10 @@ mod tests {
             "openai:gpt",
             " demo",
             "OpenAI/gpt",
-            "azure/gpt",
+            "/gpt",
+            "-x/gpt",
+            "route:",
+            "route:No Good",
             "anthropic",
         ] {
             let error = ModelRef::parse(text).expect_err(text);
@@ -147,8 +184,8 @@ mod tests {
                     .all(|form| shown.contains(form)),
                 "{shown}"
             );
-            let providers = Provider::ALL.map(|provider| format!("`{}/MODEL`", provider.word()));
-            assert!(providers.iter().all(|form| shown.contains(form)), "{shown}");
+            let all = Known::ALL.iter().all(|known| shown.contains(known.name));
+            assert!(all && shown.contains("`PROVIDER/MODEL`"), "{shown}");
         }
     }
 

@@ -8,6 +8,7 @@
 //! | [`tool`] | actions in the world |
 //! | [`policy`] | verdicts |
 //! | [`clock`] | time and chance |
+//! | [`guidance`] | what people wrote down for agents |
 //! | [`fail`] | named places where tests may stop the process |
 //!
 //! No SQL, no HTTP and no process is known here. A trait names what its callers need and nothing of how it is done.
@@ -15,6 +16,7 @@
 
 pub mod clock;
 pub mod fail;
+pub mod guidance;
 pub mod model;
 pub mod policy;
 pub mod records;

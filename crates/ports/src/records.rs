@@ -1,8 +1,10 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
+use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
+use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::{Role, Usage};
-use wakeful_core::id::{AgentId, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::{Event, Head};
@@ -43,6 +45,8 @@ pub struct Agent {
     pub control: Control,
     /// The folder its commands run in, as UTF-8 text.
     pub workspace: String,
+    /// The model that a person chose for it; none for the default.
+    pub model_ref: Option<String>,
     /// When it was made.
     pub created_at: Millis,
     /// Tokens over all its runs.
@@ -113,6 +117,66 @@ pub enum Admission {
     Same,
     /// Another message has its key.
     Differs,
+}
+
+/// A cap that a person set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CapRow {
+    /// Whose spending it limits; none for all agents together.
+    pub agent_id: Option<AgentId>,
+    /// The most of a day.
+    pub daily: MicroUsd,
+    /// When it was set.
+    pub set_at: Millis,
+}
+
+/// The largest cost of a model request, put aside before it leaves, with the decision that let it through.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reservation {
+    /// The step it is for.
+    pub operation_id: OperationId,
+    /// Which run.
+    pub run_key: RunKey,
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// The day it counts for.
+    pub day: Day,
+    /// The model that is asked.
+    pub model_ref: String,
+    /// The rule that let it through.
+    pub rule: String,
+    /// Under which set of rules.
+    pub policy_version: PolicyVersion,
+    /// How much.
+    pub amount: MicroUsd,
+}
+
+/// What a day cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpendDay {
+    /// Who spent it; none for all agents together.
+    pub agent_id: Option<AgentId>,
+    /// The day.
+    pub day: Day,
+    /// What is put aside for requests that have not ended.
+    pub reserved: MicroUsd,
+    /// What was spent.
+    pub settled: MicroUsd,
+    /// How many requests.
+    pub requests: u64,
+}
+
+/// That a person confirmed that a provider may be shown an agent's work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReceiptRow {
+    /// Who may be shown it.
+    pub provider: String,
+    /// Under which rules.
+    pub policy_version: PolicyVersion,
+    /// How they said so.
+    pub channel: String,
+    /// When.
+    pub at: Millis,
 }
 
 /// A wake record.
@@ -204,6 +268,8 @@ pub struct StepRow {
     pub sandbox: Option<String>,
     /// Tokens, for a model round.
     pub usage: Usage,
+    /// What is kept of the attempt, for a model round that ended.
+    pub attempt: Option<AttemptRecord>,
 }
 
 /// How a step ended.
@@ -221,6 +287,21 @@ pub struct StepEnd {
     pub reason: Option<String>,
     /// Tokens, for a model round.
     pub usage: Usage,
+    /// What is kept of the attempt, as JSON, for a model round.
+    pub attempt: Option<String>,
+    /// What becomes of the money that was put aside for it.
+    pub settlement: Settlement,
+}
+
+/// What becomes of money that was put aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settlement {
+    /// None was.
+    Nothing,
+    /// So much was spent.
+    Cost(MicroUsd),
+    /// Nobody knows how much was spent, so all of it counts.
+    InFull,
 }
 
 /// A line of a transcript, by hash.

@@ -7,8 +7,9 @@
 use std::future::Future;
 
 use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
@@ -17,8 +18,8 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
 use crate::records::{
-    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
-    QueueRow, RunFilter, RunRow, Runner, StepEnd, StepRow, WakeRow,
+    Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
+    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -141,6 +142,20 @@ pub trait View {
         before_seq: u64,
         limit: u32,
     ) -> Result<Vec<EventRow>, StoreError>;
+    /// The caps that people set; that of all agents together first.
+    fn caps(&mut self) -> Result<Vec<CapRow>, StoreError>;
+    /// The cap of one agent, or of all together, if a person set one.
+    fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError>;
+    /// What a day has seen, settled and reserved, by an agent and by all.
+    fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError>;
+    /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
+    fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>, StoreError>;
+    /// What each agent spent on a day, by name. At most [`ROWS_MAX`].
+    fn spent_on(&mut self, day: Day) -> Result<Vec<SpendDay>, StoreError>;
+    /// Whether a person confirmed a provider under these rules.
+    fn is_confirmed(&mut self, provider: &str, version: &PolicyVersion) -> Result<bool, StoreError>;
+    /// Every confirmation of a provider, oldest first. At most [`ROWS_MAX`].
+    fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
 }
@@ -193,6 +208,23 @@ pub trait Tx: View {
     fn put_blob(&mut self, blob: &PackedBlob) -> Result<(), StoreError>;
     /// Adds to an agent's counters.
     fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError>;
+    /// Sets a cap of one agent or of all together, or takes it away.
+    fn set_cap(
+        &mut self,
+        agent: Option<&AgentId>,
+        daily: Option<MicroUsd>,
+        at: Millis,
+    ) -> Result<(), StoreError>;
+    /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
+    fn lock_spending(&mut self, day: Day) -> Result<(), StoreError>;
+    /// Puts money aside. Whoever calls has locked the day and found room.
+    fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError>;
+    /// Turns money that was put aside into what was spent; without a cost, all of it. Nothing happens where none was.
+    fn settle_spend(&mut self, operation: &OperationId, cost: Option<MicroUsd>) -> Result<(), StoreError>;
+    /// Keeps that a person confirmed a provider; the first confirmation stands.
+    fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<(), StoreError>;
+    /// Chooses an agent's model, or none for the default. False when there is no such agent.
+    fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool, StoreError>;
     /// Asks for the end of a run.
     fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError>;
     /// Registers this process.

@@ -1,11 +1,13 @@
 //! The desk: what faces ask and tell, without knowing which database stands behind it.
 
 mod clerk;
+pub mod ledger;
+mod work;
 
 use std::future::Future;
 use std::pin::Pin;
 
-use wakeful_core::conversation::Block;
+use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Wishes;
@@ -13,7 +15,8 @@ use wakeful_core::wake::Control;
 use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
 
 pub use self::clerk::Clerk;
-pub(crate) use self::clerk::Work;
+pub use self::ledger::{Budget, Ledger};
+pub(crate) use self::work::Work;
 use crate::EngineError;
 use crate::hub::Listener;
 use crate::report::RunReport;
@@ -28,7 +31,7 @@ pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Send + 'a>>;
 
 /// What faces ask and tell. Every call is one read or one transaction.
-pub trait Desk: Send + Sync + 'static {
+pub trait Desk: Ledger {
     /// Puts a message into an agent's queue. It is durable when this returns.
     fn post(&self, post: Post) -> Asked<'_, Posted>;
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
@@ -71,6 +74,8 @@ pub struct Post {
     pub turn: TurnId,
     /// What is said.
     pub text: String,
+    /// Pictures and documents that come with it, checked before.
+    pub attachments: Vec<Attachment>,
     /// How its run is to be carried out.
     pub wishes: Wishes,
 }

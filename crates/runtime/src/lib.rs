@@ -5,6 +5,7 @@
 //! | [`wake`] | admits a message and decides its wake, in one transaction |
 //! | [`run`] | the driver: loads a run, performs its effects, feeds results back, until it ends |
 //! | [`step`] | performs one effect: a model request or an action |
+//! | [`inquiry`] | a model request: the gates, the money, the question |
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`hub`] | hands committed events to whoever listens |
@@ -18,6 +19,7 @@
 pub mod desk;
 mod halt;
 pub mod hub;
+mod inquiry;
 pub mod problem;
 pub mod report;
 pub mod run;
@@ -28,11 +30,13 @@ pub mod wake;
 use std::sync::Arc;
 
 pub use halt::{Halt, HaltSwitch};
+use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::Guide;
 use wakeful_ports::policy::Policy;
 use wakeful_ports::store::StoreError;
 
@@ -47,6 +51,8 @@ pub struct Engine<S, M, T> {
     pub tools: Arc<T>,
     /// Who says what may be done.
     pub policy: Arc<dyn Policy>,
+    /// Who knows what people wrote down for agents.
+    pub guide: Arc<dyn Guide>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where salts come from.
@@ -57,6 +63,35 @@ pub struct Engine<S, M, T> {
     pub observer: Arc<dyn Observer>,
     /// This process, as the store knows it.
     pub runner: RunnerId,
+    /// What holds where nobody said otherwise.
+    pub governance: Governance,
+}
+
+/// What holds where nobody said otherwise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Governance {
+    /// What all agents together may spend in a day until a person sets a cap.
+    pub daily_cap: MicroUsd,
+    /// How a person confirms that a provider may be shown an agent's work.
+    pub privacy: Privacy,
+}
+
+/// How a person confirms that a provider may be shown an agent's work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy {
+    /// By asking for a run that needs it.
+    Implied,
+    /// In so many words, and not otherwise.
+    Explicit,
+}
+
+impl Default for Governance {
+    fn default() -> Self {
+        Self {
+            daily_cap: DAILY_CAP_DEFAULT,
+            privacy: Privacy::Implied,
+        }
+    }
 }
 
 /// Someone who is shown events right after their commit. Must not block: the run waits.
@@ -132,6 +167,19 @@ pub enum EngineError {
         message: String,
         /// The way out.
         hint: String,
+    },
+    /// There is no money for the run's next request. It waits, and nothing is lost.
+    #[error(
+        "run {run} of agent {agent} waits: its next request may cost {} USD, and of {} USD a day {} are spent",
+        exceeded.needed, exceeded.cap, exceeded.spent
+    )]
+    BudgetExceeded {
+        /// Which agent.
+        agent: AgentId,
+        /// Which run.
+        run: RunKey,
+        /// The cap that stands in the way.
+        exceeded: Exceeded,
     },
     /// Driving the agent broke off in a way that only a mistake of ours explains.
     #[error("driving agent {0} broke off by a mistake in Wakeful")]

@@ -2,6 +2,7 @@
 //! command line and the API, so that a code looked up once means the same everywhere.
 
 use wakeful_core::key::RunKey;
+use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::Refusal;
 use wakeful_ports::store::StoreError;
 
@@ -121,6 +122,11 @@ impl From<&EngineError> for Problem {
                 "lease_lost",
                 message,
                 "check the database connection, then `wakeful run --resume`",
+            ),
+            EngineError::BudgetExceeded { .. } => Self::new(
+                BUDGET_EXCEEDED,
+                message,
+                "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); then `wakeful run --resume`",
             ),
             EngineError::NoEngine { code, hint, .. } => Self::new(code, message, hint.as_str()),
             EngineError::Panicked(_) => Self::new(

@@ -1,5 +1,6 @@
 //! What a run looks like from outside: one value, read from the store, whatever shows it.
 
+use wakeful_core::budget::{Exceeded, MicroUsd};
 use wakeful_core::conversation::{Block, Usage, text_of};
 use wakeful_core::failure::FailureArtifact;
 use wakeful_core::id::AgentId;
@@ -37,6 +38,10 @@ pub struct RunReport {
     pub rounds: u32,
     /// Tokens.
     pub usage: Usage,
+    /// What it cost so far.
+    pub cost: MicroUsd,
+    /// Which cap it waits for, if it does.
+    pub parked: Option<Exceeded>,
     /// When it began; of one that waits, when its message came.
     pub started_at: Millis,
     /// When it ended.
@@ -107,6 +112,8 @@ impl RunReport {
             final_text: String::new(),
             rounds: 0,
             usage: Usage::default(),
+            cost: MicroUsd(0),
+            parked: None,
             started_at: message.admitted_at,
             ended_at: None,
             begun_with: None,
@@ -132,6 +139,8 @@ impl RunReport {
             final_text: String::new(),
             rounds: u32::try_from(replies).unwrap_or(u32::MAX),
             usage,
+            cost: MicroUsd(0),
+            parked: None,
             started_at: row.started_at,
             ended_at: row.ended_at,
             cause,
@@ -155,6 +164,11 @@ impl RunReport {
             final_text: text_of(&blocks),
             rounds: turn.rounds,
             usage: turn.usage,
+            cost: turn.cost,
+            parked: match turn.phase {
+                Phase::Parked { exceeded, .. } => Some(exceeded),
+                Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. } => None,
+            },
             started_at: row.started_at,
             ended_at: row.ended_at,
             cause,

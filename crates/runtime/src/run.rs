@@ -9,12 +9,13 @@ mod transition;
 
 use std::sync::Arc;
 
+use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Entry, ToolCall};
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
-use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Reads, Turn};
+use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Phase, Reads, Turn};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{Claim, Fence, RUN_OPEN, RunRow};
@@ -61,6 +62,8 @@ pub enum Driven {
     Ended(RunKey),
     /// A stop was asked for; it goes on when somebody claims it again.
     Halted(RunKey),
+    /// There is no money for its next request; it goes on when there is and somebody claims it again.
+    Parked(RunKey, Exceeded),
 }
 
 impl Driven {
@@ -68,7 +71,7 @@ impl Driven {
     #[must_use]
     pub const fn run_key(self) -> RunKey {
         match self {
-            Self::Ended(run) | Self::Halted(run) => run,
+            Self::Ended(run) | Self::Halted(run) | Self::Parked(run, _) => run,
         }
     }
 }
@@ -178,8 +181,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         while claimed.turn.outcome().is_none() {
             let Some(performed) = self.perform(&mut claimed).await? else {
                 let run = claimed.run_key();
+                let driven = match claimed.turn.phase {
+                    Phase::Parked { exceeded, .. } => Driven::Parked(run, exceeded),
+                    Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. } => {
+                        Driven::Halted(run)
+                    }
+                };
                 give_back(&self.store, claimed).await?;
-                return Ok(Driven::Halted(run));
+                return Ok(driven);
             };
             match self.transit(&mut claimed, performed).await {
                 Ok(()) => conflicts = 0,

@@ -19,9 +19,9 @@ use wakeful_ports::tool::ToolHost;
 
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, blocks, claim, give_back};
+use crate::run::{Claimed, Driven, blocks, claim, give_back};
 use crate::wake::{Admitted, Limits};
-use crate::{Engine, EngineError, Halt, Observer as _};
+use crate::{Engine, EngineError, Governance, Halt, Observer as _};
 
 /// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
@@ -84,6 +84,8 @@ pub struct Options<S, W> {
     pub clock: Arc<dyn Clock>,
     /// Where salts come from.
     pub entropy: Arc<dyn Entropy>,
+    /// What holds where nobody said otherwise.
+    pub governance: Governance,
 }
 
 /// The loop.
@@ -163,7 +165,8 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
             options.entropy,
             Arc::clone(&options.hub),
             Arc::clone(&work),
-        );
+        )
+        .governed(options.governance);
         let stuck = Stuck::default();
         let service = Self {
             store: options.store,
@@ -267,6 +270,10 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         let how = match &result {
             Ok(Did::Something) => Ended::Worked,
             Ok(Did::Nothing) => Ended::Idle,
+            // The day's turn brings new money. A cap that is raised before rouses it.
+            Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
+                ms: exceeded.day.next().begins().since(self.clock.now()),
+            },
             Err(_) => Ended::Stuck,
         };
         if busy.line.ended(&agent, how, self.clock.ticks_ms()) {
@@ -312,7 +319,7 @@ async fn turn_of<S: Store, W: Workshop<S>>(
             return Ok(Did::Something);
         };
         return match workshop.engine(agent, &limits_of(claimed.turn())) {
-            Ok(engine) => engine.drive(claimed).await.map(|_| Did::Something),
+            Ok(engine) => came_to(agent, engine.drive(claimed).await?),
             Err(error) => without_engine(store, workshop, claimed, error).await,
         };
     }
@@ -340,7 +347,10 @@ async fn without_engine<S: Store, W: Workshop<S>>(
         Ok(false) | Err(_) => None,
     };
     match ending {
-        Some((engine, _kept)) => engine.drive(claimed).await.map(|_| Did::Something),
+        Some((engine, _kept)) => {
+            let agent = claimed.agent_id().clone();
+            came_to(&agent, engine.drive(claimed).await?)
+        }
         None => {
             give_back(store, claimed).await?;
             Err(error)
@@ -357,11 +367,23 @@ async fn answer<S: Store, W: Workshop<S>>(
     let limits = workshop.limits(&overview.agent, &message);
     let engine = workshop.engine(&overview.agent.agent_id, &limits)?;
     match engine.wake_queued(message, opening, limits).await {
-        Ok(Admitted::New(claimed)) => engine.drive(claimed).await.map(|_| Did::Something),
+        Ok(Admitted::New(claimed)) => came_to(&overview.agent.agent_id, engine.drive(claimed).await?),
         Ok(Admitted::Before(_)) => Ok(Did::Something),
         // Paused, or begun by another runner, since we looked: its verdict is recorded, and the message waits.
         Err(EngineError::Refused(_)) => Ok(Did::Nothing),
         Err(error) => Err(error),
+    }
+}
+
+/// What driving a run came to.
+fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
+    match driven {
+        Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
+        Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {
+            agent: agent.clone(),
+            run,
+            exceeded,
+        }),
     }
 }
 

@@ -1,38 +1,31 @@
 //! Performing effects: a model request, or the intended actions of a plan.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
-use wakeful_core::failure::ModelFailure;
-use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::policy::Question;
-use wakeful_core::prompt::{Ingredients, assemble};
-use wakeful_core::run::{Bill, Effect, Input, Phase, reply};
+use wakeful_core::run::{Effect, Input, Phase};
 use wakeful_core::step::{
     AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
 };
 use wakeful_ports::fail;
-use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::model::Model;
 use wakeful_ports::store::Store;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::run::{Claimed, broken};
-use crate::{Engine, EngineError, Observer, Spoken};
-
-/// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
-const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
+use crate::{Engine, EngineError};
 
 /// How long a running action may go on after a stop was asked for. With the tool's own patience it stays under
 /// the time that service managers give.
 const HALT_GRACE_MS: u64 = 3_000;
 
-/// How often a running effect looks for a reason to end early.
-const CANCEL_LOOK_MS: u64 = 500;
+/// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
+const CANCEL_LOOK_MS: u64 = 100;
 
 /// What a tool says of an action that was told to stop, and what is said of one that a stop of the program ended.
 const CANCELLED: &str = "cancelled";
@@ -55,7 +48,7 @@ pub(crate) struct Performed {
 }
 
 impl Performed {
-    fn just(input: Input) -> Self {
+    pub(crate) fn just(input: Input) -> Self {
         Self {
             input,
             contents: Vec::new(),
@@ -79,7 +72,7 @@ impl Stop for StopFlag {
 }
 
 /// Why a running effect should end early.
-enum Early {
+pub(crate) enum Early {
     /// A person asked for the end of the run.
     Cancelled,
     /// This process may no longer act for the agent.
@@ -104,11 +97,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
             return Ok(Some(Performed::just(Input::Cancelled)));
         }
+        if let Phase::Parked { .. } = claimed.turn.phase {
+            return self.look_for_money(claimed).await;
+        }
         self.load_thread(claimed).await?;
         match claimed.effects.first().cloned() {
             Some(Effect::CallModel {
-                request, delay_ms, ..
-            }) => self.call_model(claimed, request, delay_ms).await,
+                operation_id,
+                delay_ms,
+                ..
+            }) => self.call_model(claimed, operation_id, delay_ms).await,
             Some(Effect::Act { .. }) => self.act(claimed).await.map(Some),
             // A stop took the intents back; without results the machine intends them anew.
             None if acting => Ok(Some(Performed::just(Input::Settled { results: Vec::new() }))),
@@ -117,64 +115,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 why: "it waits for nothing".into(),
             }),
         }
-    }
-
-    async fn call_model(
-        &self,
-        claimed: &mut Claimed,
-        request: u32,
-        delay_ms: u64,
-    ) -> Result<Option<Performed>, EngineError> {
-        let run = claimed.run_key();
-        let Some(thread) = &claimed.thread else {
-            return Err(EngineError::Broken {
-                run,
-                why: "its transcript is not loaded".into(),
-            });
-        };
-        let request = assemble(Ingredients {
-            agent: &claimed.row.agent_id,
-            workspace: &claimed.turn.workspace,
-            model_ref: &claimed.turn.model_ref,
-            request,
-            opening: &thread.opening,
-            entries: &thread.entries,
-            tools: self.tools.specs(),
-        });
-        let audience = Room {
-            observer: self.observer.as_ref(),
-            agent: &claimed.row.agent_id,
-            run,
-            attempt: request.request,
-            chunks: AtomicU32::new(0),
-        };
-        fail::point("model.before_ask");
-        let began = self.clock.ticks_ms();
-        let asking = async {
-            if delay_ms > 0 {
-                self.clock.sleep(delay_ms).await;
-            }
-            self.model.ask(request, &audience).await
-        };
-        // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.
-        let answer = tokio::select! {
-            biased;
-            answer = asking => answer,
-            () = self.clock.sleep(MODEL_MS_MAX.saturating_add(delay_ms)) => Err(ModelFailure::timed_out()),
-            early = self.early(run) => return match early {
-                Early::Cancelled => Ok(Some(Performed::just(Input::Cancelled))),
-                Early::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
-                // The attempt is given up: a model round may be asked again.
-                Early::Halted => Ok(None),
-            },
-        };
-        fail::point("model.after_answer");
-        let duration_ms = self
-            .clock
-            .ticks_ms()
-            .saturating_sub(began)
-            .saturating_sub(delay_ms);
-        Ok(Some(answered(claimed, answer, duration_ms)))
     }
 
     /// Carries out the intended actions one after another.
@@ -307,7 +247,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// Resolves when a running effect should end early. A look that fails says nothing: a database that is away
     /// for a moment is no reason to break off what is under way; the lease decides how long.
-    async fn early(&self, run: RunKey) -> Early {
+    pub(crate) async fn early(&self, run: RunKey) -> Early {
         let look = async {
             loop {
                 self.clock.sleep(CANCEL_LOOK_MS).await;
@@ -374,49 +314,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 }
 
-/// What an answer, or the lack of one, means to the machine.
-fn answered(claimed: &mut Claimed, answer: Result<Answer, ModelFailure>, duration_ms: u64) -> Performed {
-    let scope = scope_of(&claimed.turn.workspace);
-    let read = answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
-    match read {
-        Err(failure) => Performed::just(Input::AttemptFailed {
-            failure: failure.bounded(),
-            duration_ms,
-            bill: Bill::default(),
-        }),
-        Ok(((mut reply, blob), blocks)) => {
-            reply.duration_ms = duration_ms;
-            claimed.asked = asked(&blocks);
-            Performed {
-                input: Input::Replied(reply),
-                contents: vec![blob.clone()],
-                blobs: vec![blob],
-            }
-        }
-    }
-}
-
-/// Those who hear a model speak: the words go to whoever watches this process.
-struct Room<'a> {
-    observer: &'a dyn Observer,
-    agent: &'a AgentId,
-    run: RunKey,
-    attempt: u32,
-    chunks: AtomicU32,
-}
-
-impl Audience for Room<'_> {
-    fn hear(&self, text: &str) {
-        self.observer.heard(&Spoken {
-            agent: self.agent,
-            run: self.run,
-            attempt: self.attempt,
-            chunk: self.chunks.fetch_add(1, Ordering::Relaxed),
-            text,
-        });
-    }
-}
-
 /// Whether an action is next that may be done only once, and whose intent is committed.
 fn begins_plain(effects: &[Effect]) -> bool {
     let is_plain = |effect: &Effect| match effect {
@@ -426,11 +323,11 @@ fn begins_plain(effects: &[Effect]) -> bool {
     effects.iter().any(is_plain)
 }
 
-fn asked(blocks: &[Block]) -> Vec<ToolCall> {
+pub(crate) fn asked(blocks: &[Block]) -> Vec<ToolCall> {
     calls_of(blocks).into_iter().cloned().collect()
 }
 
 /// What an action's identity depends on beside tool and arguments.
-fn scope_of(workspace: &str) -> Value {
+pub(crate) fn scope_of(workspace: &str) -> Value {
     json!({"workspace": workspace})
 }

@@ -1,7 +1,7 @@
 //! Admission: a message, its wake record and the first state of its run commit together or not at all.
 
 use wakeful_core::blob::Blob;
-use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::conversation::{Attachment, Block, Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
@@ -31,6 +31,8 @@ pub struct Ask {
     pub turn: TurnId,
     /// What was said.
     pub prompt: String,
+    /// Pictures and documents that come with it, checked before.
+    pub attachments: Vec<Attachment>,
     /// How the run is limited.
     pub limits: Limits,
 }
@@ -108,7 +110,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Admits what a person asked for, and begins its run.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
         let now = self.clock.now();
-        let (opening, body) = opening(&ask.prompt);
+        let (opening, body) = opening(&ask.prompt, ask.attachments);
         let message = Message::from_operator(ask.agent.clone(), &ask.session, &ask.turn, body.hash(), now);
         let source = Source::Caller {
             create: new_agent(&ask.when_missing, &ask.agent, &ask.limits.workspace, now),
@@ -292,6 +294,7 @@ fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, no
         return None;
     };
     Some(Agent {
+        model_ref: None,
         agent_id: agent_id.clone(),
         visibility: *visibility,
         lifecycle: Lifecycle::Active,
@@ -304,10 +307,16 @@ fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, no
 }
 
 /// What a person said, as the first entry of a run and as the blob that keeps it.
-pub(crate) fn opening(prompt: &str) -> (Entry, Blob) {
-    let blocks = vec![Block::Text {
+/// Attachments stand before the words that speak of them, where models read them best.
+pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (Entry, Blob) {
+    let words = Block::Text {
         text: prompt.to_owned(),
-    }];
+    };
+    let blocks: Vec<Block> = attachments
+        .into_iter()
+        .map(Block::Attachment)
+        .chain([words])
+        .collect();
     // Text always has a JSON form.
     let body = Blob::new(serde_json::to_vec(&blocks).unwrap_or_default());
     let role = Role::User;

@@ -186,7 +186,7 @@ async fn status_of(app: &App, agent: AgentId) -> Result<Json<AgentStatus>, ApiEr
         .agent(agent)
         .await
         .map_err(|error| app.engine_error(&error))?;
-    Ok(Json(Stalled::of(&open).status(&found)))
+    Ok(Json(guided(app, &found, Stalled::of(&open).status(&found))))
 }
 
 async fn control(app: &App, agent: AgentId, control: Control) -> Result<Json<AgentStatus>, ApiError> {
@@ -214,10 +214,20 @@ async fn state_of(app: &App, agent_id: AgentId) -> Result<Json<AgentState>, ApiE
     let runs = open.desk.runs(filter).await.map_err(fail)?;
     Ok(Json(AgentState {
         after_seq: agent.overview.last_seq,
-        agent: Stalled::of(&open).status(&agent),
+        agent: guided(app, &agent, Stalled::of(&open).status(&agent)),
         queue: queue.iter().map(view::queued).collect(),
         runs: runs.iter().map(view::run_line).collect(),
     }))
+}
+
+/// The status of an agent with the files that guide it.
+fn guided(app: &App, found: &AgentView, status: AgentStatus) -> AgentStatus {
+    let agent = &found.overview.agent;
+    let guidance = app.host.guidance(&agent.agent_id, &agent.workspace);
+    AgentStatus {
+        loaded_agents_md: view::loaded_agents_md(&guidance),
+        ..status
+    }
 }
 
 /// Who cannot go on right now.

@@ -1,13 +1,15 @@
 //! What the routes share, and how they are put together.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Router;
 use axum::routing::get;
 use tokio::sync::{Semaphore, watch};
 use wakeful_api::{LastFailure, Model, Readiness};
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
@@ -21,7 +23,7 @@ use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
-    agent, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
+    agent, budget, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -79,6 +81,13 @@ pub trait Host: Send + Sync + 'static {
     /// Whether a run can be carried out like this: known model, known tools, an existing folder. What is returned is
     /// what is kept.
     fn wishes(&self, wishes: Wishes) -> Result<Wishes, Problem>;
+
+    /// The versions of the rules by which models may be asked, one for all agents that have the same: a confirmation
+    /// holds for one version.
+    fn inference_versions(&self) -> BTreeSet<PolicyVersion>;
+
+    /// What guides an agent in its workspace.
+    fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);
@@ -205,6 +214,7 @@ pub fn router(options: Options) -> Router {
     Router::new()
         .merge(runtime::routes())
         .merge(agent::routes())
+        .merge(budget::routes())
         .merge(message::routes())
         .merge(run::routes())
         .merge(event::routes())

@@ -144,7 +144,9 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::Waits { .. }
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_) => StatusCode::CONFLICT,
-        EngineError::LeaseLost(_) | EngineError::NoEngine { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        EngineError::LeaseLost(_) | EngineError::NoEngine { .. } | EngineError::BudgetExceeded { .. } => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         EngineError::MachineVersion { .. } | EngineError::Broken { .. } | EngineError::Panicked(_) => {
             StatusCode::INTERNAL_SERVER_ERROR
         }

@@ -9,6 +9,7 @@ use axum::http::{HeaderMap, StatusCode, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
+use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 
@@ -16,6 +17,9 @@ use crate::error::ApiError;
 
 /// Largest body in bytes: four times the longest message, so that escaping never makes a good one too long.
 pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
+
+/// Largest body of a message in bytes: all that may be attached, in base64, and what any other body may have.
+pub(crate) const MESSAGE_BODY_BYTES_MAX: usize = BODY_BYTES_MAX + ATTACHMENTS_BYTES_MAX.div_ceil(3) * 4;
 
 /// Longest wait for a body. On the slowest line that is still a line, a megabyte comes within it.
 pub(crate) const BODY_READ_MS_MAX: u64 = 30_000;
@@ -37,6 +41,9 @@ pub(crate) struct Asked<T>(pub(crate) T);
 
 /// A body of JSON.
 pub(crate) struct Told<T>(pub(crate) T);
+
+/// A body of JSON that may hold attachments.
+pub(crate) struct Laden<T>(pub(crate) T);
 
 impl<S: Send + Sync> FromRequestParts<S> for AgentPath {
     type Rejection = ApiError;
@@ -113,19 +120,32 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Told<T> {
     type Rejection = ApiError;
 
     async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
-        let (parts, body) = request.into_parts();
-        if !is_json(&parts.headers) {
-            return Err(ApiError::new(
-                StatusCode::UNSUPPORTED_MEDIA_TYPE,
-                "not_json",
-                "the body is not declared as JSON",
-                "send `Content-Type: application/json`",
-            ));
-        }
-        let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body));
-        let bytes = read.await.unwrap_or_else(|_| Err(too_slow()))?;
-        parse(&bytes).map(Self)
+        told(request, BODY_BYTES_MAX).await.map(Self)
     }
+}
+
+impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Laden<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, _state: &S) -> Result<Self, ApiError> {
+        told(request, MESSAGE_BODY_BYTES_MAX).await.map(Self)
+    }
+}
+
+/// Reads a body of JSON of at most so many bytes.
+async fn told<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result<T, ApiError> {
+    let (parts, body) = request.into_parts();
+    if !is_json(&parts.headers) {
+        return Err(ApiError::new(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "not_json",
+            "the body is not declared as JSON",
+            "send `Content-Type: application/json`",
+        ));
+    }
+    let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body, bytes_max));
+    let bytes = read.await.unwrap_or_else(|_| Err(too_slow()))?;
+    parse(&bytes)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {
@@ -146,13 +166,13 @@ fn too_slow() -> ApiError {
     )
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
-    match Limited::new(body, BODY_BYTES_MAX).collect().await {
+async fn read(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
+    match Limited::new(body, bytes_max).collect().await {
         Ok(collected) => Ok(collected.to_bytes().into()),
         Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "body_too_large",
-            format!("the body has more than {BODY_BYTES_MAX} bytes"),
+            format!("the body has more than {bytes_max} bytes"),
             "put long text into a file of the workspace and send its name",
         )),
         Err(_) => Err(ApiError::bad(

@@ -22,6 +22,7 @@
 mod access;
 mod agent;
 mod app;
+mod budget;
 mod descriptor;
 mod error;
 mod event;

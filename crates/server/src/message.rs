@@ -5,7 +5,9 @@ use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use axum::{Json, Router};
-use wakeful_api::{Accepted, Admission, ErrorBody, SendMessage};
+use wakeful_api::{Accepted, Admission, Attached, ErrorBody, SendMessage};
+use wakeful_core::attachment;
+use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::message::{PROMPT_BYTES_MAX, Wishes};
@@ -14,7 +16,7 @@ use wakeful_runtime::desk::Post;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{AgentPath, Told};
+use crate::extract::{AgentPath, Laden};
 use crate::rate::Key;
 use crate::{guard, view};
 
@@ -65,7 +67,7 @@ pub(crate) async fn send(
     State(app): State<App>,
     Addressed(agent): Addressed,
     headers: HeaderMap,
-    Told(told): Told<SendMessage>,
+    Laden(told): Laden<SendMessage>,
 ) -> Result<(StatusCode, Json<Accepted>), ApiError> {
     let turn = match key(&headers, told.key.as_deref())? {
         Some(key) => TurnId::parse(key)?,
@@ -78,8 +80,10 @@ pub(crate) async fn send(
         max_rounds,
         workspace,
         deny_tools,
+        attachments,
         ..
     } = told;
+    let attachments = attached(attachments)?;
     let wishes = Wishes {
         model_ref: model,
         max_rounds,
@@ -90,6 +94,7 @@ pub(crate) async fn send(
         agent: agent.clone(),
         turn,
         text,
+        attachments,
         wishes: app.host.wishes(wishes).map_err(ApiError::unusable)?,
     };
     let posted = app
@@ -129,6 +134,16 @@ fn key<'a>(headers: &'a HeaderMap, in_body: Option<&'a str>) -> Result<Option<&'
 fn two_keys() -> ApiError {
     let message = "the message has two keys: Idempotency-Key and `key` differ";
     ApiError::unmet("two_keys", message, "send one of them, or the same in both")
+}
+
+/// What comes with a message, checked.
+fn attached(attachments: Vec<Attached>) -> Result<Vec<Attachment>, ApiError> {
+    let attachments: Vec<Attachment> = attachments.into_iter().map(view::attachment).collect();
+    attachment::check(&attachments).map_err(|error| {
+        let hint = "attach pictures, PDFs and plain text, or put other files into the workspace";
+        ApiError::bad("bad_attachment", format!("attachments: {error}"), hint)
+    })?;
+    Ok(attachments)
 }
 
 /// The bounds that the wire type promises.

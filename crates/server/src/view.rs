@@ -1,16 +1,20 @@
 //! From the runtime's values to what goes over the wire. The command line shows the same with `--json`.
 
+mod budget;
 mod event;
 
+pub use self::budget::{budget, receipt, spending};
 pub use self::event::event;
 use utoipa::IntoParams;
 use wakeful_api::{
-    Activity, AgentStatus, Block, FailureArtifact, FailureCategory, Gate, Queued, Role, Run, RunCause,
-    RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
+    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage,
+    ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
 use wakeful_core::id::AgentId;
+use wakeful_core::prompt::{Guidance, GuidanceKind};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{self, Control, Lifecycle};
@@ -61,6 +65,17 @@ pub const fn usage(usage: Usage) -> TokenUsage {
         input_tokens: usage.input_tokens,
         output_tokens: usage.output_tokens,
         total_tokens: usage.total(),
+        cached_read_tokens: some(usage.cached_read_tokens),
+        cached_write_tokens: some(usage.cached_write_tokens),
+        reasoning_tokens: some(usage.reasoning_tokens),
+    }
+}
+
+/// A count that most providers do not give.
+const fn some(count: u64) -> Option<u64> {
+    match count {
+        0 => None,
+        count => Some(count),
     }
 }
 
@@ -91,6 +106,7 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
             (Going::Well | Going::Stuck, None) => Activity::Asleep,
         },
         workspace: agent.workspace.clone(),
+        model: agent.model_ref.clone(),
         created_at: agent.created_at.rfc3339(),
         pending: overview.queued,
         open_run: overview.open_run.map(|run| run.to_string()),
@@ -98,7 +114,29 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         last_seq: overview.last_seq,
         token_usage: usage(agent.usage),
         model_rounds: agent.model_rounds,
+        loaded_agents_md: Vec::new(),
     }
+}
+
+/// The files that guide an agent, without what they say.
+#[must_use]
+pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
+    let roots = [
+        (GuidanceRoot::Agent, guidance.agent.as_ref()),
+        (GuidanceRoot::Workspace, guidance.workspace.as_ref()),
+    ];
+    let loaded = roots.into_iter().filter_map(|(root, file)| {
+        let file = file?;
+        Some(LoadedAgentsMd {
+            root,
+            path: file.path.clone(),
+            kind: match file.kind {
+                GuidanceKind::AgentsMd => wakeful_api::GuidanceKind::AgentsMd,
+                GuidanceKind::ClaudeMd => wakeful_api::GuidanceKind::ClaudeMd,
+            },
+        })
+    });
+    loaded.collect()
 }
 
 /// A message that waits.
@@ -151,6 +189,11 @@ pub fn run(report: &RunReport) -> Run {
         unknown: ids(Status::OutcomeUnknown),
         token_usage: usage(report.usage),
         duration_ms: duration.unwrap_or(0),
+        cost_usd: Some(report.cost)
+            .filter(|cost| cost.0 > 0)
+            .map(|cost| cost.to_string()),
+        parked: report.parked.as_ref().map(budget::parked),
+        provider_attempt_timeline: budget::timeline(report),
         failure_artifact: report.failure().map(failure_artifact),
         started_at: report.started_at.rfc3339(),
         ended_at: report.ended_at.map(Millis::rfc3339),
@@ -292,6 +335,21 @@ fn block(block: conversation::Block) -> Block {
             is_error,
             content,
         },
+    }
+}
+
+/// Something that comes with a message, as it came; not checked.
+#[must_use]
+pub fn attachment(attached: Attached) -> conversation::Attachment {
+    let Attached {
+        name,
+        media_type,
+        data,
+    } = attached;
+    conversation::Attachment {
+        name,
+        media_type,
+        data,
     }
 }
 

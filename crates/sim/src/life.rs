@@ -8,8 +8,9 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use wakeful_core::id::RunnerId;
 use wakeful_core::policy::Rules;
+use wakeful_ports::guidance::NoGuide;
 use wakeful_runtime::run::Driven;
-use wakeful_runtime::{Engine, EngineError};
+use wakeful_runtime::{Engine, EngineError, Governance};
 use wakeful_store::Store;
 
 use crate::ledger::Site;
@@ -63,11 +64,13 @@ impl Life {
             model: Arc::new(SimModel::new(life.clone(), script)),
             tools: Arc::new(SimTools::new(life.clone(), script)),
             policy: Arc::new(Rules::new(names)),
+            guide: Arc::new(NoGuide),
             clock: Arc::new(VirtualClock(life.clone())),
             entropy: Arc::new(Salts(life.clone())),
             halt: self.world.halt(self.number),
             observer: Arc::new(Screen(life)),
             runner: RunnerId::new(format!("runner-{}", self.number)),
+            governance: Governance::default(),
         }
     }
 

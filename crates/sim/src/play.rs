@@ -265,8 +265,11 @@ impl Stage {
             Err(EngineError::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Conflict)) => {
                 self.world.has_failed(life.number)
             }
-            Err(
-                EngineError::UnknownAgent(_)
+            // Nothing here costs anything.
+            Ok(Driven::Parked(..))
+            | Err(
+                EngineError::BudgetExceeded { .. }
+                | EngineError::UnknownAgent(_)
                 | EngineError::UnknownRun(_)
                 | EngineError::Refused(_)
                 | EngineError::KeyReused { .. }
@@ -297,7 +300,10 @@ impl Stage {
                 self.world.acknowledge(run);
                 Ok(())
             }
-            End::Done(Ok(Driven::Halted(_)) | Err(_)) | End::Died | End::Slept(_) | End::Stuck(_) => {
+            End::Done(Ok(Driven::Halted(_) | Driven::Parked(..)) | Err(_))
+            | End::Died
+            | End::Slept(_)
+            | End::Stuck(_) => {
                 let what = format!("ask {index} was taken for a new one");
                 Err(violation("NoAcknowledgedInputLost", what))
             }

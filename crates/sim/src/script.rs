@@ -112,6 +112,7 @@ impl Script {
             session: self.session.clone(),
             turn: TurnId::parse(&format!("turn-{index}"))?,
             prompt: format!("do the work number {index}"),
+            attachments: Vec::new(),
             limits,
         })
     }

@@ -11,8 +11,8 @@ use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
-        input_tokens, output_tokens, model_rounds)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+        input_tokens, output_tokens, model_rounds, model_ref)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
     ON CONFLICT (agent_id) DO NOTHING";
 
 /// Makes an agent with an empty log. False when the name is taken.
@@ -27,6 +27,7 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
         agent.usage.input_tokens.into(),
         agent.usage.output_tokens.into(),
         agent.model_rounds.into(),
+        agent.model_ref.as_deref().into(),
     ];
     let is_new = sql.execute(CREATE, &params)? == 1;
     if is_new {
@@ -37,7 +38,7 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
 
 const ONE: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds
+        model_rounds, model_ref
     FROM agent WHERE agent_id = ?1";
 
 /// One agent.
@@ -48,12 +49,12 @@ pub(crate) fn one(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Agent>, S
 
 const ALL: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds
+        model_rounds, model_ref
     FROM agent ORDER BY agent_id LIMIT ?1";
 
 const PUBLIC: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds
+        model_rounds, model_ref
     FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
 
 /// All agents by name; private ones only when asked for.
@@ -75,6 +76,7 @@ fn read(mut row: Row) -> Result<Agent, StoreError> {
             row.count("agent.output_tokens")?,
         ),
         model_rounds: row.count("agent.model_rounds")?,
+        model_ref: row.optional_text("agent.model_ref")?,
     })
 }
 
@@ -88,6 +90,17 @@ fn lifecycle(text: &str) -> Option<Lifecycle> {
     [Lifecycle::Active]
         .into_iter()
         .find(|lifecycle| lifecycle.as_str() == text)
+}
+
+const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
+
+/// Chooses an agent's model, or none for the default. False when there is no such agent.
+pub(crate) fn set_model(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    model_ref: Option<&str>,
+) -> Result<bool, StoreError> {
+    Ok(sql.execute(SET_MODEL, &[agent.into(), model_ref.into()])? == 1)
 }
 
 /// The sums stop at the end of the range. Neither database wraps round: both would refuse the statement, and

@@ -39,6 +39,7 @@ mod run;
 mod runner;
 mod schema;
 mod session;
+mod spend;
 mod sql;
 mod sqlite;
 mod step;

@@ -3,18 +3,20 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub(crate) const SCHEMA: u32 = 2;
+pub(crate) const SCHEMA: u32 = 3;
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0001_line.sql"),
     include_str!("../migrations/sqlite/0002_queue.sql"),
+    include_str!("../migrations/sqlite/0003_spending.sql"),
 ];
 
 /// See [`SQLITE`].
 pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0001_line.sql"),
     include_str!("../migrations/postgres/0002_queue.sql"),
+    include_str!("../migrations/postgres/0003_spending.sql"),
 ];
 
 /// Whether a database can be read as it is: a reader may not bring it up to date.

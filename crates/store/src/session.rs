@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use wakeful_core::blob::BlobHash;
+use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
@@ -12,13 +13,13 @@ use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{
-    Admission, Agent, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
-    QueueRow, RunFilter, RunRow, Runner, StepEnd, StepRow, WakeRow,
+    Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
+    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
 };
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
-use crate::{agent, blob, entry, event, head, host, journal, message, queue, run, runner, step, wake};
+use crate::{agent, blob, entry, event, head, host, journal, message, queue, run, runner, spend, step, wake};
 
 /// An open transaction.
 pub(crate) struct Session<'a> {
@@ -160,6 +161,34 @@ impl View for Session<'_> {
         event::before(self, agent, before_seq, limit)
     }
 
+    fn caps(&mut self) -> Result<Vec<CapRow>, StoreError> {
+        spend::caps(self)
+    }
+
+    fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError> {
+        spend::cap(self, agent)
+    }
+
+    fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError> {
+        spend::spent(self, day, agent)
+    }
+
+    fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>, StoreError> {
+        spend::days(self, agent, from)
+    }
+
+    fn spent_on(&mut self, day: Day) -> Result<Vec<SpendDay>, StoreError> {
+        spend::on_day(self, day)
+    }
+
+    fn is_confirmed(&mut self, provider: &str, version: &PolicyVersion) -> Result<bool, StoreError> {
+        spend::is_confirmed(self, provider, version)
+    }
+
+    fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError> {
+        spend::receipts(self)
+    }
+
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
         runner::list(self)
     }
@@ -252,6 +281,35 @@ impl Tx for Session<'_> {
 
     fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError> {
         agent::add_usage(self, agent, usage, model_rounds)
+    }
+
+    fn set_cap(
+        &mut self,
+        agent: Option<&AgentId>,
+        daily: Option<MicroUsd>,
+        at: Millis,
+    ) -> Result<(), StoreError> {
+        spend::set_cap(self, agent, daily, at)
+    }
+
+    fn lock_spending(&mut self, day: Day) -> Result<(), StoreError> {
+        spend::lock(self, day)
+    }
+
+    fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError> {
+        spend::reserve(self, reservation)
+    }
+
+    fn settle_spend(&mut self, operation: &OperationId, cost: Option<MicroUsd>) -> Result<(), StoreError> {
+        spend::settle(self, operation, cost)
+    }
+
+    fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<(), StoreError> {
+        spend::put_receipt(self, receipt)
+    }
+
+    fn set_model(&mut self, agent: &AgentId, model_ref: Option<&str>) -> Result<bool, StoreError> {
+        agent::set_model(self, agent, model_ref)
     }
 
     fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError> {

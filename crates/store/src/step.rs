@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::conversation::Usage;
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Seen, Status};
-use wakeful_ports::records::{StepEnd, StepRow};
+use wakeful_ports::records::{Settlement, StepEnd, StepRow};
 use wakeful_ports::store::StoreError;
 
+use crate::spend;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 
 /// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
@@ -65,12 +67,15 @@ pub(crate) fn postpone(sql: &mut dyn Sql, operation: &OperationId) -> Result<(),
 
 const SETTLE: &str = "
     UPDATE step SET status = ?2, duration_ms = ?3, sandbox = ?4, input_tokens = ?5, output_tokens = ?6,
-        reason = COALESCE(?7, reason)
+        reason = COALESCE(?7, reason), attempt = ?8
     WHERE operation_id = ?1 AND status IN ('planned', 'intended')";
 
 /// Writes down how a step ended. A step ends once; a second end is a conflict.
 pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError> {
-    let reason = end.reason.as_deref().map(storable);
+    let (reason, attempt) = (
+        end.reason.as_deref().map(storable),
+        end.attempt.as_deref().map(storable),
+    );
     let params = [
         (&end.operation_id).into(),
         end.status.as_str().into(),
@@ -79,13 +84,19 @@ pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError>
         end.usage.input_tokens.into(),
         end.usage.output_tokens.into(),
         reason.as_deref().into(),
+        attempt.as_deref().into(),
     ];
-    exactly_one(sql.execute(SETTLE, &params)?)
+    exactly_one(sql.execute(SETTLE, &params)?)?;
+    match end.settlement {
+        Settlement::Nothing => Ok(()),
+        Settlement::Cost(cost) => spend::settle(sql, &end.operation_id, Some(cost)),
+        Settlement::InFull => spend::settle(sql, &end.operation_id, None),
+    }
 }
 
 const AFTER: &str = "
     SELECT operation_id, run_key, ordinal, name, class, base, status, reason, put_at_ms,
-        duration_ms, sandbox, input_tokens, output_tokens
+        duration_ms, sandbox, input_tokens, output_tokens, attempt
     FROM step WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
 
 /// The steps of a run, oldest first, after an ordinal.
@@ -115,7 +126,14 @@ fn read(mut row: Row) -> Result<StepRow, StoreError> {
         duration_ms: duration(row.optional_int("step.duration_ms")?)?,
         sandbox: row.optional_text("step.sandbox")?,
         usage: Usage::of(row.count("step.input_tokens")?, row.count("step.output_tokens")?),
+        attempt: attempt(row.optional_text("step.attempt")?)?,
     })
+}
+
+fn attempt(json: Option<String>) -> Result<Option<AttemptRecord>, StoreError> {
+    json.map(|json| serde_json::from_str(&json))
+        .transpose()
+        .map_err(|_| StoreError::Malformed("step.attempt"))
 }
 
 fn class(text: Option<String>) -> Result<Option<EffectClass>, StoreError> {

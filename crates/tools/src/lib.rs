@@ -41,3 +41,9 @@ pub use workspace::{Workspace, WorkspaceError};
 
 /// The names of all tools, for whoever has to know them before there is a workspace to use them in.
 pub const TOOL_NAMES: [&str; 1] = [arguments::TOOL];
+
+/// All tools as a model is told of them, for whoever has to know before there is a workspace to use them in.
+#[must_use]
+pub fn specs() -> Vec<wakeful_core::conversation::ToolSpec> {
+    vec![arguments::spec()]
+}

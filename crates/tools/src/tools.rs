@@ -14,7 +14,7 @@ use wakeful_core::key::OperationId;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
-use crate::arguments::{self, Arguments, TOOL};
+use crate::arguments::{Arguments, TOOL};
 use crate::command::{Brake, Job, NoNamespaces};
 use crate::environment;
 use crate::leftover::Folder;
@@ -198,7 +198,7 @@ impl Inner {
 
 impl ToolHost for Tools {
     fn specs(&self) -> Vec<ToolSpec> {
-        vec![arguments::spec()]
+        crate::specs()
     }
 
     fn class(&self, tool: &str) -> Option<EffectClass> {

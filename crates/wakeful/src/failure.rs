@@ -6,6 +6,7 @@ use serde_json::json;
 use wakeful_core::id::BadId;
 use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
+use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 pub(crate) use wakeful_runtime::problem::with_causes;
@@ -16,6 +17,9 @@ pub(crate) const FAILED: u8 = 1;
 
 /// The exit status of a wrong call.
 pub(crate) const USAGE: u8 = 2;
+
+/// The exit status when a run waits for money.
+pub(crate) const OUT_OF_MONEY: u8 = 5;
 
 /// A failure on its way to a person.
 #[derive(Debug)]
@@ -157,6 +161,10 @@ impl From<Failure> for Problem {
 impl From<Problem> for Failure {
     fn from(problem: Problem) -> Self {
         let Problem { code, message, hint } = problem;
-        Self::new(code, message, hint)
+        let exit = match code.as_str() {
+            BUDGET_EXCEEDED => OUT_OF_MONEY,
+            _ => FAILED,
+        };
+        Self::new(code, message, hint).exiting(exit)
     }
 }

@@ -1,5 +1,7 @@
 //! Where a verb asks: the daemon of the home if one runs, else the database itself. The answers are the same.
 
+mod ledger;
+
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
     Accepted, Admission, AgentList, AgentState, AgentStatus, CreateAgent, Event, EventPage, Queued, Run,
@@ -10,6 +12,7 @@ use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{RunFilter, Visibility};
+use wakeful_runtime::Governance;
 use wakeful_runtime::desk::{Clerk, Conversation, Desk as _, NewAgent, Post};
 use wakeful_runtime::problem::Problem;
 use wakeful_server::view::{self, Going};
@@ -18,7 +21,7 @@ use wakeful_store::Store;
 use crate::cli::Shared;
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::place::{Place, reading};
+use crate::place::{Place, governance, reading};
 use crate::reach::daemon;
 use crate::show::Out;
 use crate::world::{RealClock, RealEntropy, fresh_id};
@@ -49,7 +52,10 @@ pub(crate) async fn asking<T>(
 ) -> Result<T, Failure> {
     match daemon(shared).await? {
         Some(client) => look(&Front::Daemon(client)).await,
-        None => reading(shared, async |store| look(&here(store)).await).await,
+        None => {
+            let governance = governance(&shared.home()?);
+            reading(shared, async |store| look(&here(store, governance)).await).await
+        }
     }
 }
 
@@ -64,7 +70,9 @@ pub(crate) async fn telling<T>(
         None => {
             let place = Place::open_for_writing(shared).await?;
             place
-                .work(out, async |place| tell(&here(&place.store)).await)
+                .work(out, async |place| {
+                    tell(&here(&place.store, place.governance())).await
+                })
                 .await
         }
     }
@@ -83,13 +91,14 @@ pub(crate) async fn telling_known<T>(
 }
 
 /// The database of an open place.
-pub(crate) fn here(store: &Store) -> Front {
+pub(crate) fn here(store: &Store, governance: Governance) -> Front {
     let (clock, entropy) = (RealClock::new(), RealEntropy);
-    Front::Here(Clerk::alone(
+    let clerk = Clerk::alone(
         store.clone(),
         std::sync::Arc::new(clock),
         std::sync::Arc::new(entropy),
-    ))
+    );
+    Front::Here(clerk.governed(governance))
 }
 
 impl Front {
@@ -172,6 +181,7 @@ impl Front {
                     agent: agent.clone(),
                     turn,
                     text: message.text,
+                    attachments: message.attachments.into_iter().map(view::attachment).collect(),
                     wishes: Wishes {
                         model_ref: message.model,
                         max_rounds: message.max_rounds,

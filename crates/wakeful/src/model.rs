@@ -1,151 +1,295 @@
-//! The model that a person named, loaded.
+//! Who can be asked: the models that a person named, configured or has a key for.
 
-use std::io::Read as _;
-use std::path::Path;
+mod provision;
+mod script;
 
-use wakeful_models::{
-    BadHosted, BadUrl, Credential, Hosted, ModelRef, Models, Options, Provider, SCRIPT_BYTES_MAX, Scripted,
-};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use wakeful_core::id::AgentId;
+use wakeful_core::inference::Boundary;
+use wakeful_core::run::ROUTE_MAX;
+use wakeful_models::{Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Unusable};
+use wakeful_ports::records::Agent;
+
+pub(crate) use self::provision::Provision;
 use crate::cli::text_variable;
+use crate::config::Config;
 use crate::failure::Failure;
+use crate::secret::Handle;
 use crate::show::Out;
 
-/// A model and the name under which a run can find it again.
-pub(crate) struct Loaded {
+/// The built-in script, as it is spelled.
+pub(crate) const DEMO: &str = "demo";
+
+/// Everything that models are made from, once for a process: settings, connections, and what the keyring said.
+#[derive(Debug, Clone)]
+pub(crate) struct ModelHouse {
+    config: Arc<Config>,
+    clients: Clients,
+    // A keyring takes its time and may ask a person. As many entries as there are providers in the settings.
+    keyring: Arc<Mutex<BTreeMap<Handle, Credential>>>,
+}
+
+/// Whose run begins.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Whose<'a> {
+    pub(crate) agent: &'a AgentId,
+    /// The model that a person chose for it, which wins over its section in the settings.
+    pub(crate) chosen: Option<&'a str>,
+}
+
+impl<'a> From<&'a Agent> for Whose<'a> {
+    fn from(agent: &'a Agent) -> Self {
+        Self {
+            agent: &agent.agent_id,
+            chosen: agent.model_ref.as_deref(),
+        }
+    }
+}
+
+/// The models of a run that begins, and why these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Chain {
+    /// Who is asked first.
     pub(crate) model_ref: String,
-    pub(crate) models: Models,
+    /// Who is asked when that one fails for good, in this order.
+    pub(crate) fallbacks: Vec<String>,
+    pub(crate) why: Why,
 }
 
-impl Loaded {
-    /// The model that was asked for; without one, the demo, which it says.
-    pub(crate) fn asked(given: Option<&str>, out: &Out) -> Result<Self, Failure> {
-        if given.is_none() {
-            out.note(
-                "no model is configured: the built-in demo script answers (give one with --model, such as anthropic/MODEL)",
-            );
-        }
-        let loaded = given.map_or_else(Self::demo, Self::named)?;
-        if let Models::Hosted(_) = &loaded.models {
-            out.note("spending is not capped by Wakeful yet: set a limit with your provider");
-        }
-        Ok(loaded)
-    }
+/// Why a model is asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The call names it.
+    Asked,
+    /// A person chose it for the agent, or the agent's own section does.
+    Agent,
+    /// The settings do.
+    Configured,
+    /// Nobody names one, and there is a key for its provider in this variable.
+    Key(&'static str),
+    /// Nobody names one, and there is no key.
+    Demo,
+}
 
-    /// The model with this name.
-    pub(crate) fn named(name: &str) -> Result<Self, Failure> {
-        let parsed = ModelRef::parse(name);
-        let parsed = parsed.map_err(|error| {
-            Failure::usage("model_unknown", error.to_string(), "see `wakeful run --help`")
-        })?;
-        match parsed {
-            ModelRef::Demo => Self::demo(),
-            ModelRef::Scripted { file } => Self::scripted(&file),
-            ModelRef::Hosted { provider, model } => Self::hosted(provider, &model, name),
+impl ModelHouse {
+    pub(crate) fn new(config: &Config) -> Self {
+        Self {
+            config: Arc::new(config.clone()),
+            clients: Clients::default(),
+            keyring: Arc::default(),
         }
     }
 
-    /// The built-in script.
-    pub(crate) fn demo() -> Result<Self, Failure> {
-        let script =
-            Scripted::demo().map_err(|error| Failure::new("script_invalid", error.to_string(), ""))?;
-        Ok(Self {
-            model_ref: "demo".to_owned(),
-            models: script.into(),
-        })
+    /// The model of runs that name none, and why it is that one.
+    pub(crate) fn default_ref(&self) -> Result<(String, Why), Failure> {
+        if let Some(reference) = &self.config.model.default {
+            return Ok((reference.clone(), Why::Configured));
+        }
+        for known in Known::ALL {
+            let Some(model) = known.default_model else {
+                continue;
+            };
+            for variable in known.key_variables {
+                if text_variable(variable)?.is_some() {
+                    return Ok((format!("{}/{model}", known.name), Why::Key(variable)));
+                }
+            }
+        }
+        Ok((DEMO.to_owned(), Why::Demo))
     }
 
-    /// A model at a provider, with the key and the address that the environment has under their usual names.
-    fn hosted(provider: Provider, model: &str, name: &str) -> Result<Self, Failure> {
-        let base_url = text_variable(provider.url_variable())?;
-        let hosted = Hosted::new(Options {
-            base_url: base_url.as_deref(),
-            credential: credential(provider)?,
-            ..Options::of(provider, model)
-        });
-        let hosted = hosted.map_err(|error| unusable(&error))?;
-        Ok(Self {
-            model_ref: name.to_owned(),
-            models: hosted.into(),
-        })
-    }
-
-    fn scripted(file: &Path) -> Result<Self, Failure> {
-        let invalid = |message: String| Failure::usage("script_invalid", message, "see docs/scripts.md");
-        let unreadable = |error: &std::io::Error| {
-            let attempt = format!("cannot read the script {}", file.display());
-            Failure::io(
-                "script_unreadable",
-                &attempt,
-                error,
-                "give a readable YAML file as scripted:FILE",
-            )
+    /// The models of a run that begins now. Whoever names a model for one call gets that one and no other; a route brings
+    /// its own fallbacks.
+    pub(crate) fn chain(&self, whose: Option<Whose<'_>>, wished: Option<&str>) -> Result<Chain, Failure> {
+        let own = whose.and_then(|whose| self.config.agents.get(whose.agent.as_str()));
+        let own_fallbacks = own.and_then(|own| own.fallbacks.clone());
+        let chosen = whose.and_then(|whose| whose.chosen).map(str::to_owned);
+        let chosen = chosen.or_else(|| own.and_then(|own| own.model.clone()));
+        let (reference, fallbacks, why) = match (wished, chosen) {
+            (Some(wished), _) => (wished.to_owned(), Vec::new(), Why::Asked),
+            (None, Some(model)) => (model, own_fallbacks.unwrap_or_default(), Why::Agent),
+            (None, None) => {
+                let (reference, why) = self.default_ref()?;
+                let fallbacks = match why {
+                    // A demo that falls back to somebody who wants money would be a surprise.
+                    Why::Demo => Vec::new(),
+                    Why::Asked | Why::Agent | Why::Configured | Why::Key(_) => {
+                        own_fallbacks.unwrap_or_else(|| self.config.model.fallbacks.clone())
+                    }
+                };
+                (reference, fallbacks, why)
+            }
         };
-        // Absolute, because the run may be resumed from another folder.
-        let path = file.canonicalize().map_err(|error| unreadable(&error))?;
-        let name = path.display().to_string();
-        let bytes = read_regular(&path).map_err(|error| unreadable(&error))?;
-        // Before anything else, because a file that is cut at the limit may end inside a character.
-        if bytes.len() > SCRIPT_BYTES_MAX {
-            return Err(invalid(format!(
-                "{name}: a script has at most {SCRIPT_BYTES_MAX} bytes"
-            )));
-        }
-        let text = String::from_utf8(bytes).map_err(|error| invalid(format!("{name}: {error}")))?;
-        let script = Scripted::load(&text, &name).map_err(|error| invalid(error.to_string()))?;
-        Ok(Self {
-            model_ref: format!("scripted:{name}"),
-            models: script.into(),
+        let (model_ref, fallbacks) = match ModelRef::parse(&reference) {
+            Ok(ModelRef::Route { name }) => self.expand(&name)?,
+            Ok(ModelRef::Demo | ModelRef::Scripted { .. } | ModelRef::Hosted { .. }) | Err(_) => {
+                (reference, fallbacks)
+            }
+        };
+        let others = fallbacks.into_iter().filter(|other| *other != model_ref);
+        Ok(Chain {
+            fallbacks: others.take(ROUTE_MAX - 1).collect(),
+            model_ref,
+            why,
         })
     }
-}
 
-/// The key of a provider, if the environment has one.
-fn credential(provider: Provider) -> Result<Option<Credential>, Failure> {
-    for variable in provider.key_variables() {
-        if let Some(text) = text_variable(variable)? {
-            let credential = Credential::new(&text);
-            return credential.map(Some).map_err(|error| {
-                Failure::new(
-                    "secret_invalid",
-                    format!("{variable}: {error}"),
-                    "set it to the key alone",
-                )
-            });
+    fn expand(&self, name: &str) -> Result<(String, Vec<String>), Failure> {
+        let route = self.config.routes.get(name).map(|route| route.models.as_slice());
+        match route.and_then(<[String]>::split_first) {
+            Some((first, rest)) => Ok((first.clone(), rest.to_vec())),
+            None => {
+                let message = format!("there is no route {name}");
+                let hint = format!("describe it in [routes.{name}] of config.toml, or name another");
+                Err(Failure::usage("model_unknown", message, hint))
+            }
         }
     }
-    Ok(None)
-}
 
-fn unusable(error: &BadHosted) -> Failure {
-    let (code, hint) = match error {
-        BadHosted::SecretMissing { .. } => (
-            "secret_missing",
-            "export it where wakeful and its daemon start; see docs/providers.md",
-        ),
-        BadHosted::Url {
-            source: BadUrl::Insecure { .. },
-            ..
-        } => ("insecure_url", "use https; http is for this machine alone"),
-        BadHosted::Url {
-            source: BadUrl::Malformed,
-            ..
-        } => ("bad_url", "set it to a base URL, or unset it"),
-        BadHosted::ApiVersion { .. } => ("bad_api_version", "set one of these, or unset it"),
-    };
-    Failure::new(code, error.to_string(), hint)
-}
-
-/// Reads a script without ever holding more than the largest one and a byte. Pipes and devices are refused: a
-/// run is asked for its script again when it is resumed, and they would not say the same twice, or anything.
-fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
-    if !path.metadata()?.is_file() {
-        return Err(std::io::Error::other("it is no regular file"));
+    /// The model or route of this name, if it can be asked: spelled so that it is found again from any folder.
+    pub(crate) fn named(&self, name: &str) -> Result<String, Failure> {
+        let canonical = canonical(name)?;
+        let chain = self.chain(None, Some(&canonical))?;
+        self.route(&chain.model_ref, &chain.fallbacks)?;
+        Ok(canonical)
     }
-    let limit = u64::try_from(SCRIPT_BYTES_MAX)
-        .unwrap_or(u64::MAX)
-        .saturating_add(1);
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes)
+
+    /// What answers in a run. One that cannot be asked says so when its turn comes; when none of them can, the first
+    /// one's reason is told at once.
+    pub(crate) fn route(&self, primary: &str, fallbacks: &[String]) -> Result<Models, Failure> {
+        let (mut candidates, mut first, mut usable) = (Vec::new(), None, false);
+        for name in std::iter::once(primary).chain(fallbacks.iter().map(String::as_str)) {
+            let candidate = match self.candidate(name) {
+                Ok(candidate) => {
+                    usable = true;
+                    candidate
+                }
+                Err((boundary, failure)) => {
+                    let why = Unusable {
+                        provider: name.split(['/', ':']).next().unwrap_or_default().to_owned(),
+                        boundary,
+                        code: match failure.code() {
+                            // Within a route nobody typed it just now: it is a candidate that no transport leads to.
+                            "model_unknown" => "unsupported_transport".to_owned(),
+                            code => code.to_owned(),
+                        },
+                        message: failure.message().to_owned(),
+                    };
+                    first = first.or(Some(failure));
+                    why.into()
+                }
+            };
+            candidates.push((name.to_owned(), candidate));
+        }
+        match first {
+            Some(failure) if !usable => Err(failure),
+            Some(_) | None => Ok(Models::new(candidates)),
+        }
+    }
+
+    fn candidate(&self, name: &str) -> Result<Candidate, (Boundary, Failure)> {
+        let here = |failure| (Boundary::Process, failure);
+        match parsed(name).map_err(here)? {
+            ModelRef::Demo => Ok(built_in().map_err(here)?.into()),
+            ModelRef::Scripted { file } => Ok(script::load(&file).map_err(here)?.1.into()),
+            ModelRef::Hosted { provider, model } => {
+                let provision = self.provision(&provider).map_err(here)?;
+                Ok(provision.hosted(&model, name, self)?.into())
+            }
+            ModelRef::Route { name } => {
+                let message = format!("route:{name} is no single model");
+                let hint = "name the route where a run begins";
+                Err(here(Failure::usage("model_unknown", message, hint)))
+            }
+        }
+    }
+
+    /// How a provider is reached, as far as that is known without looking for its key.
+    pub(crate) fn provision(&self, name: &str) -> Result<Provision, Failure> {
+        Provision::new(name, self.config.providers.get(name))
+    }
+
+    /// One model of a provider, or why it cannot be asked.
+    pub(crate) fn hosted(&self, provider: &str, model: &str) -> Result<Hosted, Failure> {
+        let provision = self.provision(provider)?;
+        let made = provision.hosted(model, &format!("{provider}/{model}"), self);
+        made.map_err(|(_, failure)| failure)
+    }
+
+    /// The names of all providers, built in and configured.
+    pub(crate) fn providers(&self) -> Vec<String> {
+        let mut names: Vec<String> = Known::ALL.iter().map(|known| known.name.to_owned()).collect();
+        let own = self
+            .config
+            .providers
+            .keys()
+            .filter(|name| Known::named(name).is_none());
+        names.extend(own.cloned());
+        names
+    }
+
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+
+    fn clients(&self) -> Clients {
+        self.clients.clone()
+    }
+
+    /// The key behind a handle. What a keyring said is kept for as long as the process lives.
+    fn key(&self, handle: &Handle) -> Result<Option<Credential>, Failure> {
+        let is_kept = matches!(handle, Handle::Keyring { .. });
+        let kept = || self.keyring.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = kept().get(handle).filter(|_| is_kept) {
+            return Ok(Some(key.clone()));
+        }
+        let found = handle.resolve()?;
+        if let (true, Some(key)) = (is_kept, &found) {
+            kept().insert(handle.clone(), key.clone());
+        }
+        Ok(found)
+    }
+}
+
+impl Chain {
+    /// Says who answers where nobody named one.
+    pub(crate) fn tell(&self, out: &Out) {
+        match &self.why {
+            Why::Demo => out.note(
+                "no model is configured: the built-in demo script answers (give one with --model, such as anthropic/MODEL)",
+            ),
+            Why::Key(variable) => out.note(&format!(
+                "no model is configured: {} answers, because {variable} is set (another with --model, or for good with \
+                 `wakeful config set model.default REF`)",
+                self.model_ref
+            )),
+            Why::Asked | Why::Agent | Why::Configured => {}
+        }
+    }
+}
+
+/// The reference as it is kept: a script with its whole path. The script is looked at, a provider is not.
+pub(crate) fn canonical(name: &str) -> Result<String, Failure> {
+    match parsed(name)? {
+        ModelRef::Scripted { file } => Ok(format!("scripted:{}", script::load(&file)?.0)),
+        reference @ (ModelRef::Demo | ModelRef::Hosted { .. } | ModelRef::Route { .. }) => {
+            Ok(reference.to_string())
+        }
+    }
+}
+
+/// The built-in script alone: for engines that end what is there and ask nobody.
+pub(crate) fn demo() -> Result<Models, Failure> {
+    Ok(Models::new(vec![(DEMO.to_owned(), built_in()?.into())]))
+}
+
+fn built_in() -> Result<Scripted, Failure> {
+    Scripted::demo().map_err(|error| Failure::new("script_invalid", error.to_string(), ""))
+}
+
+fn parsed(name: &str) -> Result<ModelRef, Failure> {
+    ModelRef::parse(name)
+        .map_err(|error| Failure::usage("model_unknown", error.to_string(), "see `wakeful run --help`"))
 }

@@ -1,19 +1,22 @@
 //! Where a verb works: a home, its database, and the engine on them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
-use wakeful_core::policy::Rules;
 use wakeful_models::Models;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::{Engine, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
+use crate::config::{self, Config, Overrides};
 use crate::failure::Failure;
+use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
+use crate::permits::Permits;
 use crate::show::Out;
 use crate::workspace::{WorkspacePath, explain};
 use crate::world::{RealClock, RealEntropy, fresh_id, is_dead_here, this_runner};
@@ -32,6 +35,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
+    settings: Arc<Config>,
     kind: Kind,
     lock: Option<HomeLock>,
 }
@@ -138,6 +142,16 @@ impl Place {
         }
     }
 
+    /// The home's settings.
+    pub(crate) fn settings(&self) -> &Config {
+        &self.settings
+    }
+
+    /// What the home's settings say of money and privacy.
+    pub(crate) fn governance(&self) -> Governance {
+        self.settings.governance()
+    }
+
     /// Whether others may write to the same database.
     pub(crate) fn is_shared(&self) -> bool {
         self.kind == Kind::Postgres
@@ -146,6 +160,7 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
+            settings: settings(home.root()),
             home,
             store,
             runner: this_runner(),
@@ -157,6 +172,7 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
+            settings: settings(home.root()),
             home,
             store,
             runner: this_runner(),
@@ -221,12 +237,14 @@ impl Place {
             store: self.store.clone(),
             model: Arc::new(tooling.models),
             tools: Arc::new(tools.map_err(|error| explain(&error))?),
-            policy: Arc::new(Rules::new(tool_names())),
+            policy: Arc::new(Permits::new(Arc::clone(&self.settings))),
+            guide: Arc::new(GuidanceFiles::new(self.home.root())),
             clock: Arc::new(RealClock::new()),
             entropy: Arc::new(RealEntropy),
             halt: tooling.halt,
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
+            governance: self.governance(),
         })
     }
 
@@ -287,4 +305,16 @@ fn environment() -> BTreeMap<String, String> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect()
+}
+
+/// What the home's settings say of money and privacy.
+pub(crate) fn governance(home: &Path) -> Governance {
+    settings(home).governance()
+}
+
+/// The home's settings, for what they say of money, privacy and models. Settings that cannot be read stop whoever asks a
+/// model, and need not stop whoever only ends a run.
+fn settings(home: &Path) -> Arc<Config> {
+    let loaded = config::load(home, &Overrides::default());
+    Arc::new(loaded.map(|loaded| loaded.config).unwrap_or_default())
 }

@@ -53,6 +53,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Chooses an agent's model for the runs that begin from now on, or gives it the default back. */
+        post: operations["set_model"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/pause": {
         parameters: {
             query?: never;
@@ -96,6 +113,23 @@ export interface paths {
         };
         /** Runs of one agent, newest first. */
         get: operations["list_agent_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/spending": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What an agent's last days cost. */
+        get: operations["agent_spending"];
         put?: never;
         post?: never;
         delete?: never;
@@ -149,6 +183,24 @@ export interface paths {
         get: operations["agent_transcript"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/budget": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was spent today, what may be, and what the last days cost. */
+        get: operations["budget"];
+        put?: never;
+        /** Sets the cap of an agent or of all together, or takes it away. Runs that wait for money are looked at again. */
+        post: operations["set_cap"];
         delete?: never;
         options?: never;
         head?: never;
@@ -220,6 +272,40 @@ export interface paths {
         get: operations["openapi"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/receipts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every confirmation that a provider may be shown agents' work, oldest first. */
+        get: operations["receipts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/receipts/{provider}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Confirms that a provider may be shown agents' work, under the rules that hold now. */
+        post: operations["confirm_provider"];
         delete?: never;
         options?: never;
         head?: never;
@@ -436,10 +522,36 @@ export interface components {
          * @enum {string}
          */
         Admission: "new" | "known";
+        /** @description What one agent spent today, and may. */
+        AgentBudget: {
+            /** @description Which agent. */
+            agent_id: string;
+            /**
+             * @description What it may spend in a day; absent where only the cap of all holds.
+             * @example 1.00
+             */
+            daily_cap_usd?: string;
+            /**
+             * Format: int64
+             * @description Model requests today.
+             */
+            requests: number;
+            /** @description What is put aside for its requests that are under way. */
+            reserved_usd: string;
+            /** @description What it spent today. */
+            spent_usd: string;
+        };
         /** @description All listed agents. */
         AgentList: {
             /** @description By name. */
             agents: components["schemas"]["AgentStatus"][];
+        };
+        /** @description What an agent's last days cost. */
+        AgentSpending: {
+            /** @description Which agent. */
+            agent_id: string;
+            /** @description The days on which it spent something, oldest first; at most 31. */
+            days: components["schemas"]["DaySpending"][];
         };
         /** @description What a page needs to draw an agent, before it follows the events. */
         AgentState: {
@@ -480,6 +592,8 @@ export interface components {
             last_seq: number;
             /** @description Where it stands in its life. */
             lifecycle: components["schemas"]["Lifecycle"];
+            /** @description The model that a person chose for it; absent where the default holds. */
+            model?: string;
             /**
              * Format: int64
              * @description Model rounds over all its runs.
@@ -499,12 +613,100 @@ export interface components {
             /** @description The folder its commands run in. */
             workspace: string;
         };
+        /** @description One attempt. */
+        Attempt: {
+            /** @description Whether the next model of the route was asked because of it. */
+            advanced_to_fallback: boolean;
+            /**
+             * Format: int32
+             * @description Which attempt with this model in its round, from 1.
+             */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description How long was waited after it.
+             */
+            backoff_ms?: number;
+            /**
+             * Format: date-time
+             * @description When it ended.
+             */
+            completed_at: string;
+            /**
+             * @description What it cost, in dollars; absent where it cost nothing.
+             * @example 0.0042
+             */
+            cost_usd?: string;
+            /** @description What can be done about that: `retryable` or `fail_fast`. */
+            disposition?: string;
+            /**
+             * Format: int64
+             * @description How long it took; waiting before it does not count.
+             */
+            duration_ms: number;
+            /** @description What failed. */
+            failure_kind?: string;
+            /**
+             * Format: int32
+             * @description How many it may have.
+             */
+            max_attempts: number;
+            /** @description The model that was asked. */
+            model_ref: string;
+            /** @description The step it is recorded as. */
+            operation_id: string;
+            /**
+             * @description How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`.
+             * @example succeeded
+             */
+            outcome: string;
+            /** @description Who provides the model. */
+            provider: string;
+            /** @description The rule by which the model might be asked, or the code of the gate that stayed shut. */
+            rule: string;
+            /**
+             * Format: date-time
+             * @description When it began.
+             */
+            started_at: string;
+            /** @description Tokens, as far as the provider counted them. */
+            token_usage?: components["schemas"]["TokenUsage"];
+            /** @description What happened on the way, where something went wrong. */
+            transport_diagnostics?: unknown;
+        };
+        /** @description All attempts at the model rounds of a run. */
+        AttemptTimeline: {
+            /** @description The model that was asked last. */
+            active_model_ref?: string;
+            /** @description The tokens of all of them, where anybody counted. */
+            aggregated_token_usage?: components["schemas"]["TokenUsage"];
+            /** @description In the order in which they were made. */
+            attempts: components["schemas"]["Attempt"][];
+            /** @description The model that was asked for. */
+            requested_model_ref: string;
+            /** @description The model that answered last. */
+            winning_model_ref?: string;
+        };
         /** @description One piece of a line. */
         Block: {
             /** @description The words. */
             text: string;
             /** @enum {string} */
             type: "text";
+        } | {
+            /** @description A summary in words; often empty. */
+            text: string;
+            /** @enum {string} */
+            type: "thinking";
+        } | {
+            /** @description How long it is in base64. */
+            base64_bytes: number;
+            /** @description What it is, such as `image/png`. */
+            media_type: string;
+            /** @description Its file name. */
+            name: string;
+            /** @enum {string} */
+            type: "attachment";
         } | {
             /** @description Pairs call and result. */
             call_id: string;
@@ -524,6 +726,43 @@ export interface components {
             /** @enum {string} */
             type: "tool_result";
         };
+        /** @description What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded. */
+        Budget: {
+            /** @description Every agent that has a cap of its own or spent something today, by name. */
+            agents: components["schemas"]["AgentBudget"][];
+            /** @description Where that cap comes from. */
+            cap_origin: components["schemas"]["CapOrigin"];
+            /**
+             * @description What all agents together may spend in a day.
+             * @example 5.00
+             */
+            daily_cap_usd: string;
+            /**
+             * Format: date
+             * @description The day, by the calendar of UTC.
+             * @example 2026-11-15
+             */
+            day: string;
+            /** @description The last days on which something was spent, oldest first; at most 31. */
+            days: components["schemas"]["DaySpending"][];
+            /**
+             * Format: date-time
+             * @description When the next one begins.
+             */
+            next_day_at: string;
+            /** @description What is put aside for requests that are under way. */
+            reserved_usd: string;
+            /**
+             * @description What they spent today.
+             * @example 0.31
+             */
+            spent_usd: string;
+        };
+        /**
+         * @description Where a cap comes from.
+         * @enum {string}
+         */
+        CapOrigin: "set" | "default";
         /**
          * @description What an event is about.
          * @enum {string}
@@ -551,6 +790,24 @@ export interface components {
          * @enum {string}
          */
         DaemonState: "idle" | "waiting" | "processing";
+        /** @description What a day cost. */
+        DaySpending: {
+            /**
+             * Format: date
+             * @description The day, by the calendar of UTC.
+             * @example 2026-11-15
+             */
+            day: string;
+            /**
+             * Format: int64
+             * @description Model requests.
+             */
+            requests: number;
+            /** @description What is still put aside. */
+            reserved_usd: string;
+            /** @description What was spent. */
+            spent_usd: string;
+        };
         /**
          * @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
          *     event and the transcript that follow. A new attempt begins again.
@@ -721,6 +978,27 @@ export interface components {
             /** @description Its name. */
             reference: string;
         };
+        /** @description Why a run waits for money. */
+        Parked: {
+            /** @description The cap of a day. */
+            cap_usd: string;
+            /**
+             * @description `budget_exceeded`.
+             * @example budget_exceeded
+             */
+            code: string;
+            /**
+             * Format: date
+             * @description The day it was.
+             */
+            day: string;
+            /** @description What the next request may cost at most. */
+            needed_usd: string;
+            /** @description Whose cap stands in the way: `agent` or `all`. */
+            scope: string;
+            /** @description What the day had seen, spent and put aside, when the run was parked. */
+            spent_usd: string;
+        };
         /**
          * @description In which part of a daemon's life something failed.
          * @enum {string}
@@ -795,6 +1073,23 @@ export interface components {
             /** @description How far it is. */
             status: components["schemas"]["Readiness"];
         };
+        /** @description A confirmation that a provider may be shown agents' work. */
+        Receipt: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description How it was given. */
+            channel: string;
+            /** @description Under which rules. Under others it has to be given anew. */
+            policy_version: string;
+            /**
+             * @description Which provider.
+             * @example anthropic
+             */
+            provider: string;
+        };
         /**
          * @description Who speaks.
          * @enum {string}
@@ -806,6 +1101,11 @@ export interface components {
             agent_id: string;
             /** @description Why it ran. */
             cause?: components["schemas"]["RunCause"];
+            /**
+             * @description What it cost, in dollars; absent where it cost nothing.
+             * @example 0.0042
+             */
+            cost_usd?: string;
             /** @description Operation ids of calls that the policy denied. */
             denied: string[];
             /**
@@ -829,6 +1129,10 @@ export interface components {
              * @example completed
              */
             outcome: string;
+            /** @description Why it waits for money, if it does. */
+            parked?: components["schemas"]["Parked"];
+            /** @description Every attempt at its model rounds. */
+            provider_attempt_timeline?: components["schemas"]["AttemptTimeline"];
             /**
              * Format: int32
              * @description Model replies.
@@ -1009,6 +1313,27 @@ export interface components {
             /** @description The folder this run's commands run in; the agent's when absent. */
             workspace?: string | null;
         };
+        /** @description A cap to set. */
+        SetCap: {
+            /**
+             * @description Whose cap; of all agents together when absent.
+             * @example main
+             */
+            agent_id?: string;
+            /**
+             * @description Dollars a day, at most 1000000 with six decimals. Without it the cap is taken away: the default holds again.
+             * @example 2.50
+             */
+            daily_usd?: string;
+        };
+        /** @description A model to choose for an agent. */
+        SetModel: {
+            /**
+             * @description Which one; without it the default holds again. Holds for runs that begin from now on.
+             * @example demo
+             */
+            model?: string;
+        };
         /** @description Any step of a run. */
         Step: {
             /**
@@ -1061,6 +1386,16 @@ export interface components {
         TokenUsage: {
             /**
              * Format: int64
+             * @description Those of requests that came from the provider's cache.
+             */
+            cached_read_tokens?: number;
+            /**
+             * Format: int64
+             * @description Those of requests that were written to the provider's cache.
+             */
+            cached_write_tokens?: number;
+            /**
+             * Format: int64
              * @description Tokens of requests.
              */
             input_tokens: number;
@@ -1069,6 +1404,11 @@ export interface components {
              * @description Tokens of replies.
              */
             output_tokens: number;
+            /**
+             * Format: int64
+             * @description Those of replies that were thoughts.
+             */
+            reasoning_tokens?: number;
             /**
              * Format: int64
              * @description The sum of both.
@@ -1443,6 +1783,65 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    set_model: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetModel"];
+            };
+        };
+        responses: {
+            /** @description The agent */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description There is no such model */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     pause_agent: {
         parameters: {
             query?: never;
@@ -1560,6 +1959,50 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RunList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_spending: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Its days */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentSpending"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -1717,6 +2160,80 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    budget: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Today's money */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_cap: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetCap"];
+            };
+        };
+        responses: {
+            /** @description It holds from the next request on */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Budget"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     all_events: {
         parameters: {
             query?: {
@@ -1835,6 +2352,70 @@ export interface operations {
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    receipts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The confirmations */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"][];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    confirm_provider: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The provider's name
+                 * @example anthropic
+                 */
+                provider: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is confirmed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Receipt"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -4,4 +4,5 @@ mod case;
 mod golden;
 mod law;
 mod misfit;
+mod route;
 mod world;

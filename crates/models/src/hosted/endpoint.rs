@@ -25,8 +25,14 @@ pub enum BadUrl {
     },
 }
 
+/// Who listens at an address: host and port, without anything else that may stand in it.
+#[must_use]
+pub fn host_of(url: &str) -> Option<String> {
+    Endpoint::parse(url).ok().map(|endpoint| endpoint.host())
+}
+
 /// How far away the server is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reach {
     /// On this machine, without TLS.
     Loopback,
@@ -69,6 +75,39 @@ impl Endpoint {
         }
     }
 
+    /// Whether what is sent there stays on this machine.
+    pub(super) fn is_here(&self) -> bool {
+        self.base.host_str().is_some_and(is_loopback)
+    }
+
+    /// Who listens there, without path: what a person may be shown.
+    pub(super) fn host(&self) -> String {
+        let host = self.base.host_str().unwrap_or_default();
+        match self.base.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host.to_owned(),
+        }
+    }
+
+    /// An address under the base, for questions that cost nothing.
+    pub(super) fn below(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        // It cannot fail: what has a host has segments.
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.pop_if_empty().extend(path);
+        }
+        url
+    }
+
+    /// The server itself, without the path of the base.
+    pub(super) fn root(&self, path: &[&str]) -> Url {
+        let mut url = self.base.clone();
+        if let Ok(mut segments) = url.path_segments_mut() {
+            segments.clear().extend(path);
+        }
+        url
+    }
+
     /// Whether it is the provider's own address.
     pub(super) fn is_own(&self, provider: Provider) -> bool {
         Self::parse(provider.base_url()).is_ok_and(|own| own.base.host_str() == self.base.host_str())
@@ -76,7 +115,6 @@ impl Endpoint {
 
     /// The address of one model's answers.
     pub(super) fn url(&self, provider: Provider, model: &str) -> Url {
-        let mut url = self.base.clone();
         let generate = format!("{model}:streamGenerateContent");
         let path: &[&str] = match provider {
             Provider::Anthropic => &["v1", "messages"],
@@ -84,10 +122,7 @@ impl Endpoint {
             Provider::OpenAiChat => &["chat", "completions"],
             Provider::Gemini => &["v1beta", "models", &generate],
         };
-        // It cannot fail: what has a host has segments.
-        if let Ok(mut segments) = url.path_segments_mut() {
-            segments.pop_if_empty().extend(path);
-        }
+        let mut url = self.below(path);
         if provider == Provider::Gemini {
             url.set_query(Some("alt=sse"));
         }

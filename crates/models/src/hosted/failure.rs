@@ -3,6 +3,7 @@
 use std::error::Error as _;
 
 use reqwest::header::{DATE, HeaderMap, RETRY_AFTER};
+use wakeful_core::attempt::{ClientFlags, Diagnostics};
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
 
 use super::Hosted;
@@ -19,8 +20,10 @@ const EXCERPT_CHARS_MAX: usize = 200;
 pub(super) enum Trouble {
     /// Nothing came in time, in this stage.
     TimedOut(Stage),
-    /// The connection was not made, or broke.
-    Connection(reqwest::Error),
+    /// The request did not get there, or nothing came back.
+    Unsent(reqwest::Error),
+    /// The response broke off.
+    Broken(reqwest::Error),
     /// The request could not be put together.
     Unsendable(String),
     /// An answer with another status than success.
@@ -49,9 +52,10 @@ pub(super) enum Stage {
 impl Hosted {
     /// The record of a failed attempt, without the key and within its bounds.
     pub(super) fn failure(&self, model_ref: &str, trouble: Trouble) -> ModelFailure {
+        let way = Way::of(&trouble);
         let mut failure = match trouble {
             Trouble::TimedOut(stage) => timed_out(stage),
-            Trouble::Connection(error) => connection(error),
+            Trouble::Unsent(error) | Trouble::Broken(error) => connection(error),
             Trouble::Unsendable(why) => {
                 failed(ModelFailureKind::FailFast, Category::Protocol, "unsendable", &why)
             }
@@ -65,8 +69,21 @@ impl Hosted {
             },
             Trouble::Fault(fault) => self.fault(fault),
         };
+        failure.may_be_billed = way.may_be_billed();
+        failure.diagnostics = Some(Diagnostics {
+            stage: way.word().to_owned(),
+            url: Some(self.shown_url()),
+            status: way.status().or(failure.artifact.status),
+            reqwest: way.flags,
+            source_chain: failure
+                .artifact
+                .source_chain
+                .iter()
+                .map(|cause| self.hide(cause))
+                .collect(),
+        });
         let artifact = &mut failure.artifact;
-        artifact.provider = Some(self.provider().word().to_owned());
+        artifact.provider = Some(self.name.clone());
         artifact.model_ref = Some(model_ref.to_owned());
         artifact.summary = self.hide(&artifact.summary);
         artifact
@@ -110,7 +127,7 @@ impl Hosted {
             )
         } else {
             let hint = match status {
-                401 | 403 => format!(" (the key is that of {})", self.key_variables()),
+                401 | 403 => format!(" (the key is that of {})", self.key_source),
                 _ => String::new(),
             };
             let summary = format!("the provider answered with status {status}{hint}: {said}");
@@ -146,6 +163,83 @@ impl Hosted {
                 failed(FailFast, Category::Protocol, "reply_withheld", &summary)
             }
         }
+    }
+}
+
+/// How far an exchange came.
+struct Way {
+    came: Came,
+    flags: Option<ClientFlags>,
+}
+
+/// How far, seen from the one who pays.
+#[derive(Debug, Clone, Copy)]
+enum Came {
+    /// Nothing was sent.
+    Nowhere,
+    /// No connection came about.
+    Connect,
+    /// It was sent, and nothing came back.
+    FirstByte,
+    /// It was answered with another status than success.
+    Refused,
+    /// The response had begun.
+    Body,
+    /// The response was there and is no answer.
+    Decode,
+}
+
+impl Way {
+    fn of(trouble: &Trouble) -> Self {
+        let (came, flags) = match trouble {
+            Trouble::Unsendable(_) => (Came::Nowhere, None),
+            Trouble::Unsent(error) if error.is_connect() => (Came::Connect, Some(flags(error))),
+            Trouble::Unsent(error) => (Came::FirstByte, Some(flags(error))),
+            Trouble::TimedOut(Stage::FirstByte) => (Came::FirstByte, None),
+            Trouble::TimedOut(Stage::NextByte) => (Came::Body, None),
+            Trouble::Broken(error) => (Came::Body, Some(flags(error))),
+            Trouble::Status { .. } => (Came::Refused, None),
+            Trouble::Fault(Fault::Truncated) => (Came::Body, None),
+            Trouble::Fault(_) => (Came::Decode, None),
+        };
+        Self { came, flags }
+    }
+
+    const fn word(&self) -> &'static str {
+        match self.came {
+            Came::Nowhere => "gate",
+            Came::Connect => "connect",
+            Came::FirstByte | Came::Refused => "first_byte",
+            Came::Body => "body",
+            Came::Decode => "decode",
+        }
+    }
+
+    /// The status of a response that had begun. What is said inside it may count as another.
+    const fn status(&self) -> Option<u16> {
+        match self.came {
+            Came::Body | Came::Decode => Some(200),
+            Came::Nowhere | Came::Connect | Came::FirstByte | Came::Refused => None,
+        }
+    }
+
+    /// A reply may have begun, or nobody knows.
+    const fn may_be_billed(&self) -> bool {
+        match self.came {
+            Came::Nowhere | Came::Connect | Came::Refused => false,
+            Came::FirstByte | Came::Body | Came::Decode => true,
+        }
+    }
+}
+
+fn flags(error: &reqwest::Error) -> ClientFlags {
+    ClientFlags {
+        is_timeout: error.is_timeout(),
+        is_connect: error.is_connect(),
+        is_request: error.is_request(),
+        is_body: error.is_body(),
+        is_decode: error.is_decode(),
+        is_redirect: error.is_redirect(),
     }
 }
 

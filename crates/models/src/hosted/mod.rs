@@ -7,19 +7,23 @@ mod credential;
 mod endpoint;
 mod event;
 mod failure;
+mod look;
 mod shape;
 mod thread;
 mod transport;
 
 use reqwest::Url;
+use wakeful_core::budget::{Price, PriceBasis};
 use wakeful_core::failure::ModelFailure;
-use wakeful_core::inference::{Boundary, Terms};
+use wakeful_core::inference::{Boundary, Secret, Terms};
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
-pub use endpoint::{BadUrl, URL_BYTES_MAX};
+pub use endpoint::{BadUrl, URL_BYTES_MAX, host_of};
+pub use look::Told;
 pub use shape::Shape;
+pub use transport::{Clients, TIME_MS_MAX, Times};
 
 use self::endpoint::Endpoint;
 use self::event::Events;
@@ -27,20 +31,31 @@ use self::failure::Trouble;
 use self::shape::Shaped;
 use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
+use crate::price::listed_or_assumed;
 use crate::provider::{Keyed, Provider};
 use crate::wire::{self, Flow, Heard, Lowering, Thread};
 
 /// What a model at a provider is made from.
 #[derive(Debug, Clone)]
 pub struct Options<'a> {
-    /// Who provides it.
+    /// The wire format.
     pub provider: Provider,
+    /// Who provides it, by the name that a person gave; the format's own where they gave none.
+    pub name: &'a str,
     /// Its name there.
     pub model: &'a str,
     /// Another address than the provider's own.
     pub base_url: Option<&'a str>,
     /// The key, if there is one.
     pub credential: Option<Credential>,
+    /// Where the key was looked for, in words that follow "the key is that of".
+    pub key_source: String,
+    /// Whether it answers without one.
+    pub keyed: Keyed,
+    /// What a person says that it costs.
+    pub price: Option<Price>,
+    /// How long each phase may take.
+    pub times: Times,
     /// How requests are shaped.
     pub shape: Shape<'a>,
 }
@@ -51,9 +66,14 @@ impl<'a> Options<'a> {
     pub fn of(provider: Provider, model: &'a str) -> Self {
         Self {
             provider,
+            name: provider.word(),
             model,
             base_url: None,
             credential: None,
+            key_source: provider.key_variables().join(" or "),
+            keyed: provider.keyed(),
+            price: None,
+            times: Times::default(),
             shape: Shape::default(),
         }
     }
@@ -63,10 +83,10 @@ impl<'a> Options<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadHosted {
     /// The address is none to send to.
-    #[error("{variable}: {source}")]
+    #[error("the address of {provider}: {source}")]
     Url {
-        /// Where it was found.
-        variable: &'static str,
+        /// Whose it is.
+        provider: String,
         /// What is wrong with it.
         source: BadUrl,
     },
@@ -79,12 +99,14 @@ pub enum BadHosted {
         given: String,
     },
     /// There is no key.
-    #[error("{provider} wants a key and {variables} is not set")]
+    #[error("{provider} wants a key and {key_source} is not set")]
     SecretMissing {
         /// Who wants it.
-        provider: &'static str,
+        provider: String,
         /// Where it would be looked for.
-        variables: String,
+        key_source: String,
+        /// Where a request would go.
+        boundary: Boundary,
     },
 }
 
@@ -92,9 +114,13 @@ pub enum BadHosted {
 #[derive(Debug, Clone)]
 pub struct Hosted {
     provider: Provider,
+    name: String,
     model: String,
+    endpoint: Endpoint,
     url: Url,
     credential: Option<Credential>,
+    key_source: String,
+    price: Option<(Price, PriceBasis)>,
     transport: Transport,
     shape: Shaped,
     threads: Threads,
@@ -103,37 +129,59 @@ pub struct Hosted {
 impl Hosted {
     /// Checks what was configured. Nothing is sent yet.
     pub fn new(options: Options<'_>) -> Result<Self, BadHosted> {
+        Self::sharing(options, Clients::default())
+    }
+
+    /// The same with the connections that a process has already.
+    pub fn sharing(options: Options<'_>, clients: Clients) -> Result<Self, BadHosted> {
         let Options {
             provider,
+            name,
             model,
             base_url,
             credential,
+            key_source,
+            keyed,
+            price,
+            times,
             shape: asked,
         } = options;
         let endpoint = Endpoint::parse(base_url.unwrap_or(provider.base_url()));
         let endpoint = endpoint.map_err(|source| BadHosted::Url {
-            variable: provider.url_variable(),
+            provider: name.to_owned(),
             source,
         })?;
-        let wants_key = match provider.keyed() {
+        let wants_key = match keyed {
+            Keyed::Never => false,
             Keyed::Always => true,
             Keyed::AtItsOwnAddress => endpoint.is_own(provider),
         };
         if credential.is_none() && wants_key {
             return Err(BadHosted::SecretMissing {
-                provider: provider.word(),
-                variables: provider.key_variables().join(" or "),
+                provider: name.to_owned(),
+                key_source,
+                boundary: boundary(&endpoint),
             });
         }
         let shape = Shaped::new(provider, endpoint.is_own(provider), &asked)?;
         let auth = asked.auth.unwrap_or(provider.auth());
         let key = credential.as_ref().and_then(|key| key.header(auth));
+        let price = match (price, boundary(&endpoint)) {
+            (Some(price), _) => Some((price, PriceBasis::Configured)),
+            // What runs on one's own machine is paid for already.
+            (None, Boundary::Machine | Boundary::Process) => None,
+            (None, Boundary::Outside) => Some(listed_or_assumed(model)),
+        };
         Ok(Self {
             provider,
+            name: name.to_owned(),
             model: model.to_owned(),
             url: endpoint.url(provider, model),
-            transport: Transport::new(endpoint.reach(), &shape.headers, key),
+            transport: Transport::new(endpoint.reach(), &shape.headers, key, (times, clients)),
+            endpoint,
             credential,
+            key_source,
+            price,
             shape,
             threads: Threads::default(),
         })
@@ -185,12 +233,11 @@ impl Hosted {
         Ok(decoder.end()?)
     }
 
-    fn provider(&self) -> Provider {
-        self.provider
-    }
-
-    fn key_variables(&self) -> String {
-        self.provider.key_variables().join(" or ")
+    /// Where requests go, without anything after the path.
+    fn shown_url(&self) -> String {
+        let mut url = self.url.clone();
+        url.set_query(None);
+        url.to_string()
     }
 
     /// The text without the key.
@@ -201,11 +248,25 @@ impl Hosted {
     }
 }
 
+/// Names are not looked up, so what is only called by a name of one's own is somebody else's.
+fn boundary(endpoint: &Endpoint) -> Boundary {
+    match endpoint.is_here() {
+        true => Boundary::Machine,
+        false => Boundary::Outside,
+    }
+}
+
 impl Model for Hosted {
     fn terms(&self, _model_ref: &str) -> Terms {
         Terms {
-            boundary: Boundary::Outside,
-            ..Terms::here(self.provider.word())
+            provider: self.name.clone(),
+            boundary: boundary(&self.endpoint),
+            price: self.price,
+            output_tokens_max: self.shape.reserved_tokens(),
+            secret: match self.credential {
+                Some(_) => Secret::Available,
+                None => Secret::NotNeeded,
+            },
         }
     }
 

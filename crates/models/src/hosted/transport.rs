@@ -1,25 +1,70 @@
 //! One request and its response over HTTP, within times and sizes.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Response, Url};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::endpoint::Reach;
 use super::failure::{Stage, Trouble, retry_after_ms};
 use crate::wire::Fault;
 
-/// Longest time to a connection, TLS included.
-const CONNECT_MS_MAX: u64 = 10_000;
+/// Longest time of each phase that can be asked for, an hour. Longer than the engine waits in all.
+pub const TIME_MS_MAX: u64 = 3_600_000;
 
-/// Longest time from the request to the first byte of its response.
-pub(super) const FIRST_BYTE_MS_MAX: u64 = 300_000;
+/// How long each phase of an exchange may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// To a connection, TLS included.
+    pub connect_ms: u64,
+    /// From the request to the first byte of its response.
+    pub first_byte_ms: u64,
+    /// Of silence within a response.
+    pub idle_ms: u64,
+    /// For all of it; without one that is the engine's to say.
+    pub total_ms: Option<u64>,
+}
 
-/// Longest silence within a response. How long a response may take in all is the engine's to say.
-pub(super) const IDLE_MS_MAX: u64 = 300_000;
+impl Default for Times {
+    fn default() -> Self {
+        Self {
+            connect_ms: 10_000,
+            first_byte_ms: 300_000,
+            idle_ms: 300_000,
+            total_ms: None,
+        }
+    }
+}
+
+/// The HTTP clients of a process: one pool of connections for each reach and time to connect, made when it is first
+/// needed: reading the machine's certificates takes a while, and not every model that is named is asked. Clones share.
+#[derive(Debug, Clone, Default)]
+pub struct Clients {
+    // As many as there are providers in the settings, which are bounded.
+    made: Arc<Mutex<BTreeMap<(Reach, u64), Client>>>,
+}
+
+impl Clients {
+    fn get(&self, reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(client) = made.get(&(reach, connect_ms)) {
+            return Ok(client.clone());
+        }
+        let client = build(reach, connect_ms)?;
+        made.insert((reach, connect_ms), client.clone());
+        Ok(client)
+    }
+
+    /// How many were made.
+    #[cfg(test)]
+    pub(super) fn count(&self) -> usize {
+        self.made.lock().map(|made| made.len()).unwrap_or_default()
+    }
+}
 
 /// Largest response in bytes. A reply has at most 4 MiB; as a stream of small events it takes several times that.
 pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -27,19 +72,22 @@ pub(super) const RESPONSE_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Most bytes that are read of an error's body. Only its sentence is kept.
 const ERROR_BYTES_MAX: usize = 64 * 1024;
 
+/// Most bytes that are read of a list of models. The longest have some hundreds of entries.
+const LOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
+
 /// Longest time for reading it. The status is known by then, and need not wait for a sentence that does not end.
 const ERROR_MS_MAX: u64 = 5_000;
 
 /// How we introduce ourselves.
 const USER_AGENT: &str = concat!("wakeful/", env!("CARGO_PKG_VERSION"));
 
-/// A connection pool to one place, made when it is first needed: reading the machine's certificates takes a while, and
-/// not every model that is named is asked.
+/// The way to one place.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
     reach: Reach,
     headers: HeaderMap,
-    client: OnceLock<Client>,
+    times: Times,
+    clients: Clients,
 }
 
 /// How a response is written.
@@ -56,6 +104,7 @@ impl Transport {
         reach: Reach,
         fixed: &[(&'static str, &'static str)],
         key: Option<(&'static str, HeaderValue)>,
+        (times, clients): (Times, Clients),
     ) -> Self {
         let fixed = fixed
             .iter()
@@ -66,14 +115,17 @@ impl Transport {
             headers: headers
                 .map(|(name, value)| (HeaderName::from_static(name), value))
                 .collect(),
-            client: OnceLock::new(),
+            times,
+            clients,
         }
     }
 
     /// Sends a body and waits for the head of a successful response.
     pub(super) async fn send(&self, url: Url, body: Vec<u8>) -> Result<(Form, Body<Response>), Trouble> {
+        let patience = Patience::begin(self.times);
         let request = self
-            .client()?
+            .clients
+            .get(self.reach, self.times.connect_ms)?
             .post(url)
             .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/json")
@@ -81,14 +133,14 @@ impl Transport {
             // Nothing here unpacks, so that nothing small can become large.
             .header(ACCEPT_ENCODING, "identity")
             .body(body);
-        let sent = timeout(Duration::from_millis(FIRST_BYTE_MS_MAX), request.send()).await;
+        let sent = timeout(patience.first_byte(), request.send()).await;
         let response = sent
             .map_err(|_| Trouble::TimedOut(Stage::FirstByte))?
-            .map_err(Trouble::Connection)?;
+            .map_err(Trouble::Unsent)?;
         let status = response.status().as_u16();
         let retry_after_ms = retry_after_ms(response.headers());
         let form = form(response.headers());
-        let mut body = Body::new(response);
+        let mut body = Body::new(response, patience);
         if status != 200 {
             return Err(Trouble::Status {
                 status,
@@ -99,16 +151,71 @@ impl Transport {
         Ok((form?, body))
     }
 
-    fn client(&self) -> Result<&Client, Trouble> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let made = build(self.reach)?;
-        Ok(self.client.get_or_init(|| made))
+    /// Asks for something that costs nothing: the status, and as much of the JSON as there is.
+    pub(super) async fn look(&self, look: Look, url: Url, wait: Duration) -> Result<(u16, Vec<u8>), Trouble> {
+        let client = self.clients.get(self.reach, self.times.connect_ms)?;
+        let request = match look {
+            Look::Get => client.get(url),
+            Look::Post(body) => client
+                .post(url)
+                .header(CONTENT_TYPE, "application/json")
+                .body(body),
+        };
+        let request = request
+            .headers(self.headers.clone())
+            .header(ACCEPT, "application/json")
+            .header(ACCEPT_ENCODING, "identity");
+        let sent = timeout(wait, request.send()).await;
+        let response = sent
+            .map_err(|_| Trouble::TimedOut(Stage::FirstByte))?
+            .map_err(Trouble::Unsent)?;
+        let status = response.status().as_u16();
+        let mut body = Body::new(response, Patience::begin(self.times));
+        Ok((status, body.beginning(LOOK_BYTES_MAX).await))
     }
 }
 
-fn build(reach: Reach) -> Result<Client, Trouble> {
+/// A question that costs nothing.
+#[derive(Debug)]
+pub(super) enum Look {
+    Get,
+    Post(Vec<u8>),
+}
+
+/// How long an exchange that has begun may still take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    times: Times,
+    deadline: Option<Instant>,
+}
+
+impl Patience {
+    pub(super) fn begin(times: Times) -> Self {
+        let total = times.total_ms.map(Duration::from_millis);
+        Self {
+            times,
+            deadline: total.and_then(|total| Instant::now().checked_add(total)),
+        }
+    }
+
+    fn first_byte(self) -> Duration {
+        self.within(self.times.first_byte_ms)
+    }
+
+    fn idle(self) -> Duration {
+        self.within(self.times.idle_ms)
+    }
+
+    fn within(self, ms: u64) -> Duration {
+        let phase = Duration::from_millis(ms);
+        let left = self
+            .deadline
+            .map(|deadline| deadline.saturating_duration_since(Instant::now()));
+        left.map_or(phase, |left| phase.min(left))
+    }
+}
+
+fn build(reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
     // Whoever was first in this process has chosen; there is one choice.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let builder = Client::builder()
@@ -116,7 +223,7 @@ fn build(reach: Reach) -> Result<Client, Trouble> {
         .redirect(Policy::none())
         // The machine decides on another attempt, and records it.
         .retry(reqwest::retry::never())
-        .connect_timeout(Duration::from_millis(CONNECT_MS_MAX));
+        .connect_timeout(Duration::from_millis(connect_ms));
     let builder = match reach {
         // No proxy, because plain http would be read there; no certificates, because none are needed.
         Reach::Loopback => builder.no_proxy().tls_certs_only(Vec::<Certificate>::new()),
@@ -163,19 +270,24 @@ impl Source for Response {
 pub(super) struct Body<S> {
     source: S,
     bytes: usize,
+    patience: Patience,
 }
 
 impl<S: Source> Body<S> {
-    pub(super) const fn new(source: S) -> Self {
-        Self { source, bytes: 0 }
+    pub(super) const fn new(source: S, patience: Patience) -> Self {
+        Self {
+            source,
+            bytes: 0,
+            patience,
+        }
     }
 
     /// The next bytes; nothing at the end.
     pub(super) async fn next(&mut self) -> Result<Option<impl AsRef<[u8]> + Send>, Trouble> {
-        let next = timeout(Duration::from_millis(IDLE_MS_MAX), self.source.next()).await;
+        let next = timeout(self.patience.idle(), self.source.next()).await;
         let chunk = next
             .map_err(|_| Trouble::TimedOut(Stage::NextByte))?
-            .map_err(Trouble::Connection)?;
+            .map_err(Trouble::Broken)?;
         let read = chunk.as_ref().map_or(0, |chunk| chunk.as_ref().len());
         self.bytes = self.bytes.saturating_add(read);
         if self.bytes > RESPONSE_BYTES_MAX {
@@ -218,6 +330,12 @@ impl<S: Source> Body<S> {
 mod tests {
     use super::*;
 
+    const IDLE_MS: u64 = 300_000;
+
+    fn body(source: Endless) -> Body<Endless> {
+        Body::new(source, Patience::begin(Times::default()))
+    }
+
     /// Says one thing again and again, or nothing at all.
     struct Endless(Option<&'static [u8]>, u64);
 
@@ -236,40 +354,66 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_response_that_falls_silent_is_given_up() {
         let began = tokio::time::Instant::now();
-        let trouble = Body::new(Endless(None, 0)).whole().await.expect_err("an end");
+        let trouble = body(Endless(None, 0)).whole().await.expect_err("an end");
         assert!(
             matches!(trouble, Trouble::TimedOut(Stage::NextByte)),
             "{trouble:?}"
         );
-        assert_eq!(began.elapsed(), Duration::from_millis(IDLE_MS_MAX));
+        assert_eq!(began.elapsed(), Duration::from_millis(IDLE_MS));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_response_that_drips_goes_on_until_somebody_above_ends_it() {
-        let mut drip = Body::new(Endless(Some(b"x"), IDLE_MS_MAX - 1));
+        let mut drip = body(Endless(Some(b"x"), IDLE_MS - 1));
         let engine = Duration::from_secs(15 * 60);
         assert!(timeout(engine, drip.whole()).await.is_err());
         assert_eq!(drip.bytes, 3);
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_response_has_its_time_in_all_however_it_drips() {
+        let times = Times {
+            total_ms: Some(1_000),
+            ..Times::default()
+        };
+        let began = Instant::now();
+        let mut drip = Body::new(Endless(Some(b"x"), 300), Patience::begin(times));
+        assert!(matches!(
+            drip.whole().await,
+            Err(Trouble::TimedOut(Stage::NextByte))
+        ));
+        assert_eq!((began.elapsed(), drip.bytes), (Duration::from_millis(1_000), 3));
+    }
+
+    #[test]
+    fn models_of_one_process_share_one_pool_for_each_reach() {
+        let clients = Clients::default();
+        for _ in 0..3 {
+            clients.clone().get(Reach::Loopback, 10_000).expect("a client");
+        }
+        assert_eq!(clients.count(), 1);
+        clients.get(Reach::Loopback, 5_000).expect("a client");
+        assert_eq!(clients.count(), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_response_without_end_is_refused_at_its_bound() {
         static PIECE: [u8; 1 << 20] = [b'x'; 1 << 20];
-        let mut endless = Body::new(Endless(Some(&PIECE), 0));
+        let mut endless = body(Endless(Some(&PIECE), 0));
         let trouble = endless.whole().await.expect_err("a bound");
         assert!(
             matches!(trouble, Trouble::Fault(Fault::Invalid(_))),
             "{trouble:?}"
         );
         assert_eq!(endless.bytes, RESPONSE_BYTES_MAX + PIECE.len());
-        let mut error = Body::new(Endless(Some(&PIECE), 0));
+        let mut error = body(Endless(Some(&PIECE), 0));
         assert_eq!(error.beginning(ERROR_BYTES_MAX).await.len(), ERROR_BYTES_MAX);
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_error_that_drips_is_cut_short() {
         let began = tokio::time::Instant::now();
-        let mut drip = Body::new(Endless(Some(b"x"), 900));
+        let mut drip = body(Endless(Some(b"x"), 900));
         assert_eq!(drip.beginning(ERROR_BYTES_MAX).await, b"xxxxx");
         assert_eq!(began.elapsed(), Duration::from_millis(ERROR_MS_MAX));
     }

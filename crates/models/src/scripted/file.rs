@@ -5,13 +5,17 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_saphyr as yaml;
+use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::conversation::Usage;
+use wakeful_core::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailure, ModelFailureKind, WORD_CHARS_MAX};
+use wakeful_core::inference::{Boundary, Terms};
 use yaml::Spanned;
 use yaml::options::MergeKeyPolicy;
 
 use super::error::{Place, ScriptError};
 use super::{
-    DELAY_MS_MAX, PastEnd, Play, ROUNDS_MAX, Round, SCRIPT_BYTES_MAX, Scripted, TOOLS_PER_ROUND_MAX, Tool,
+    DELAY_MS_MAX, Fail, OUTPUT_TOKENS_DEFAULT, PROVIDER, PastEnd, Play, ROUNDS_MAX, Round, SCRIPT_BYTES_MAX,
+    Scripted, TOOLS_PER_ROUND_MAX, Tool,
 };
 
 /// Deepest nesting. Rounds, tools and input take five levels; the rest is for the arguments of a tool.
@@ -26,6 +30,9 @@ const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 /// Most tokens of one direction. JSON numbers are exact up to 2^53, and sums of rounds must stay below.
 const TOKENS_MAX: u64 = 1_000_000_000;
 
+/// Dearest million tokens, in dollars: ten times the dearest that was ever offered.
+const DOLLARS_MAX: f64 = 10_000.0;
+
 /// The statuses a failed attempt can have.
 const STATUSES: std::ops::RangeInclusive<u16> = 400..=599;
 
@@ -34,12 +41,17 @@ const STATUSES: std::ops::RangeInclusive<u16> = 400..=599;
 struct FileShape {
     #[serde(default)]
     repeat_last: bool,
+    price: Option<PriceShape>,
+    #[serde(default, deserialize_with = "output_tokens")]
+    max_output_tokens: Option<u64>,
+    boundary: Option<Boundary>,
     rounds: Vec<Spanned<RoundShape>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RoundShape {
+    thinking: Option<String>,
     text: Option<String>,
     #[serde(default, deserialize_with = "delay")]
     delay_ms: u64,
@@ -60,11 +72,29 @@ struct ToolShape {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FailShape {
-    #[serde(deserialize_with = "status")]
-    status: u16,
+    #[serde(default, deserialize_with = "status")]
+    status: Option<u16>,
+    #[serde(default, deserialize_with = "word")]
+    kind: Option<String>,
+    retry: Option<bool>,
     #[serde(default, deserialize_with = "retry_after")]
     retry_after_ms: Option<u64>,
     message: Option<String>,
+    after: Option<String>,
+}
+
+/// Dollars per million tokens.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PriceShape {
+    #[serde(deserialize_with = "dollars")]
+    input: MicroUsd,
+    #[serde(deserialize_with = "dollars")]
+    output: MicroUsd,
+    #[serde(default, deserialize_with = "some_dollars")]
+    cached_read: Option<MicroUsd>,
+    #[serde(default, deserialize_with = "some_dollars")]
+    cached_write: Option<MicroUsd>,
 }
 
 #[derive(Deserialize)]
@@ -74,6 +104,12 @@ struct UsageShape {
     input_tokens: u64,
     #[serde(default, deserialize_with = "tokens")]
     output_tokens: u64,
+    #[serde(default, deserialize_with = "tokens")]
+    cached_read_tokens: u64,
+    #[serde(default, deserialize_with = "tokens")]
+    cached_write_tokens: u64,
+    #[serde(default, deserialize_with = "tokens")]
+    reasoning_tokens: u64,
 }
 
 /// Reads and checks a whole script. Nothing is left to be found out while a run is under way.
@@ -109,6 +145,7 @@ pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
         let place = Place::of(spanned.referenced);
         round(spanned.value).map_err(|(key, message)| flaw(place, format!("rounds[{index}]{key}"), message))
     });
+    let terms = terms(shape.price, shape.max_output_tokens, shape.boundary);
     let past_end = if shape.repeat_last {
         PastEnd::RepeatsLast
     } else {
@@ -118,7 +155,25 @@ pub(super) fn read(text: &str, name: &str) -> Result<Scripted, ScriptError> {
         name: name.to_owned(),
         rounds: rounds.collect::<Result<_, _>>()?,
         past_end,
+        terms,
     })
+}
+
+/// What the head of a script says of its model.
+fn terms(price: Option<PriceShape>, output_tokens_max: Option<u64>, boundary: Option<Boundary>) -> Terms {
+    let here = Terms::here(PROVIDER);
+    let price = price.map(|price| Price {
+        input: price.input,
+        output: price.output,
+        cached_read: price.cached_read.unwrap_or(price.input),
+        cached_write: price.cached_write.unwrap_or(price.input),
+    });
+    Terms {
+        boundary: boundary.unwrap_or(here.boundary),
+        price: price.map(|price| (price, PriceBasis::Configured)),
+        output_tokens_max: output_tokens_max.unwrap_or(OUTPUT_TOKENS_DEFAULT),
+        ..here
+    }
 }
 
 fn shape(text: &str, name: &str) -> Result<FileShape, ScriptError> {
@@ -160,27 +215,54 @@ fn round(shape: RoundShape) -> Result<Round, (&'static str, String)> {
     let delay = Duration::from_millis(shape.delay_ms);
     let says_something = shape.text.is_some() || !shape.tools.is_empty();
     let play = match shape.fail {
-        Some(_) if says_something || shape.usage.is_some() => {
+        Some(_) if says_something || shape.usage.is_some() || shape.thinking.is_some() => {
             return Err((
                 ".fail",
-                "an attempt that fails says nothing; take `text`, `tools` and `usage` out".into(),
+                "an attempt that fails says nothing; take `text`, `tools`, `thinking` and `usage` out, or put the \
+                 words it breaks off after into `fail.after`"
+                    .into(),
             ));
         }
-        Some(fail) => Play::Fail {
-            status: fail.status,
-            retry_after_ms: fail.retry_after_ms,
-            message: fail.message,
-        },
+        Some(fail) => Play::Fail(failure(fail)?),
         None if !says_something => {
             return Err(("", "says nothing; give it `text`, `tools` or `fail`".into()));
         }
         None => Play::Answer {
+            thinking: shape.thinking,
             text: shape.text,
             tools: tools(shape.tools)?,
             usage: usage(shape.usage),
         },
     };
     Ok(Round { delay, play })
+}
+
+/// An attempt that fails. The status says whether another is worth it; where there is none, the way broke, and it is,
+/// unless the conversation is too long, which no attempt makes shorter.
+fn failure(shape: FailShape) -> Result<Fail, (&'static str, String)> {
+    let word = match (shape.kind, shape.status) {
+        (Some(word), _) => word,
+        (None, Some(status)) => format!("http_{status}"),
+        (None, None) => return Err((".fail", "says not how; give it `status` or `kind`".into())),
+    };
+    let usual = match shape.status {
+        Some(status) => ModelFailure::kind_of_status(status),
+        None if word == CONTEXT_LENGTH_EXCEEDED => ModelFailureKind::FailFast,
+        None => ModelFailureKind::Retryable,
+    };
+    let kind = match shape.retry {
+        Some(true) => ModelFailureKind::Retryable,
+        Some(false) => ModelFailureKind::FailFast,
+        None => usual,
+    };
+    Ok(Fail {
+        status: shape.status,
+        word,
+        kind,
+        retry_after_ms: shape.retry_after_ms,
+        message: shape.message,
+        after: shape.after,
+    })
 }
 
 fn tools(shapes: Vec<ToolShape>) -> Result<Vec<Tool>, (&'static str, String)> {
@@ -199,7 +281,13 @@ fn tools(shapes: Vec<ToolShape>) -> Result<Vec<Tool>, (&'static str, String)> {
 }
 
 fn usage(shape: Option<UsageShape>) -> Usage {
-    let counted = |shape: UsageShape| Usage::of(shape.input_tokens, shape.output_tokens);
+    let counted = |shape: UsageShape| Usage {
+        input_tokens: shape.input_tokens,
+        output_tokens: shape.output_tokens,
+        cached_read_tokens: shape.cached_read_tokens,
+        cached_write_tokens: shape.cached_write_tokens,
+        reasoning_tokens: shape.reasoning_tokens,
+    };
     shape.map(counted).unwrap_or_default()
 }
 
@@ -224,15 +312,55 @@ fn retry_after<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>
         .transpose()
 }
 
-fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u16, D::Error> {
-    let status = u16::deserialize(deserializer)?;
-    if STATUSES.contains(&status) {
+fn status<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u16>, D::Error> {
+    let status = Option::<u16>::deserialize(deserializer)?;
+    if status.is_none_or(|status| STATUSES.contains(&status)) {
         return Ok(status);
     }
     let (least, most) = (STATUSES.start(), STATUSES.end());
     Err(serde::de::Error::custom(format!(
         "must be an HTTP status of a failure, {least} to {most}"
     )))
+}
+
+fn word<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let word = Option::<String>::deserialize(deserializer)?;
+    let is_word = |word: &String| {
+        (1..=WORD_CHARS_MAX).contains(&word.len())
+            && word
+                .bytes()
+                .all(|letter| matches!(letter, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+    };
+    if word.as_ref().is_none_or(is_word) {
+        return Ok(word);
+    }
+    Err(serde::de::Error::custom(format!(
+        "must be a word of a-z, 0-9 and _, at most {WORD_CHARS_MAX} letters"
+    )))
+}
+
+fn output_tokens<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    Option::<u64>::deserialize(deserializer)?
+        .map(|value| at_most(value, TOKENS_MAX))
+        .transpose()
+}
+
+fn some_dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<MicroUsd>, D::Error> {
+    dollars(deserializer).map(Some)
+}
+
+fn dollars<'de, D: Deserializer<'de>>(deserializer: D) -> Result<MicroUsd, D::Error> {
+    let dollars = f64::deserialize(deserializer)?;
+    if !(0.0..=DOLLARS_MAX).contains(&dollars) {
+        return Err(serde::de::Error::custom(format!(
+            "must be dollars per million tokens, 0 to {DOLLARS_MAX}"
+        )));
+    }
+    // Through its digits, because they lose nothing that money has.
+    let micro = format!("{:.0}", dollars * 1_000_000.0).parse();
+    micro
+        .map(MicroUsd)
+        .map_err(|_| serde::de::Error::custom("must be a number"))
 }
 
 fn at_most<E: serde::de::Error>(value: u64, most: u64) -> Result<u64, E> {

@@ -38,6 +38,9 @@ const PIECES_MAX: usize = 64;
 /// The script that runs when nobody names a model.
 const DEMO: &str = include_str!("demo.yaml");
 
+/// Longest reply in tokens that is said to be asked for, unless the script says otherwise.
+const OUTPUT_TOKENS_DEFAULT: u64 = 8_192;
+
 /// How failures of this provider are labelled.
 const PROVIDER: &str = "scripted";
 
@@ -47,6 +50,7 @@ pub struct Scripted {
     name: String,
     rounds: Vec<Round>,
     past_end: PastEnd,
+    terms: Terms,
 }
 
 /// What a request past the last round gets.
@@ -66,15 +70,27 @@ struct Round {
 #[derive(Debug, Clone, PartialEq)]
 enum Play {
     Answer {
+        thinking: Option<String>,
         text: Option<String>,
         tools: Vec<Tool>,
         usage: Usage,
     },
-    Fail {
-        status: u16,
-        retry_after_ms: Option<u64>,
-        message: Option<String>,
-    },
+    Fail(Fail),
+}
+
+/// An attempt that fails.
+#[derive(Debug, Clone, PartialEq)]
+struct Fail {
+    /// The HTTP status; none when the way there or back broke.
+    status: Option<u16>,
+    /// A stable word for what failed.
+    word: String,
+    /// Whether another attempt is worth it.
+    kind: ModelFailureKind,
+    retry_after_ms: Option<u64>,
+    message: Option<String>,
+    /// What is said before it breaks.
+    after: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -126,7 +142,7 @@ impl Scripted {
 
 impl Model for Scripted {
     fn terms(&self, _model_ref: &str) -> Terms {
-        Terms::here(PROVIDER)
+        self.terms.clone()
     }
 
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
@@ -135,26 +151,39 @@ impl Model for Scripted {
         };
         speak(round, audience).await;
         match &round.play {
-            Play::Answer { text, tools, usage } => Ok(Answer {
-                blocks: blocks(text.as_deref(), tools, request.request),
+            Play::Answer {
+                thinking,
+                text,
+                tools,
+                usage,
+            } => Ok(Answer {
+                blocks: blocks(thinking.as_deref(), text.as_deref(), tools, request.request),
                 usage: *usage,
             }),
-            Play::Fail {
-                status,
-                retry_after_ms,
-                message,
-            } => {
-                let made_up = || format!("the script lets this attempt fail with status {status}");
-                let summary = message.clone().unwrap_or_else(made_up);
-                let mut artifact =
-                    FailureArtifact::new(Category::Transport, &format!("http_{status}"), &summary);
-                artifact.status = Some(*status);
-                let failed = failure(&request, ModelFailure::kind_of_status(*status), artifact);
-                Err(ModelFailure {
-                    retry_after_ms: *retry_after_ms,
-                    ..failed
-                })
-            }
+            Play::Fail(fail) => Err(fail.failure(&request)),
+        }
+    }
+}
+
+impl Fail {
+    fn failure(&self, request: &Request) -> ModelFailure {
+        let how = self
+            .status
+            .map_or_else(|| self.word.clone(), |status| format!("status {status}"));
+        let made_up = || format!("the script lets this attempt fail with {how}");
+        let summary = self.message.clone().unwrap_or_else(made_up);
+        // What came with a status, or may pass, happened on the way; the rest was said and is wrong.
+        let category = match (self.status, self.kind) {
+            (None, ModelFailureKind::FailFast) => Category::Protocol,
+            (Some(_), _) | (None, ModelFailureKind::Retryable) => Category::Transport,
+        };
+        let mut artifact = FailureArtifact::new(category, &self.word, &summary);
+        artifact.status = self.status;
+        ModelFailure {
+            retry_after_ms: self.retry_after_ms,
+            // A reply that has begun is paid for.
+            may_be_billed: self.after.is_some(),
+            ..failure(request, self.kind, artifact)
         }
     }
 }
@@ -162,10 +191,11 @@ impl Model for Scripted {
 /// Says the words of a round in pieces, spread over its delay, as a provider that streams would. A round without
 /// words takes its time in silence.
 async fn speak(round: &Round, audience: &dyn Audience) {
-    let words = match &round.play {
-        Play::Answer { text: Some(text), .. } => pieces(text),
-        Play::Answer { text: None, .. } | Play::Fail { .. } => Vec::new(),
+    let said = match &round.play {
+        Play::Answer { text, .. } => text.as_deref(),
+        Play::Fail(fail) => fail.after.as_deref(),
     };
+    let words = said.map(pieces).unwrap_or_default();
     if words.is_empty() && !round.delay.is_zero() {
         tokio::time::sleep(round.delay).await;
     }
@@ -203,7 +233,12 @@ fn pieces(text: &str) -> Vec<&str> {
 
 /// The blocks of an answer. Call ids are derived from the request, so that a repeated attempt after a crash
 /// gives the same ids and a repeated last round different ones.
-fn blocks(text: Option<&str>, tools: &[Tool], request: u32) -> Vec<Block> {
+fn blocks(thinking: Option<&str>, text: Option<&str>, tools: &[Tool], request: u32) -> Vec<Block> {
+    let thought = thinking.map(|text| Block::Thinking {
+        provider: PROVIDER.to_owned(),
+        text: text.to_owned(),
+        opaque: Value::Null,
+    });
     let words = text.filter(|text| !text.is_empty()).map(|text| Block::Text {
         text: text.to_owned(),
     });
@@ -215,7 +250,7 @@ fn blocks(text: Option<&str>, tools: &[Tool], request: u32) -> Vec<Block> {
             input: tool.input.clone(),
         })
     });
-    words.into_iter().chain(calls).collect()
+    thought.into_iter().chain(words).chain(calls).collect()
 }
 
 fn failure(request: &Request, kind: ModelFailureKind, mut artifact: FailureArtifact) -> ModelFailure {

@@ -217,7 +217,7 @@ fn a_missing_key_and_an_unsafe_address_are_told_before_anything_is_sent() {
         );
         let unsafe_ = Hosted::new(options(Some("http://example.org/v1"))).expect_err("plain http");
         let insecure = BadHosted::Url {
-            variable: provider.url_variable(),
+            provider: provider.word().to_owned(),
             source: BadUrl::Insecure {
                 host: "example.org".to_owned(),
             },

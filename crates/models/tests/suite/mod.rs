@@ -4,3 +4,4 @@ mod fake;
 mod hostile;
 mod shape;
 mod thread;
+mod way;

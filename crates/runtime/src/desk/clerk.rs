@@ -1,9 +1,7 @@
 //! The one who serves at the desk, over any store.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use tokio::sync::Notify;
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::{AgentId, SessionId, ThreadId};
 use wakeful_core::key::RunKey;
@@ -18,6 +16,7 @@ use wakeful_ports::records::{
 };
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
+use super::work::Work;
 use super::{
     AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
@@ -26,50 +25,19 @@ use crate::hub::{Hub, Listener};
 use crate::report::{self, RunReport};
 use crate::run::broken;
 use crate::wake::{admitted_event, opening};
-use crate::{EngineError, Observer as _};
+use crate::{EngineError, Governance, Observer as _};
 
 /// What was decided about a message that a person took back before its turn came.
 const CALLED_OFF: &str = "cancelled";
 
 /// Serves at the desk.
 pub struct Clerk<S> {
-    store: S,
-    clock: Arc<dyn Clock>,
+    pub(super) store: S,
+    pub(super) clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     hub: Arc<Hub>,
-    work: Arc<Work>,
-}
-
-/// Tells the service that there may be something to do. What exactly, it finds in the store.
-#[derive(Debug, Default)]
-pub(crate) struct Work {
-    there: Notify,
-    /// To whom something happened since the service last looked: a reason to try again for who is stuck.
-    roused: Mutex<BTreeSet<AgentId>>,
-}
-
-impl Work {
-    /// There may be something to do. Said before anybody waits, it is heard by the next who does.
-    pub(crate) fn look(&self) {
-        self.there.notify_one();
-    }
-
-    /// The same, because of this agent.
-    fn look_at(&self, agent: AgentId) {
-        let mut roused = self.roused.lock().unwrap_or_else(PoisonError::into_inner);
-        roused.insert(agent);
-        drop(roused);
-        self.look();
-    }
-
-    pub(crate) async fn there(&self) {
-        self.there.notified().await;
-    }
-
-    /// To whom something happened since this was last asked.
-    pub(crate) fn roused(&self) -> BTreeSet<AgentId> {
-        std::mem::take(&mut *self.roused.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+    pub(super) work: Arc<Work>,
+    pub(super) governance: Governance,
 }
 
 /// What the posting transaction found.
@@ -102,7 +70,14 @@ impl<S: Store> Clerk<S> {
             entropy,
             hub,
             work,
+            governance: Governance::default(),
         }
+    }
+
+    /// The same one, who knows what holds where nobody said otherwise.
+    #[must_use]
+    pub fn governed(self, governance: Governance) -> Self {
+        Self { governance, ..self }
     }
 
     /// One who serves a single call, in a process without a service: what is posted waits for one that has it.
@@ -121,10 +96,11 @@ impl<S: Store> Clerk<S> {
             agent,
             turn,
             text,
+            attachments,
             wishes,
         } = post;
         let now = self.clock.now();
-        let (_, body) = opening(&text);
+        let (_, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
         let message = message.through_api(wishes);
@@ -157,6 +133,7 @@ impl<S: Store> Clerk<S> {
         let agent_id = new.agent_id.clone();
         let now = self.clock.now();
         let agent = Agent {
+            model_ref: None,
             agent_id: new.agent_id,
             visibility: new.visibility,
             lifecycle: Lifecycle::Active,
@@ -181,23 +158,36 @@ impl<S: Store> Clerk<S> {
         self.view(agent_id).await
     }
 
-    async fn control(&self, agent_id: AgentId, control: Control) -> Result<AgentView, EngineError> {
+    async fn control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
         let payload = serde_json::json!({"change": "control", "control": control});
-        let sealed = self.seal(
-            Draft::new(Kind::AgentStateChanged, payload),
-            None,
-            self.clock.now(),
-        )?;
+        self.change(agent, payload, move |tx, agent| {
+            if agent.control == control {
+                return Ok(false);
+            }
+            tx.set_control(&agent.agent_id, control)
+        })
+        .await
+    }
+
+    /// Changes something about an agent and announces it; nothing is announced where nothing changed.
+    pub(super) async fn change(
+        &self,
+        agent_id: AgentId,
+        payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx, &Agent) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<AgentView, EngineError> {
+        let draft = Draft::new(Kind::AgentStateChanged, payload);
+        let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
         let told = self.store.write(move |tx| {
             // The head first, as in every transition: two who lock in two orders wait for each other.
-            let Some(mut head) = tx.lock_head_to_announce(&wanted)? else {
+            let head = tx.lock_head_to_announce(&wanted)?;
+            let (Some(mut head), Some(agent)) = (head, tx.agent(&wanted)?) else {
                 return Ok(None);
             };
-            if tx.agent(&wanted)?.is_some_and(|agent| agent.control == control) {
+            if !change(tx, &agent)? {
                 return Ok(Some(None));
             }
-            tx.set_control(&wanted, control)?;
             append(tx, &wanted, &mut head, &sealed).map(|event| Some(Some(event)))
         });
         match told.await? {

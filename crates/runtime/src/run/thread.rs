@@ -3,7 +3,8 @@
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Block, Entry, Role};
 use wakeful_core::key::RunKey;
-use wakeful_core::prompt::{WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
+use wakeful_core::message::Kind;
+use wakeful_core::prompt::{Guidance, WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
 use wakeful_core::run::{EntryWrite, Moved};
 use wakeful_ports::model::Model;
 use wakeful_ports::records::EntryRow;
@@ -18,6 +19,10 @@ use crate::{Engine, EngineError};
 pub(crate) struct Thread {
     pub(crate) opening: Entry,
     pub(crate) entries: Vec<Entry>,
+    /// What caused the run.
+    pub(crate) kind: Kind,
+    /// What guides it, as it was when the run was taken up.
+    pub(crate) guidance: Guidance,
 }
 
 /// An entry as it is stored: who spoke, and what, if it is still there.
@@ -33,13 +38,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let loaded = self.store.read(move |view| {
             let newest = u32::try_from(WINDOW_ENTRIES_MAX).unwrap_or(u32::MAX);
             let rows = view.entries(&thread_id, newest)?;
-            let opening = match view.message(&run)? {
+            let message = view.message(&run)?;
+            let kind = message
+                .as_ref()
+                .map_or(Kind::OperatorPrompt, |message| message.kind);
+            let opening = match message {
                 Some(message) => view.blob(&message.body)?,
                 None => None,
             };
-            Ok((newest_bodies(view, &rows)?, opening))
+            Ok((newest_bodies(view, &rows)?, opening, kind))
         });
-        let (stored, body) = loaded.await?;
+        let (stored, body, kind) = loaded.await?;
         let entries = stored
             .iter()
             .map(|(role, body)| entry(run, *role, body.as_deref()));
@@ -48,7 +57,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Some(opening) => opening,
             None => entry(run, Role::User, body.as_deref())?,
         };
-        claimed.thread = Some(Thread { opening, entries });
+        let guidance = self
+            .guide
+            .guidance(&claimed.row.agent_id, &claimed.turn.workspace)
+            .await;
+        claimed.thread = Some(Thread {
+            opening,
+            entries,
+            kind,
+            guidance,
+        });
         Ok(())
     }
 

@@ -10,7 +10,9 @@ use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, StepEnd, StepRow};
+use wakeful_ports::records::{
+    EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
+};
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
@@ -167,7 +169,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             steps: moved
                 .steps
                 .into_iter()
-                .map(|write| step_change(run_key, write, now))
+                .map(|write| step_change(run_key, write, cause.0, now))
                 .collect(),
             journal,
             thread: before.thread_id.clone(),
@@ -217,7 +219,7 @@ fn journal(
     })
 }
 
-fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
+fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> StepChange {
     match write {
         StepWrite::Put {
             operation_id,
@@ -239,6 +241,7 @@ fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
             duration_ms: None,
             sandbox: None,
             usage: Usage::default(),
+            attempt: None,
         }),
         StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
         StepWrite::Postpone(operation_id) => StepChange::Postpone(operation_id),
@@ -249,7 +252,7 @@ fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
             sandbox,
             reason,
             usage,
-            attempt: _,
+            attempt,
         } => StepChange::Settle(StepEnd {
             operation_id,
             status,
@@ -257,6 +260,14 @@ fn step_change(run_key: RunKey, write: StepWrite, at: Millis) -> StepChange {
             sandbox,
             reason,
             usage,
+            settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
+                (Some(cost), _) => Settlement::Cost(cost),
+                // A request may have been under way, and nobody waited for its end.
+                (None, Input::Cancelled) => Settlement::InFull,
+                (None, _) => Settlement::Nothing,
+            },
+            // A record of bounded texts and numbers always has a JSON form.
+            attempt: attempt.and_then(|attempt| serde_json::to_string(&attempt).ok()),
         }),
     }
 }

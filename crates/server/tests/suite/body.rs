@@ -25,6 +25,11 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
         (r#"{"text":"a","max_rounds":0}"#, "bad_field", "max_rounds"),
         (r#"{"text":"a","max_rounds":-1}"#, "bad_field", "max_rounds"),
         (r#"{"text":"a","model":""}"#, "bad_field", "model"),
+        (
+            r#"{"text":"a","attachments":[{"name":"a/b","media_type":"text/plain","data":"YWFh"}]}"#,
+            "bad_attachment",
+            "a/b",
+        ),
         (r#"{"text":"a","key":""}"#, "bad_id", "idempotency key"),
         (r#"{"text":"a","key":"a\u0000b"}"#, "bad_id", "idempotency key"),
     ] {
@@ -40,14 +45,17 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
 }
 
 #[tokio::test]
-async fn a_body_of_more_than_a_mebibyte_is_not_read_to_its_end() {
+async fn a_body_is_read_up_to_a_mebibyte_and_one_with_attachments_up_to_what_they_may_weigh() {
     let world = World::new();
-    let mut request = posted(MESSAGES, "", &[BEARER]);
-    *request.body_mut() = Body::from("x".repeat(1024 * 1024 + 1));
-    assert_eq!(
-        world.send(request).await.code(),
-        (413, "body_too_large".to_owned())
-    );
+    let mebibytes = |path, count: usize| {
+        let mut request = posted(path, "", &[BEARER]);
+        *request.body_mut() = Body::from("x".repeat(count * 1024 * 1024 + 1));
+        world.send(request)
+    };
+    let too_large = (413, "body_too_large".to_owned());
+    assert_eq!(mebibytes("/api/agents", 1).await.code(), too_large);
+    assert_eq!(mebibytes(MESSAGES, 1).await.code(), (400, "bad_json".to_owned()));
+    assert_eq!(mebibytes(MESSAGES, 28).await.code(), too_large);
 }
 
 #[tokio::test]

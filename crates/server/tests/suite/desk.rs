@@ -1,17 +1,19 @@
 //! A desk that has one agent and keeps nothing: guards are tested before it, not behind it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::{AgentId, SessionId};
+use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{Agent, EventRow, Overview, RunFilter, Visibility};
+use wakeful_ports::records::{Agent, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Conversation, Desk, NewAgent, Post, Posted, RunGlance, SESSION, Waiting,
+    AgentView, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, SESSION, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::report::RunReport;
@@ -47,6 +49,7 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
         lifecycle: Lifecycle::Active,
         control,
         workspace: "/tmp".to_owned(),
+        model_ref: None,
         created_at: Millis(0),
         usage: Usage::default(),
         model_rounds: 0,
@@ -146,5 +149,41 @@ impl Desk for OneAgent {
 
     fn listeners(&self) -> usize {
         self.hub.listeners()
+    }
+}
+
+impl Ledger for OneAgent {
+    fn budget(&self) -> Asked<'_, Budget> {
+        Box::pin(async { Ok(no_money()) })
+    }
+
+    fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>> {
+        known(agent, Vec::new())
+    }
+
+    fn set_cap(&self, _agent: Option<AgentId>, _daily: Option<MicroUsd>) -> Asked<'_, Budget> {
+        self.budget()
+    }
+
+    fn set_model(&self, agent: AgentId, _model_ref: Option<String>) -> Asked<'_, AgentView> {
+        self.agent(agent)
+    }
+
+    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: &'static str) -> Asked<'_, Vec<ReceiptRow>> {
+        self.receipts()
+    }
+
+    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+fn no_money() -> Budget {
+    Budget {
+        day: Day(20_000),
+        cap_default: MicroUsd(5_000_000),
+        caps: Vec::new(),
+        today: Vec::new(),
+        days: Vec::new(),
     }
 }

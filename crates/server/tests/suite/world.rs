@@ -16,6 +16,7 @@ use tower::ServiceExt as _;
 use wakeful_api::Model;
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
@@ -251,6 +252,14 @@ impl Host for Told {
             });
         }
         Ok(wishes)
+    }
+
+    fn inference_versions(&self) -> std::collections::BTreeSet<wakeful_core::id::PolicyVersion> {
+        [wakeful_core::id::PolicyVersion::new("inference-1")].into()
+    }
+
+    fn guidance(&self, _agent: &AgentId, _workspace: &str) -> Guidance {
+        Guidance::default()
     }
 
     fn stop(&self) {

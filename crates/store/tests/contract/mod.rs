@@ -7,6 +7,7 @@ pub(crate) mod head;
 mod queue;
 mod run;
 mod runner;
+mod spend;
 mod step;
 mod transaction;
 mod wake;

@@ -11,7 +11,7 @@ use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Lifecycle;
 use wakeful_ports::records::{
-    Agent, EntryRow, JournalRow, RUN_OPEN, RunRow, Runner, StepEnd, StepRow, Visibility, WakeRow,
+    Agent, EntryRow, JournalRow, RUN_OPEN, RunRow, Runner, Settlement, StepEnd, StepRow, Visibility, WakeRow,
 };
 
 pub(crate) fn digest(text: &str) -> Digest {
@@ -37,6 +37,7 @@ pub(crate) fn agent(name: &str) -> Agent {
         lifecycle: Lifecycle::Active,
         control: wakeful_core::wake::Control::Running,
         workspace: "/home/ada/garden – Süd".into(),
+        model_ref: None,
         created_at: Millis(1_000),
         usage: Usage::default(),
         model_rounds: 0,
@@ -99,6 +100,7 @@ pub(crate) fn operation(text: &str) -> OperationId {
 /// A planned tool call. The ordinal is what the store must not believe.
 pub(crate) fn step(run: &str, operation: &str) -> StepRow {
     StepRow {
+        attempt: None,
         operation_id: self::operation(operation),
         run_key: run_key(run),
         ordinal: -1,
@@ -116,6 +118,8 @@ pub(crate) fn step(run: &str, operation: &str) -> StepRow {
 
 pub(crate) fn end(operation: &str, status: Status) -> StepEnd {
     StepEnd {
+        attempt: None,
+        settlement: Settlement::Nothing,
         operation_id: self::operation(operation),
         status,
         duration_ms: 12,

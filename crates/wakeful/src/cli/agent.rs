@@ -3,14 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
+use wakeful_api::AgentStatus;
 use wakeful_core::id::AgentId;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::Visibility;
+use wakeful_server::view::loaded_agents_md;
 
 use super::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::{asking, telling, telling_known};
+use crate::guidance::GuidanceFiles;
+use crate::model::ModelHouse;
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 
@@ -35,6 +39,21 @@ pub(crate) enum AgentVerb {
         /// Its name
         id: String,
     },
+    /// Choose the model of an agent's runs from now on
+    Model {
+        /// Its name
+        id: String,
+        /// The model: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
+        #[arg(
+            value_name = "REF",
+            required_unless_present = "clear",
+            conflicts_with = "clear"
+        )]
+        model: Option<String>,
+        /// Take the choice back: the default holds again
+        #[arg(long)]
+        clear: bool,
+    },
     /// Let an agent keep what comes and begin nothing
     Pause {
         /// Its name
@@ -57,12 +76,31 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
         }
         AgentVerb::Show { id } => {
             let id = AgentId::parse(id)?;
-            out.agent(&asking(shared, async |front| front.agent(id).await).await?);
+            let status = asking(shared, async |front| front.agent(id.clone()).await).await?;
+            let home = shared.home()?;
+            let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
+            let guidance = files.read(&id, status.workspace.as_ref());
+            out.agent(&AgentStatus {
+                loaded_agents_md: loaded_agents_md(&guidance),
+                ..status
+            });
         }
+        AgentVerb::Model { id, model, .. } => choose(id, model.as_deref(), shared, out).await?,
         AgentVerb::Pause { id } => control(id, Control::Paused, shared, out).await?,
         AgentVerb::Resume { id } => control(id, Control::Running, shared, out).await?,
     }
     Ok(0)
+}
+
+async fn choose(id: &str, model: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let id = AgentId::parse(id)?;
+    // Looked at here, because a relative path means something only in this folder.
+    let settings = config::load(&shared.home()?, &Overrides::default())?;
+    let house = ModelHouse::new(&settings.config);
+    let model = model.map(|model| house.named(model)).transpose()?;
+    let tell = telling_known(shared, out, async |front| front.set_model(id, model).await);
+    out.agent(&tell.await?);
+    Ok(())
 }
 
 async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Result<(), Failure> {

@@ -4,7 +4,7 @@ use clap::Subcommand;
 use serde_json::{Value, json};
 
 use super::Shared;
-use crate::config::{self, Change, Key, Loaded, Origin, Overrides};
+use crate::config::{self, Change, Key, Loaded, Named, Origin, Overrides};
 use crate::daemon::files::{Found, RunFolder};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
@@ -41,7 +41,10 @@ pub(crate) enum ConfigVerb {
 /// Runs the verb.
 pub(crate) fn config(verb: &ConfigVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     match verb {
-        ConfigVerb::Get { key: Some(name) } => get(known(name)?, shared, out)?,
+        ConfigVerb::Get { key: Some(name) } => match Named::parse(name) {
+            Some(named) => get_named(&named, shared, out)?,
+            None => get(known(name)?, shared, out)?,
+        },
         ConfigVerb::Get { key: None } => get_all(shared, out)?,
         ConfigVerb::Set { key, value, unset: _ } => set(key, value.as_deref(), shared, out)?,
         ConfigVerb::Schema => {
@@ -69,6 +72,22 @@ fn get(key: Key, shared: &Shared, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The same for a setting whose name a person chose.
+fn get_named(wanted: &Named, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let loaded = config::load(&shared.home()?, &Overrides::default())?;
+    let found = loaded.named().find(|(named, _, _)| *named == wanted);
+    let (value, origin) = match found {
+        Some((_, value, origin)) => (Some(value), origin.clone()),
+        None => (None, Origin::Default),
+    };
+    if value.is_none() {
+        out.note(&format!("{} has no value", wanted.name()));
+    }
+    let object = json!({"key": wanted.name(), "value": value, "origin": origin});
+    out.answer(&object, &words(value));
+    Ok(())
+}
+
 fn get_all(shared: &Shared, out: &Out) -> Result<(), Failure> {
     let home = shared.home()?;
     let loaded = config::load(&home, &Overrides::default())?;
@@ -77,12 +96,19 @@ fn get_all(shared: &Shared, out: &Out) -> Result<(), Failure> {
         let value = if value.is_empty() { "-" } else { &value };
         format!("{name:<24}  {value:<32}  {}", loaded.origin(key))
     };
+    let mut settings: Vec<Value> = Key::ALL.map(|key| setting(key, &loaded)).into();
+    let mut lines: Vec<String> = Key::ALL.map(line).into();
+    for (named, value, origin) in loaded.named() {
+        let (name, shown) = (named.name(), words(Some(value)));
+        lines.push(format!("{name:<24}  {shown:<32}  {origin}"));
+        settings.push(json!({"key": name, "value": value, "origin": origin}));
+    }
     let object = json!({
         "file": config::path(&home).display().to_string(),
         "fingerprint": loaded.fingerprint(),
-        "settings": Key::ALL.map(|key| setting(key, &loaded)),
+        "settings": settings,
     });
-    out.answer(&object, &Key::ALL.map(line).join("\n"));
+    out.answer(&object, &lines.join("\n"));
     Ok(())
 }
 
@@ -91,10 +117,14 @@ fn setting(key: Key, loaded: &Loaded) -> Value {
     json!({"key": key.name(), "value": loaded.value(key), "origin": loaded.origin(key)})
 }
 
-/// A value for people: text without quotes, so that a script can use it as it is.
+/// A value for people: text without quotes, so that a script can use it as it is; a list as it is typed.
 fn words(value: Option<&Value>) -> String {
     match value {
         None => String::new(),
+        Some(Value::Array(list)) => {
+            let parts: Vec<String> = list.iter().map(|one| words(Some(one))).collect();
+            parts.join(",")
+        }
         Some(value) => value.as_str().map_or_else(|| value.to_string(), str::to_owned),
     }
 }
@@ -103,11 +133,17 @@ fn set(name: &str, value: Option<&str>, shared: &Shared, out: &Out) -> Result<()
     let home = shared.home()?;
     let change = match value {
         // Everything that can be wrong with the call is found before a home is made.
-        Some(value) => {
-            let key = known(name)?;
-            key.typed(value)?;
-            Change::Set(key, value.to_owned())
-        }
+        Some(value) => match Named::parse(name) {
+            Some(named) => {
+                named.typed(value)?;
+                Change::SetNamed(named, value.to_owned())
+            }
+            None => {
+                let key = known(name)?;
+                key.typed(value)?;
+                Change::Set(key, value.to_owned())
+            }
+        },
         None => Change::Unset(name.to_owned()),
     };
     let changed = match (value, Home::is_there(&home)) {
@@ -116,7 +152,7 @@ fn set(name: &str, value: Option<&str>, shared: &Shared, out: &Out) -> Result<()
         (Some(_), _) => config::change(&Home::open_or_create(&home)?, &[change])?,
     };
     // A name that is no setting's can be removed from the file; elsewhere it is a slip.
-    if !changed && value.is_none() {
+    if !changed && value.is_none() && Named::parse(name).is_none() {
         known(name)?;
     }
     tell(name, changed, shared, out)
@@ -127,7 +163,13 @@ fn tell(name: &str, changed: bool, shared: &Shared, out: &Out) -> Result<(), Fai
     let home = shared.home()?;
     let lasting = config::load_lasting(&home, &Overrides::default())?;
     let path = config::path(&home).display().to_string();
-    let value = Key::named(name).and_then(|key| lasting.value(key));
+    let own = Named::parse(name);
+    let own = own.and_then(|own| {
+        lasting
+            .named()
+            .find_map(|(named, value, _)| (*named == own).then_some(value))
+    });
+    let value = Key::named(name).and_then(|key| lasting.value(key)).or(own);
     let line = match value {
         Some(value) => format!("{name} = {}", words(Some(value))),
         None => format!("{name} has no value"),

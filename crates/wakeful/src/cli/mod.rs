@@ -1,12 +1,15 @@
 //! The command line. Each verb has its own file; here is only the tree and what all verbs share.
 
 mod agent;
+pub(crate) mod budget;
 mod config;
 mod daemon;
+mod debug;
 mod doctor;
 mod events;
 mod init;
 mod message;
+mod models;
 mod open;
 mod run;
 mod runs;
@@ -51,7 +54,8 @@ Try it, without any key:
 When something is wrong, look in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \
 `wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
-Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, \
+Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, 5 the \
+day's money is spent and the run waits, \
 130 or 143 stopped by Ctrl-C or SIGTERM (`wakeful serve` ends with 0 when it has stopped in good order).";
 
 const SERVE_AFTER_HELP: &str = "\
@@ -140,6 +144,9 @@ enum Verb {
     /// Make and look at agents
     #[command(subcommand)]
     Agent(agent::AgentVerb),
+    /// Look at what models cost, and set what they may
+    #[command(subcommand)]
+    Budget(budget::BudgetVerb),
     /// Show what was said between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
     /// Run the daemon in the foreground: the API, the page, and everything that waits
@@ -150,11 +157,17 @@ enum Verb {
     Daemon(daemon::DaemonVerb),
     /// Open the page in a browser that is logged in
     Open(open::OpenArgs),
+    /// Look at models and providers, and find out what they can do
+    #[command(subcommand)]
+    Models(models::ModelsVerb),
     /// Look at settings, change one, and find what is wrong with them
     #[command(subcommand)]
     Config(config::ConfigVerb),
     /// Look whether everything is in order, and mend what can be mended
     Doctor(doctor::DoctorArgs),
+    /// Look inside: what a model is sent, and why
+    #[command(subcommand)]
+    Debug(debug::DebugVerb),
     /// Let systemd keep the daemon running for you
     #[command(subcommand)]
     Service(service::ServiceVerb),
@@ -205,6 +218,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Run(args) => run::run(&args, &shared, out).await,
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
+            Verb::Budget(verb) => budget::budget(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
             Verb::Message(args) => message::message(&args, &shared, out).await,
             Verb::Status(args) => status::status(&args, &shared, out).await,
@@ -214,7 +228,9 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Daemon(verb) => daemon::daemon(&verb, &shared, out).await,
             Verb::Open(args) => open::open(&args, &shared, out).await,
             Verb::Init(args) => init::init(&args, &shared, out).await,
+            Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,
+            Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out),
             Verb::Service(verb) => service::service(&verb, &shared, out),
             Verb::Completion { shell } => {

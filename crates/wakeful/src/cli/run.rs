@@ -1,5 +1,6 @@
 //! `wakeful run`: one message, one run, one answer.
 
+mod attach;
 mod journey;
 mod prompt;
 mod remote;
@@ -9,6 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use wakeful_core::conversation::Attachment;
 use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
@@ -25,7 +27,7 @@ use super::Shared;
 use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::model::Loaded;
+use crate::model::{ModelHouse, Whose, canonical};
 use crate::place::{Place, Sandboxing, reading, tool_names};
 use crate::reach::daemon;
 use crate::show::Out;
@@ -57,6 +59,9 @@ pub(crate) struct RunArgs {
     /// The folder in which commands run and may write [default: the agent's, else the current folder]
     #[arg(long, value_name = "DIR", conflicts_with = "resume")]
     workspace: Option<PathBuf>,
+    /// A picture (PNG, JPEG, GIF, WebP), a PDF or a text file that the model is shown with the prompt; may be repeated
+    #[arg(long, value_name = "FILE", conflicts_with = "resume")]
+    attach: Vec<PathBuf>,
     /// Tools that this run may not use
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     deny_tools: Vec<String>,
@@ -75,9 +80,9 @@ impl RunArgs {
     /// What is in force for this call. A run that is resumed has its settings already.
     fn settings(&self, shared: &Shared) -> Result<Settings, Failure> {
         // Looked at here, because a relative path means something only in this folder.
-        let model = self.model.as_deref().map(Loaded::named).transpose()?;
+        let model = self.model.as_deref().map(canonical).transpose()?;
         let flags = Overrides::default()
-            .flag(Key::ModelDefault, "--model", model.map(|model| model.model_ref))
+            .flag(Key::ModelDefault, "--model", model)
             .flag(Key::AgentMaxRounds, "--max-rounds", self.max_rounds);
         config::load(&shared.home()?, &flags)
     }
@@ -116,7 +121,11 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
     if let Some(client) = daemon(shared).await? {
         return remote::start(&call, (args, &settings), client, shared, out).await;
     }
-    let model = Loaded::asked(settings.config.model.default.as_deref(), out)?;
+    let house = ModelHouse::new(&settings.config);
+    let wished: Option<String> = settings.wished(Key::ModelDefault);
+    let whose = call.named.as_ref().map(|agent| Whose { agent, chosen: None });
+    let mut chain = house.chain(whose, wished.as_deref())?;
+    let mut models = house.route(&chain.model_ref, &chain.fallbacks)?;
     let home = shared.home()?;
     call.look_ahead(args, shared, &home).await?;
     let place = Place::open_for_writing(shared).await?;
@@ -126,18 +135,24 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
                 None => None,
             };
+            if let Some(agent) = known.as_ref().filter(|agent| agent.model_ref.is_some()) {
+                chain = house.chain(Some(agent.into()), wished.as_deref())?;
+                models = house.route(&chain.model_ref, &chain.fallbacks)?;
+            }
+            chain.tell(out);
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
             let signals = Signals::listen()?;
             let mut journey = Journey {
                 place,
                 sandboxing: args.sandboxing(),
+                house,
                 signals,
                 out,
             };
-            let engine = journey.engine(model.models.clone(), &workspace)?;
+            let engine = journey.engine(models, &workspace)?;
             let limits = Limits {
-                model_ref: model.model_ref.clone(),
-                fallbacks: Vec::new(),
+                model_ref: chain.model_ref,
+                fallbacks: chain.fallbacks,
                 max_rounds: settings.config.agent.max_rounds,
                 workspace: workspace.text.clone(),
                 deny_tools: call.deny_tools.clone(),
@@ -193,12 +208,14 @@ struct Call {
     agent: AgentId,
     turn: TurnId,
     prompt: String,
+    attachments: Vec<Attachment>,
     deny_tools: BTreeSet<String>,
 }
 
 impl Call {
     fn parse(args: &RunArgs) -> Result<Self, Failure> {
         let prompt = prompt::read(args.prompt.as_deref().unwrap_or_default())?;
+        let attachments = attach::read(&args.attach)?;
         let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
         let key = args.idempotency_key.as_deref();
         let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
@@ -214,6 +231,7 @@ impl Call {
             agent,
             turn,
             prompt,
+            attachments,
             deny_tools,
         })
     }
@@ -236,6 +254,7 @@ impl Call {
             session: SessionId::new(SESSION),
             turn: self.turn.clone(),
             prompt: self.prompt.clone(),
+            attachments: self.attachments.clone(),
             limits,
         }
     }

@@ -8,6 +8,7 @@ use super::{Shared, text_variable};
 use crate::config::{self, Key, Loaded, Overrides};
 use crate::daemon::life::{Start, live};
 use crate::failure::Failure;
+use crate::model::ModelHouse;
 use crate::place::Sandboxing;
 use crate::show::Out;
 
@@ -43,9 +44,11 @@ pub(crate) struct ServeArgs {
 impl ServeArgs {
     /// What a daemon is started with.
     pub(super) fn start<'a>(&self, shared: &'a Shared) -> Result<Start<'a>, Failure> {
+        let settings = self.settings(shared)?;
         Ok(Start {
             shared,
-            settings: self.settings(shared)?,
+            models: ModelHouse::new(&settings.config),
+            settings,
             token: self.token()?,
             sandboxing: if self.allow_unsandboxed {
                 Sandboxing::Optional
@@ -71,11 +74,7 @@ impl ServeArgs {
             .host
             .clone()
             .or(self.listen.map(|listen| listen.ip().to_string()));
-        let model = self
-            .model
-            .as_deref()
-            .map(crate::model::Loaded::named)
-            .transpose()?;
+        let model = self.model.as_deref().map(crate::model::canonical).transpose()?;
         let flags = Overrides::default()
             .flag(Key::ServerAddress, "--host", address)
             .flag(
@@ -85,13 +84,15 @@ impl ServeArgs {
             )
             .flag(Key::ServerAdvertise, "--advertise", self.advertise.clone())
             .flag(Key::ServerTokenFile, "--token-file", token_file)
-            .flag(Key::ModelDefault, "--model", model.map(|model| model.model_ref));
+            .flag(Key::ModelDefault, "--model", model);
         let loaded = config::load(&shared.home()?, &flags)?;
         if let Some(token) = self.token()? {
             crate::daemon::token::check(&token)?;
         }
-        if let Some(reference) = &loaded.config.model.default {
-            crate::model::Loaded::named(reference)?;
+        if loaded.config.model.default.is_some() {
+            let models = ModelHouse::new(&loaded.config);
+            let chain = models.chain(None, None)?;
+            models.route(&chain.model_ref, &chain.fallbacks)?;
         }
         Ok(loaded)
     }

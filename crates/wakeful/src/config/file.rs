@@ -11,8 +11,11 @@ use serde_json::{Value, json};
 use toml_edit::{Document, DocumentMut, Item, TableLike};
 use wakeful_core::failure::clip;
 
-use super::key::Key;
+use super::cross::crossed;
+use super::key::{Key, typed};
+use super::kind::Kind;
 use super::layer::{Origin, Read};
+use super::named::{Named, Section};
 use crate::failure::Failure;
 use crate::world::fresh_id;
 
@@ -30,6 +33,8 @@ const HEADER: &str = "# Settings of this Wakeful home. `wakeful config schema` d
 pub(crate) enum Change {
     /// The setting gets what was typed.
     Set(Key, String),
+    /// The same for one whose name a person chose.
+    SetNamed(Named, String),
     /// What stands under this name goes, known or not.
     Unset(String),
 }
@@ -115,7 +120,8 @@ pub(super) fn parse(path: &Path, text: &str) -> Read {
         }
     };
     for (section, item) in document.iter() {
-        let is_known = Key::ALL.iter().any(|key| key.parts().0 == section);
+        let is_known =
+            Key::ALL.iter().any(|key| key.parts().0 == section) || Section::named(section).is_some();
         match item.as_table_like() {
             Some(table) if is_known || !table.is_empty() => {
                 parse_section(&lines, section, table, &mut read);
@@ -127,34 +133,112 @@ pub(super) fn parse(path: &Path, text: &str) -> Read {
             }
         }
     }
+    if read.problems.is_empty() {
+        let found = crossed(&read.layer, &read.named);
+        let told = found.into_iter().map(|(line, message, hint)| {
+            let place = format!("{}, line {line}", path.display());
+            Failure::usage("config_invalid", format!("{place}: {message}"), hint)
+        });
+        read.problems.extend(told);
+    }
     read
 }
 
 fn parse_section(lines: &Lines<'_>, section: &str, table: &dyn TableLike, read: &mut Read) {
     for (name, item) in table.iter() {
         let (full, span) = (format!("{section}.{name}"), span(table, name));
-        let Some(key) = Key::named(&full) else {
-            read.problems.push(lines.unknown(span, &full));
+        if let Some(key) = Key::named(&full) {
+            match checked(lines, (&full, key.kind()), item, span) {
+                Ok((value, origin)) => drop(read.layer.insert(key, (value, origin))),
+                Err(problem) => read.problems.push(problem),
+            }
             continue;
-        };
-        match plain(item).filter(|value| key.accepts(value)) {
-            Some(value) => {
-                let line = lines.number(span).unwrap_or(1);
-                read.layer.insert(key, (value, Origin::File { line }));
-            }
-            None => {
-                let shown = item.to_string();
-                let message = format!(
-                    "{full}: expected {}, found {}: {}",
-                    key.expected(),
-                    item.type_name(),
-                    clip(shown.trim(), SHOWN_CHARS_MAX)
-                );
-                let hint = format!("`wakeful config set {full} VALUE` replaces it");
-                read.problems.push(lines.invalid(span, &message, &hint));
-            }
+        }
+        match Section::named(section).map(|known| (known, known.names())) {
+            None => read.problems.push(lines.unknown(span, &full)),
+            Some((known, None)) => parse_field(lines, (known, "", name), (item, span), read),
+            Some((known, Some(names))) => match item.as_table_like() {
+                Some(fields) if names.accept(name) && count(read, known, name) < Named::NAMES_MAX => {
+                    for (field, inner) in fields.iter() {
+                        let span = self::span(fields, field);
+                        parse_field(lines, (known, name, field), (inner, span), read);
+                    }
+                }
+                Some(_) | None => {
+                    let message = format!("{full} is no section: [{section}.NAME] has {}", names.expected());
+                    read.problems
+                        .push(lines.invalid(span, &message, "rename or remove it"));
+                }
+            },
         }
     }
+}
+
+/// How many other names a section has.
+fn count(read: &Read, section: Section, name: &str) -> usize {
+    let mut names: Vec<&str> = read
+        .named
+        .keys()
+        .filter(|named| named.section == section && named.name != name)
+        .map(|named| named.name.as_str())
+        .collect();
+    names.dedup();
+    names.len()
+}
+
+/// A field of a section; or, for rules of each category, a table of them.
+fn parse_field(
+    lines: &Lines<'_>,
+    (section, name, field): (Section, &str, &str),
+    (item, span): (&Item, Option<Range<usize>>),
+    read: &mut Read,
+) {
+    let has_parts = Named::of(section, name, &format!("{field}.conversation")).is_some();
+    if let (true, Some(table)) = (has_parts, item.as_table_like()) {
+        for (part, inner) in table.iter() {
+            let (whole, span) = (format!("{field}.{part}"), self::span(table, part));
+            parse_field(lines, (section, name, &whole), (inner, span), read);
+        }
+        return;
+    }
+    let Some(named) = Named::of(section, name, field) else {
+        let mut place = vec![section.word(), name, field];
+        place.retain(|part| !part.is_empty());
+        let full = place.join(".");
+        let hint = Named::meant(section, field);
+        read.problems
+            .push(lines.invalid(span, &format!("there is no setting {full}"), &hint));
+        return;
+    };
+    match checked(lines, (&named.name(), named.kind()), item, span) {
+        Ok(found) => drop(read.named.insert(named, found)),
+        Err(problem) => read.problems.push(problem),
+    }
+}
+
+/// The value of an item, or what is wrong with it. What may be a key is not repeated.
+fn checked(
+    lines: &Lines<'_>,
+    (full, kind): (&str, Kind),
+    item: &Item,
+    span: Option<Range<usize>>,
+) -> Result<(Value, Origin), Failure> {
+    if let Some(value) = plain(item).filter(|value| kind.accepts(value)) {
+        let line = lines.number(span).unwrap_or(1);
+        return Ok((value, Origin::File { line }));
+    }
+    let shown = item.to_string();
+    let shown = match kind.is_shown() {
+        true => format!(": {}", clip(shown.trim(), SHOWN_CHARS_MAX)),
+        false => String::new(),
+    };
+    let message = format!(
+        "{full}: expected {}, found {}{shown}",
+        kind.expected(),
+        item.type_name()
+    );
+    let hint = format!("`wakeful config set {full} VALUE` replaces it");
+    Err(lines.invalid(span, &message, &hint))
 }
 
 fn span(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
@@ -162,11 +246,39 @@ fn span(table: &dyn TableLike, name: &str) -> Option<Range<usize>> {
     key.span().or_else(|| item.span())
 }
 
-/// A value as JSON has it. No setting is a date, a list or a table.
+/// A value as JSON has it. No setting is a date or a table.
 fn plain(item: &Item) -> Option<Value> {
-    let text = item.as_str().map(|text| json!(text));
-    let integer = || item.as_integer().map(Value::from);
-    text.or_else(integer).or_else(|| item.as_float().map(Value::from))
+    plain_value(item.as_value()?)
+}
+
+fn plain_value(value: &toml_edit::Value) -> Option<Value> {
+    match value {
+        toml_edit::Value::String(text) => Some(json!(text.value())),
+        toml_edit::Value::Integer(number) => Some(json!(number.value())),
+        toml_edit::Value::Float(number) => Some(Value::from(*number.value())),
+        toml_edit::Value::Boolean(truth) => Some(json!(truth.value())),
+        toml_edit::Value::Array(list) => list
+            .iter()
+            .map(plain_value)
+            .collect::<Option<Vec<_>>>()
+            .map(Value::Array),
+        toml_edit::Value::Datetime(_) | toml_edit::Value::InlineTable(_) => None,
+    }
+}
+
+/// The same as TOML has it.
+fn toml_value(value: &Value) -> toml_edit::Value {
+    match value {
+        Value::Bool(truth) => (*truth).into(),
+        Value::Array(list) => list.iter().map(toml_value).collect::<toml_edit::Array>().into(),
+        Value::Null | Value::Number(_) | Value::String(_) | Value::Object(_) => {
+            match (value.as_i64(), value.as_f64()) {
+                (Some(integer), _) => integer.into(),
+                (None, Some(number)) => number.into(),
+                (None, None) => value.as_str().unwrap_or_default().into(),
+            }
+        }
+    }
 }
 
 /// The text that is spoken of.
@@ -209,7 +321,19 @@ pub(super) fn edited(path: &Path, text: &str, change: &Change) -> Result<String,
         document = DocumentMut::new();
     }
     match change {
-        Change::Set(key, typed) => set(&lines, &mut document, *key, typed)?,
+        Change::Set(key, text) => {
+            let (section, name) = key.parts();
+            set(&lines, &mut document, &[section, name], &key.typed(text)?)?;
+        }
+        Change::SetNamed(named, text) => {
+            let value = typed(&named.name(), named.kind(), text)?;
+            set(&lines, &mut document, &named.path(), &value)?;
+        }
+        Change::Unset(name) if Named::parse(name).is_some() => {
+            let path = Named::parse(name);
+            let path = path.as_ref().map(Named::path).unwrap_or_default();
+            remove(document.as_table_mut(), &path);
+        }
         Change::Unset(name) => {
             let (section, rest) = name.split_once('.').unwrap_or((name, ""));
             if rest.is_empty() {
@@ -222,31 +346,51 @@ pub(super) fn edited(path: &Path, text: &str, change: &Change) -> Result<String,
     Ok(format!("{comments}{document}"))
 }
 
-fn set(lines: &Lines<'_>, document: &mut DocumentMut, key: Key, typed: &str) -> Result<(), Failure> {
-    let value = key.typed(typed)?;
-    let (section, name) = key.parts();
-    let table = document
-        .entry(section)
-        .or_insert_with(toml_edit::table)
-        .as_table_like_mut();
-    let table = table.ok_or_else(|| {
-        let message = format!("{section} is a section and not a value");
-        lines.invalid(
-            None,
-            &message,
-            &format!("`wakeful config set {section} --unset` removes it"),
-        )
-    })?;
+/// Removes a value, and the sections that are empty without it.
+fn remove(table: &mut dyn TableLike, path: &[&str]) {
+    match path {
+        [] => {}
+        [last] => drop(table.remove(last)),
+        [first, rest @ ..] => {
+            let Some(inner) = table.get_mut(first).and_then(Item::as_table_like_mut) else {
+                return;
+            };
+            remove(inner, rest);
+            if inner.is_empty() {
+                table.remove(first);
+            }
+        }
+    }
+}
+
+fn set(lines: &Lines<'_>, document: &mut DocumentMut, path: &[&str], value: &Value) -> Result<(), Failure> {
+    let Some((name, sections)) = path.split_last() else {
+        return Ok(());
+    };
+    let mut table: &mut dyn TableLike = document.as_table_mut();
+    for (depth, section) in sections.iter().enumerate() {
+        let fresh = || {
+            let mut made = toml_edit::Table::new();
+            // Of `[providers.x]` the outer part has no line of its own.
+            made.set_implicit(depth + 1 < sections.len());
+            Item::Table(made)
+        };
+        table = table
+            .entry(section)
+            .or_insert_with(fresh)
+            .as_table_like_mut()
+            .ok_or_else(|| {
+                let message = format!("{section} is a section and not a value");
+                let hint = format!("`wakeful config set {section} --unset` removes it");
+                lines.invalid(None, &message, &hint)
+            })?;
+    }
     // 5 and 5.0 are one amount, and a person may prefer the one that stands there.
-    let same = |old: Value| old == value || (old.is_number() && old.as_f64() == value.as_f64());
+    let same = |old: Value| old == *value || (old.is_number() && old.as_f64() == value.as_f64());
     if table.get(name).and_then(plain).is_some_and(same) {
         return Ok(());
     }
-    let value: toml_edit::Value = match (value.as_i64(), value.as_f64()) {
-        (Some(integer), _) => integer.into(),
-        (None, Some(number)) => number.into(),
-        (None, None) => value.as_str().unwrap_or_default().into(),
-    };
+    let value = toml_value(value);
     match table.get_mut(name).and_then(Item::as_value_mut) {
         // The comment behind a value belongs to its line.
         Some(old) => {

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use wakeful_core::json::digest;
 
 use super::key::Key;
+use super::named::Named;
 use super::values::Config;
 use crate::failure::Failure;
 
@@ -49,10 +50,14 @@ impl Serialize for Origin {
 /// The values of one source; each was found acceptable.
 pub(super) type Layer = BTreeMap<Key, (Value, Origin)>;
 
+/// The same of settings whose names people choose. Only the file has them.
+pub(super) type NamedLayer = BTreeMap<Named, (Value, Origin)>;
+
 /// A source as it was read: what is sound, and what is not.
 #[derive(Debug, Default)]
 pub(super) struct Read {
     pub(super) layer: Layer,
+    pub(super) named: NamedLayer,
     pub(super) problems: Vec<Failure>,
 }
 
@@ -95,9 +100,17 @@ pub(crate) struct Loaded {
     pub(crate) config: Config,
     values: Value,
     origins: BTreeMap<Key, Origin>,
+    named: NamedLayer,
 }
 
 impl Loaded {
+    /// The settings whose names people chose, with where each stands.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (&Named, &Value, &Origin)> {
+        self.named
+            .iter()
+            .map(|(named, (value, origin))| (named, value, origin))
+    }
+
     /// Where the value of a setting came from.
     pub(crate) fn origin(&self, key: Key) -> &Origin {
         self.origins.get(&key).unwrap_or(&Origin::Default)
@@ -125,7 +138,13 @@ impl Loaded {
 }
 
 /// Puts each layer over those before it, and all of them over what is built in.
+#[cfg(test)]
 pub(super) fn merge(layers: &[Layer]) -> Result<Loaded, Failure> {
+    merge_all(layers, NamedLayer::new())
+}
+
+/// The same with the settings whose names people chose.
+pub(super) fn merge_all(layers: &[Layer], named: NamedLayer) -> Result<Loaded, Failure> {
     let broken = |error: serde_json::Error| {
         let message = format!("the settings contradict one another: {error}");
         Failure::usage("config_invalid", message, "`wakeful config doctor` looks closer")
@@ -139,10 +158,26 @@ pub(super) fn merge(layers: &[Layer]) -> Result<Loaded, Failure> {
             origins.insert(*key, origin.clone());
         }
     }
+    for (name, (value, _)) in &named {
+        insert(&mut values, &name.path(), value);
+    }
     let config: Config = serde_json::from_value(values.clone()).map_err(broken)?;
     Ok(Loaded {
         config,
         values,
         origins,
+        named,
     })
+}
+
+/// Puts a value where its path leads; what is not there yet is made.
+fn insert(values: &mut Value, path: &[&str], value: &Value) {
+    let Some((first, rest)) = path.split_first() else {
+        *values = value.clone();
+        return;
+    };
+    if let Some(members) = values.as_object_mut() {
+        let member = members.entry(*first).or_insert_with(|| json!({}));
+        insert(member, rest, value);
+    }
 }

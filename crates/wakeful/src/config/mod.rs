@@ -3,7 +3,11 @@
 //! | module | does |
 //! |---|---|
 //! | [`values`] | the settings as types, which are also their JSON Schema |
-//! | [`key`] | their names, what each accepts, and which one was meant |
+//! | [`inference`] | those of providers, routes, agents and prices |
+//! | [`key`] | their names, and which one was meant |
+//! | [`named`] | the names that people choose themselves, such as those of providers |
+//! | [`kind`] | what each accepts |
+//! | [`cross`] | what one setting says of another |
 //! | [`layer`] | puts one source over the other and remembers where each value came from |
 //! | [`environment`] | the variables `WAKEFUL_…` |
 //! | [`file`] | reads, edits and replaces `config.toml` |
@@ -11,10 +15,14 @@
 //! Reading makes nothing, not even the home. What is wrong is refused and never passed over: a limit that was
 //! misspelt would otherwise be no limit.
 
+mod cross;
 mod environment;
 mod file;
+mod inference;
 mod key;
+mod kind;
 mod layer;
+mod named;
 mod values;
 
 #[cfg(test)]
@@ -23,8 +31,10 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::file::Change;
+pub(crate) use self::inference::{PriceSettings, ProviderSettings};
 pub(crate) use self::key::Key;
 pub(crate) use self::layer::{Loaded, Origin, Overrides};
+pub(crate) use self::named::Named;
 pub(crate) use self::values::Config;
 use crate::failure::Failure;
 use crate::home::Home;
@@ -41,14 +51,15 @@ pub(crate) fn load_lasting(home: &Path, flags: &Overrides) -> Result<Loaded, Fai
 
 fn effective(home: &Path, environment: layer::Read, flags: &Overrides) -> Result<Loaded, Failure> {
     let layers = [file::layer(&path(home))?, environment, flags.layer()];
-    let mut sound = Vec::new();
+    let (mut sound, mut named) = (Vec::new(), layer::NamedLayer::new());
     for read in layers {
         if let Some(problem) = read.problems.into_iter().next() {
             return Err(problem);
         }
         sound.push(read.layer);
+        named.extend(read.named);
     }
-    layer::merge(&sound)
+    layer::merge_all(&sound, named)
 }
 
 /// Everything that is wrong with the file and the environment.

@@ -1,8 +1,14 @@
 //! The settings as types. Their comments are what the JSON Schema tells people.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX};
+use wakeful_core::budget::MicroUsd;
+use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
+use wakeful_runtime::Governance;
+
+use super::inference::{AgentSettings, Gates, PriceSettings, Privacy, ProviderSettings, Route};
 
 /// Most requests or turns a minute that can be asked for: more than one machine answers.
 pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
@@ -19,6 +25,29 @@ pub(crate) struct Config {
     pub(crate) agent: Agent,
     pub(crate) budget: Budget,
     pub(crate) provider: Provider,
+    pub(crate) privacy: Privacy,
+    pub(crate) inference: Gates,
+    /// Providers by name. Those that are built in need no section.
+    pub(crate) providers: BTreeMap<String, ProviderSettings>,
+    /// Routes by name, for `route:NAME`.
+    pub(crate) routes: BTreeMap<String, Route>,
+    /// What single agents ask of models, by the agent's name.
+    pub(crate) agents: BTreeMap<String, AgentSettings>,
+    /// Prices by model reference.
+    pub(crate) prices: BTreeMap<String, PriceSettings>,
+}
+
+impl Config {
+    /// What holds for money and privacy where nobody has said otherwise in the database.
+    pub(crate) fn governance(&self) -> Governance {
+        let daily = self.budget.daily_usd.map(|usd| format!("{usd:.6}"));
+        let daily = daily.and_then(|usd| MicroUsd::parse(&usd));
+        let standard = Governance::default();
+        Governance {
+            daily_cap: daily.unwrap_or(standard.daily_cap),
+            privacy: self.privacy.rule(),
+        }
+    }
 }
 
 /// Where the daemon listens, and how much it takes.
@@ -63,10 +92,15 @@ impl Default for Server {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Model {
-    /// The model of runs that name none; without one the built-in demo script answers.
+    /// The model of runs that name none; without one the first provider whose key is in the environment, and without
+    /// any key the built-in demo script.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub(crate) default: Option<String>,
+    /// Who is asked when that one fails for good, in this order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = ROUTE_MAX - 1))]
+    pub(crate) fallbacks: Vec<String>,
 }
 
 /// What holds for agents unless they say otherwise.
@@ -94,11 +128,11 @@ impl Default for Agent {
     }
 }
 
-/// What may be spent. Stored and not yet enforced.
+/// What may be spent.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Budget {
-    /// US dollars a day for all agents together. Stored and not yet enforced.
+    /// US dollars a day for all agents together, until `wakeful budget set` says otherwise; 5 where nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "f64", range(min = 0.0, max = DAILY_USD_MAX))]
     pub(crate) daily_usd: Option<f64>,

@@ -1,12 +1,14 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
+use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
 use wakeful_ports::records::Agent;
@@ -22,17 +24,16 @@ use wakeful_tools::Tools;
 use super::life::log;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::model::Loaded;
+use crate::guidance::GuidanceFiles;
+use crate::model::{Chain, ModelHouse, Why, demo};
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
-
-/// The model of messages that name none, when none is configured.
-pub(crate) const DEMO: &str = "demo";
 
 /// Makes engines for the service.
 pub(crate) struct Bench {
     pub(crate) place: Arc<Place>,
     pub(crate) config: Config,
+    pub(crate) models: ModelHouse,
     pub(crate) sandboxing: Sandboxing,
     pub(crate) hub: Arc<Hub>,
     pub(crate) halt: Halt,
@@ -40,7 +41,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
-        let models = Loaded::named(&limits.model_ref)?.models;
+        let models = self.models.route(&limits.model_ref, &limits.fallbacks)?;
         let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
         self.place.engine(Tooling {
             models,
@@ -63,10 +64,16 @@ impl Workshop<Store> for Bench {
             workspace,
             deny_tools,
         } = message.wishes.clone();
-        let default = self.config.model.default.clone();
-        Limits {
-            model_ref: model_ref.or(default).unwrap_or_else(|| DEMO.to_owned()),
+        // A route that is gone is told by the engine, which then cannot be made.
+        let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());
+        let chain = chain.unwrap_or_else(|_| Chain {
+            model_ref: model_ref.clone().unwrap_or_default(),
             fallbacks: Vec::new(),
+            why: Why::Asked,
+        });
+        Limits {
+            model_ref: chain.model_ref,
+            fallbacks: chain.fallbacks,
             max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
@@ -81,7 +88,7 @@ impl Workshop<Store> for Bench {
         let made = || {
             let workspace = WorkspacePath::stand_in(self.place.home.root())?;
             let engine = self.place.engine(Tooling {
-                models: Loaded::demo()?.models,
+                models: demo()?,
                 workspace: &workspace,
                 sandboxing: self.sandboxing,
                 halt: self.halt.clone(),
@@ -112,6 +119,7 @@ pub(crate) struct House {
     pub(crate) workspaces: Option<PathBuf>,
     /// The one folder that is configured for all of them.
     pub(crate) workspace: Option<String>,
+    pub(crate) models: ModelHouse,
     pub(crate) switch: Arc<HaltSwitch>,
 }
 
@@ -166,13 +174,22 @@ impl Host for House {
                 "give names from the list",
             )
         })?;
-        let model_ref = wishes.model_ref.as_deref().map(Loaded::named).transpose()?;
+        let named = |name| self.models.named(name);
+        let model_ref = wishes.model_ref.as_deref().map(named).transpose()?;
         let workspace = wishes.workspace.as_deref().map(|path| self.look(path.as_ref()));
         Ok(Wishes {
-            model_ref: model_ref.map(|loaded| loaded.model_ref),
+            model_ref,
             workspace: workspace.transpose()?,
             ..wishes
         })
+    }
+
+    fn inference_versions(&self) -> BTreeSet<PolicyVersion> {
+        self.models.config().policy_versions()
+    }
+
+    fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {
+        GuidanceFiles::new(&self.home).read(agent, workspace.as_ref())
     }
 
     fn stop(&self) {

@@ -19,12 +19,13 @@ use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
 
 use super::files::{Found, Record, RunFolder};
-use super::house::{Bench, DEMO, House};
+use super::house::{Bench, House};
 use super::token;
 use crate::cli::Shared;
 use crate::config::{Loaded, Overrides};
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
+use crate::model::{DEMO, ModelHouse, Why};
 use crate::place::{Place, Sandboxing};
 use crate::show::Out;
 use crate::signals::Signals;
@@ -47,6 +48,7 @@ const ALREADY: &str = "daemon_running";
 pub(crate) struct Start<'a> {
     pub(crate) shared: &'a Shared,
     pub(crate) settings: Loaded,
+    pub(crate) models: ModelHouse,
     /// A token given with this call alone.
     pub(crate) token: Option<String>,
     pub(crate) sandboxing: Sandboxing,
@@ -186,6 +188,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
     let bench = Bench {
         place: Arc::clone(&place),
         config: start.settings.config.clone(),
+        models: start.models.clone(),
         sandboxing: start.sandboxing,
         hub: Arc::clone(&hub),
         halt: halt.clone(),
@@ -203,6 +206,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         halt: halt.clone(),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
+        governance: place.governance(),
     });
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::new(clerk),
@@ -318,7 +322,8 @@ fn options(
     signals: &Signals,
 ) -> Result<Options, Failure> {
     let config = &start.settings.config;
-    let reference = config.model.default.clone();
+    let models = start.models.clone();
+    let (reference, why) = models.default_ref()?;
     let folder = RunFolder::of(home.root());
     Ok(Options {
         stage,
@@ -326,6 +331,7 @@ fn options(
             home: home.root().to_owned(),
             workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
             workspace: config.agent.workspace.clone(),
+            models,
             switch: signals.switch(),
         }),
         facts: Facts {
@@ -340,8 +346,8 @@ fn options(
             started_at: RealClock::new().now(),
             config_fingerprint: start.fingerprint(),
             model: Model {
-                is_demo: reference.as_deref().is_none_or(|name| name == DEMO),
-                reference: reference.unwrap_or_else(|| DEMO.to_owned()),
+                is_demo: why == Why::Demo || reference == DEMO,
+                reference,
             },
             default_agent: AgentId::parse(&config.agent.default)?,
             last_failure: folder.failure(),

@@ -240,9 +240,13 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
 }
 
 pub(super) fn agent(agent: &AgentStatus) -> String {
+    let guidance = agent.loaded_agents_md.iter();
+    let guidance: String = guidance
+        .map(|file| format!("\nguidance   {}", file.path))
+        .collect();
     format!(
         "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nworkspace  {}\ncreated    {}\n\
-        used       {} tokens in {} model rounds",
+        used       {} tokens in {} model rounds{guidance}",
         agent.agent_id,
         word(&agent.visibility),
         word(&agent.lifecycle),

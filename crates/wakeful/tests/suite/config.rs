@@ -61,6 +61,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("agent.max_rounds", &json!(50)),
             ("budget.daily_usd", &json!(null)),
             ("provider.name", &json!(null)),
+            ("privacy.confirm", &json!("implied")),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 34] = [
+const VERBS: [&str; 41] = [
     "init",
     "run",
     "message",
@@ -29,11 +29,18 @@ const VERBS: [&str; 34] = [
     "daemon restart",
     "daemon logs",
     "open",
+    "models",
+    "models list",
+    "models probe",
+    "models doctor",
+    "models confirm",
     "config",
     "config get",
     "config set",
     "config schema",
     "config doctor",
+    "debug",
+    "debug prompt",
     "doctor",
     "service",
     "service install",

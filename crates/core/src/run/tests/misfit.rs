@@ -1,7 +1,6 @@
 //! Inputs that do not fit are refused as values, and the run is as it was.
 
-use super::world::{Played, asks_for, body, call, failure};
-use crate::budget::{Day, Exceeded, MicroUsd, Scope};
+use super::world::{Played, asks_for, body, call, exceeded, failure};
 use crate::conversation::Usage;
 use crate::failure::ModelFailureKind;
 use crate::key::{Digest, OperationId};
@@ -44,17 +43,6 @@ fn inputs() -> [Input; 8] {
         Input::Postponed,
         Input::Cancelled,
     ]
-}
-
-fn exceeded() -> Exceeded {
-    let (cap, spent, needed) = (MicroUsd(5), MicroUsd(4), MicroUsd(2));
-    Exceeded {
-        scope: Scope::All,
-        cap,
-        spent,
-        needed,
-        day: Day(1),
-    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
+use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::{Block, ToolCall, Usage};
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use crate::id::PolicyVersion;
@@ -69,6 +70,10 @@ pub(super) struct World {
     pub(super) cancel_after: Option<usize>,
     /// After which transition a stop comes before what is intended begins.
     pub(super) stop_after: Option<usize>,
+    /// After which transition there is no money for a while.
+    pub(super) park_after: Option<usize>,
+    /// How many models are asked when the first one fails for good.
+    pub(super) fallbacks: usize,
 }
 
 /// One transition as it was made.
@@ -105,6 +110,17 @@ pub(super) fn body() -> BlobHash {
     BlobHash(Digest::of(b"what was said"))
 }
 
+pub(super) fn exceeded() -> Exceeded {
+    let (cap, spent, needed) = (MicroUsd(5), MicroUsd(4), MicroUsd(2));
+    Exceeded {
+        scope: Scope::All,
+        cap,
+        spent,
+        needed,
+        day: Day(1),
+    }
+}
+
 /// A call that passes every check.
 pub(super) fn call(tool: &str, argument: u8) -> Asked {
     let tool = TOOLS
@@ -136,27 +152,39 @@ pub(super) fn failure(kind: ModelFailureKind, retry_after_ms: Option<u64>) -> Mo
 impl Played {
     /// A run that has begun.
     pub(super) fn begun(max_rounds: u32) -> Self {
-        let turn = Turn::new(run_key(), "scripted:x".into(), max_rounds);
-        let (steps, rows, entries) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Self::routed(max_rounds, 0)
+    }
+
+    /// A run that has begun and may fall back.
+    pub(super) fn routed(max_rounds: u32, fallbacks: usize) -> Self {
+        let names = (1..=fallbacks).map(|n| format!("scripted:fallback{n}")).collect();
+        let turn = Turn::new(run_key(), "scripted:x".into(), max_rounds).falling_back(names);
         let mut played = Self {
             turn,
-            steps,
-            rows,
-            entries,
+            steps: Vec::new(),
+            rows: BTreeMap::new(),
+            entries: Vec::new(),
             blobs: BTreeMap::new(),
         };
         played.take(Input::Admitted { body: body() }, Reads::default());
         played
     }
 
+    /// There is no money, and then there is.
+    pub(super) fn park(&mut self) {
+        self.take(Input::Parked { exceeded: exceeded() }, Reads::default());
+        assert_eq!(self.turn.pending(), [], "nothing is under way without money");
+        self.take(Input::Resumed, Reads::default());
+    }
+
     /// Plays a whole world.
     pub(super) fn of(world: &World) -> Self {
-        let mut played = Self::begun(world.max_rounds);
+        let mut played = Self::routed(world.max_rounds, world.fallbacks);
         let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
         let calls: usize = world.asks.iter().map(Ask::call_count).sum();
         // Each step settles a request or at least one action, or is the cancellation.
         // A stop takes one, and so does going on after it.
-        let bound = 5 + world.asks.len() + calls;
+        let bound = 7 + world.asks.len() + calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
             if world.cancel_after == Some(played.steps.len()) {
@@ -168,6 +196,11 @@ impl Played {
                 played.take(Input::Postponed, Reads::default());
                 assert_eq!(played.turn.pending(), [], "nothing is under way after a stop");
                 played.take(Input::Settled { results: vec![] }, Reads::default());
+                continue;
+            }
+            let modelling = matches!(played.turn.phase, Phase::Modelling { .. });
+            if modelling && world.park_after == Some(played.steps.len()) {
+                played.park();
                 continue;
             }
             match &played.turn.phase {
@@ -411,13 +444,17 @@ pub(super) fn world() -> impl Strategy<Value = World> {
     let ends = proptest::collection::vec(end(), 1..8);
     let cancel_after = proptest::option::weighted(0.4, 1_usize..20);
     let stop_after = proptest::option::weighted(0.4, 1_usize..12);
-    (0_u32..6, asks, ends, cancel_after, stop_after).prop_map(
-        |(max_rounds, asks, ends, cancel_after, stop_after)| World {
+    let park_after = proptest::option::weighted(0.4, 1_usize..12);
+    let breaks = (cancel_after, stop_after, park_after);
+    (0_u32..6, asks, ends, breaks, 0_usize..3).prop_map(
+        |(max_rounds, asks, ends, (cancel_after, stop_after, park_after), fallbacks)| World {
             max_rounds,
             asks,
             ends,
             cancel_after,
             stop_after,
+            park_after,
+            fallbacks,
         },
     )
 }

@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::Instant;
+use wakeful_core::budget::PriceBasis;
 use wakeful_core::conversation::{Block, ToolCall, Usage, calls_of, text_of};
 use wakeful_core::failure::{Category, ModelFailureKind};
+use wakeful_core::inference::Boundary;
 use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model, NoAudience};
 
@@ -217,7 +219,7 @@ async fn the_largest_round_is_taken() {
 
 #[tokio::test]
 async fn whatever_the_kind_a_model_is_asked_the_same_way() {
-    let models = Models::from(load("rounds: [{text: a}]"));
+    let models = Models::new(vec![(request(0).model_ref, load("rounds: [{text: a}]").into())]);
     assert_eq!(
         models
             .ask(request(0), &NoAudience)
@@ -325,4 +327,88 @@ async fn a_round_without_words_and_one_that_fails_say_nothing() {
     );
     let tools = "rounds:\n  - tools: [{name: T, input: {}}]\n    delay_ms: 10\n";
     assert_eq!(heard(tools).await, []);
+}
+
+#[tokio::test]
+async fn a_round_counts_every_kind_of_token_and_shows_its_thoughts_first() {
+    let model = load(
+        "rounds:\n  - thinking: hm\n    text: yes\n    usage: { input_tokens: 10, output_tokens: 5, \
+         cached_read_tokens: 4, cached_write_tokens: 3, reasoning_tokens: 2 }\n",
+    );
+    let answer = model.ask(request(0), &NoAudience).await.expect("an answer");
+    let thought = Block::Thinking {
+        provider: "scripted".into(),
+        text: "hm".into(),
+        opaque: json!(null),
+    };
+    assert_eq!(answer.blocks, [thought, text("yes")]);
+    let usage = Usage {
+        cached_read_tokens: 4,
+        cached_write_tokens: 3,
+        reasoning_tokens: 2,
+        ..Usage::of(10, 5)
+    };
+    assert_eq!(answer.usage, usage);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_attempt_may_break_off_after_some_words() {
+    let model = load(
+        "rounds:\n  - fail: { kind: stream_cut, message: gone, after: \"one two\" }\n    delay_ms: 100\n  \
+         - fail: { status: 400, kind: context_length_exceeded }\n  - fail: { kind: context_length_exceeded }\n  \
+         - fail: { status: 503, retry: false }\n  - fail: { kind: odd, retry: false }\n",
+    );
+    let ears = Ears {
+        began: Instant::now(),
+        heard: std::sync::Mutex::default(),
+    };
+    let failure = model.ask(request(0), &ears).await.expect_err("it breaks");
+    let heard = ears.heard.lock().expect("nobody panicked").clone();
+    let expected =
+        [(50, "one "), (100, "two")].map(|(ms, text)| (Duration::from_millis(ms), text.to_owned()));
+    assert_eq!(heard, expected);
+    assert_eq!(
+        (failure.kind, failure.may_be_billed, failure.artifact.status),
+        (ModelFailureKind::Retryable, true, None)
+    );
+    assert_eq!(
+        (failure.artifact.kind.as_str(), failure.artifact.summary.as_str()),
+        ("stream_cut", "gone")
+    );
+    for (index, kind, category) in [
+        (1, "context_length_exceeded", Category::Transport),
+        (2, "context_length_exceeded", Category::Protocol),
+        (3, "http_503", Category::Transport),
+        (4, "odd", Category::Protocol),
+    ] {
+        let failure = model
+            .ask(request(index), &NoAudience)
+            .await
+            .expect_err("it fails");
+        assert_eq!(failure.kind, ModelFailureKind::FailFast, "{index}");
+        assert_eq!(failure.artifact.kind, kind);
+        assert_eq!(failure.artifact.category, category);
+        assert!(!failure.may_be_billed);
+    }
+}
+
+#[test]
+fn a_script_may_say_what_it_costs_and_where_it_is() {
+    let free = load("rounds: [{text: a}]").terms("x");
+    assert_eq!(
+        (free.boundary, free.price, free.output_tokens_max),
+        (Boundary::Process, None, 8_192)
+    );
+    let dear = load(
+        "price: { input: 3, output: 15.25, cached_read: 0.3 }\nmax_output_tokens: 100\nboundary: outside\n\
+         rounds: [{text: a}]",
+    );
+    let dear = dear.terms("x");
+    assert_eq!((dear.boundary, dear.output_tokens_max), (Boundary::Outside, 100));
+    let (price, basis) = dear.price.expect("a price");
+    assert_eq!(basis, PriceBasis::Configured);
+    assert_eq!(
+        [price.input, price.output, price.cached_read, price.cached_write].map(|price| price.0),
+        [3_000_000, 15_250_000, 300_000, 3_000_000]
+    );
 }

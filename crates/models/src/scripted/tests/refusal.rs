@@ -42,7 +42,7 @@ fn an_unknown_key_is_refused_with_the_key_that_was_meant() {
     assert_eq!(
         shown("rounds: [{fail: {status: 500, because: x}}]"),
         "test.yaml, line 1, column 31, rounds[0].fail.because: is no known key; \
-         known here: status, retry_after_ms, message"
+         known here: status, kind, retry, retry_after_ms, message, after"
     );
     assert!(shown("rounds: [{tools: [{name: T, inputs: {}}]}]").contains("did you mean `input`?"));
     assert!(shown("rounds: [{text: a, usage: {tokens: 3}}]").contains("input_tokens, output_tokens"));
@@ -295,4 +295,29 @@ fn a_script_over_its_bounds_is_refused_with_the_bound() {
         )
     );
     assert!(error.message.contains("repeat_last"), "{error}");
+}
+
+#[test]
+fn a_failure_says_how_and_a_price_is_money() {
+    assert!(shown("rounds: [{fail: {message: x}}]").contains("rounds[0].fail: says not how"));
+    assert!(
+        shown("rounds: [{fail: {kind: \"Not a word\"}}]").contains("rounds[0].fail.kind: must be a word")
+    );
+    assert!(shown("rounds: [{thinking: x}]").contains("says nothing"));
+    assert!(shown("rounds: [{thinking: x, fail: {status: 500}}]").contains("fail.after"));
+    for wrong in ["-1", "10001", ".nan", "cheap", "{}"] {
+        let error = refused(&format!(
+            "price: {{input: {wrong}, output: 1}}\nrounds: [{{text: a}}]"
+        ));
+        assert_eq!(error.field, "price.input", "{wrong}: {error}");
+    }
+    assert_eq!(
+        refused("price: {input: 1}\nrounds: [{text: a}]").field,
+        "price.output"
+    );
+    assert_eq!(refused("boundary: moon\nrounds: [{text: a}]").field, "boundary");
+    assert_eq!(
+        refused("max_output_tokens: -1\nrounds: [{text: a}]").field,
+        "max_output_tokens"
+    );
 }

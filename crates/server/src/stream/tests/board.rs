@@ -1,21 +1,22 @@
 //! A desk made of lists: what was appended is in the store, what was told is on the hub, and a test decides which.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use serde_json::json;
+use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
-use wakeful_core::id::{AgentId, Incarnation};
+use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{Agent, EventRow, Overview, RunFilter, Visibility};
+use wakeful_ports::records::{Agent, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility};
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Conversation, Desk, NewAgent, Post, Posted, RunGlance, Waiting,
+    AgentView, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::report::RunReport;
@@ -135,6 +136,7 @@ impl Board {
 
 fn view(agent_id: &AgentId, log: &Log) -> AgentView {
     let agent = Agent {
+        model_ref: None,
         agent_id: agent_id.clone(),
         visibility: log.visibility,
         lifecycle: Lifecycle::Active,
@@ -243,5 +245,31 @@ impl Desk for Board {
 
     fn transcript(&self, _: AgentId, _: u32) -> Asked<'_, Conversation> {
         unimplemented!()
+    }
+}
+
+impl Ledger for Board {
+    fn budget(&self) -> Asked<'_, Budget> {
+        unimplemented!("streams carry no money")
+    }
+
+    fn spending(&self, _agent: AgentId) -> Asked<'_, Vec<SpendDay>> {
+        unimplemented!("streams carry no money")
+    }
+
+    fn set_cap(&self, _agent: Option<AgentId>, _daily: Option<MicroUsd>) -> Asked<'_, Budget> {
+        unimplemented!("streams carry no money")
+    }
+
+    fn set_model(&self, _agent: AgentId, _model_ref: Option<String>) -> Asked<'_, AgentView> {
+        unimplemented!("streams choose no models")
+    }
+
+    fn confirm(&self, _: String, _: BTreeSet<PolicyVersion>, _: &'static str) -> Asked<'_, Vec<ReceiptRow>> {
+        unimplemented!("streams confirm nothing")
+    }
+
+    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
+        unimplemented!("streams confirm nothing")
     }
 }

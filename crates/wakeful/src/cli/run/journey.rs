@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use wakeful_api::Run;
+use wakeful_core::inference::CODES;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::Outcome;
 use wakeful_models::Models;
@@ -13,7 +14,7 @@ use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, Driven, give_back};
 
 use crate::failure::{FAILED, Failure};
-use crate::model::Loaded;
+use crate::model::ModelHouse;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
@@ -26,6 +27,7 @@ const DENIED: u8 = 4;
 pub(super) struct Journey<'a> {
     pub(super) place: &'a Place,
     pub(super) sandboxing: Sandboxing,
+    pub(super) house: ModelHouse,
     pub(super) signals: Signals,
     pub(super) out: &'a Out,
 }
@@ -53,7 +55,7 @@ impl Journey<'_> {
 
     fn engine_for(&self, claimed: &Claimed) -> Result<RealEngine, Failure> {
         let turn = claimed.turn();
-        let models = Loaded::named(&turn.model_ref)?.models;
+        let models = self.house.route(&turn.model_ref, &turn.fallbacks)?;
         let workspace = WorkspacePath::look(turn.workspace.as_ref(), self.place.home.root())?;
         self.engine(models, &workspace)
     }
@@ -72,8 +74,13 @@ impl Journey<'_> {
 
     /// Drives a run and shows how it ended.
     pub(super) async fn drive(&mut self, engine: &RealEngine, claimed: Box<Claimed>) -> Result<u8, Trouble> {
+        let agent = claimed.agent_id().clone();
         match self.signals.during(engine.drive(claimed), self.out).await? {
             Driven::Ended(run) => Ok(self.tell(run).await?),
+            Driven::Parked(run, exceeded) => {
+                let error = EngineError::BudgetExceeded { agent, run, exceeded };
+                Err(Trouble::One(Failure::from(error)))
+            }
             Driven::Halted(run) => Err(Trouble::All(Failure::interrupted(run, self.signals.exit()))),
         }
     }
@@ -99,6 +106,7 @@ impl From<EngineError> for Trouble {
             | EngineError::AgentExists(_)
             | EngineError::Waits { .. }
             | EngineError::NoEngine { .. }
+            | EngineError::BudgetExceeded { .. }
             | EngineError::Panicked(_)
             | EngineError::MachineVersion { .. }
             | EngineError::Broken { .. } => true,
@@ -142,10 +150,13 @@ const fn is_of_one_run(error: &StoreError) -> bool {
     }
 }
 
-/// 1 when the run did not succeed or something may have happened that nobody knows of; 4 when the policy
-/// refused something; 0 else.
+/// 4 when a gate before the model stayed shut; 1 when the run did not succeed or something may have happened that nobody
+/// knows of; 4 when the policy refused something; 0 else.
 pub(super) fn exit_code(run: &Run) -> u8 {
-    if run.outcome != Outcome::Completed.as_str() || !run.unknown.is_empty() {
+    let failure = run.failure_artifact.as_ref();
+    if failure.is_some_and(|failure| CODES.contains(&failure.kind.as_str())) {
+        DENIED
+    } else if run.outcome != Outcome::Completed.as_str() || !run.unknown.is_empty() {
         FAILED
     } else if !run.denied.is_empty() {
         DENIED

@@ -1,7 +1,8 @@
 //! `wakeful run` with a daemon: the message goes into the agent's queue, and its run is watched from here.
 
 use wakeful_api::client::{Client, Stream};
-use wakeful_api::{Admission, AgentStatus, Control, Event, Run, SendMessage};
+use wakeful_api::{Admission, AgentStatus, Attached, Control, Event, Parked, Run, SendMessage};
+use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::records::{RUN_OPEN, Visibility};
@@ -11,7 +12,7 @@ use super::journey::exit_code;
 use super::{Call, RunArgs};
 use crate::cli::Shared;
 use crate::config::{Key, Loaded as Settings};
-use crate::failure::Failure;
+use crate::failure::{Failure, OUT_OF_MONEY};
 use crate::front::Front;
 use crate::reach::{Patience, stays_away};
 use crate::show::Out;
@@ -41,6 +42,7 @@ pub(super) async fn start(
         max_rounds: settings.wished(Key::AgentMaxRounds),
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
+        attachments: call.attachments.iter().map(attached).collect(),
     };
     let accepted = front.send(call.agent.clone(), message).await?;
     let run = Digest::from_hex(&accepted.run_key).map(RunKey);
@@ -59,6 +61,19 @@ pub(super) async fn start(
         run,
     };
     watch(client, (&watched, agent.last_seq), shared, out).await
+}
+
+fn attached(attachment: &Attachment) -> Attached {
+    let Attachment {
+        name,
+        media_type,
+        data,
+    } = attachment.clone();
+    Attached {
+        name,
+        media_type,
+        data,
+    }
 }
 
 /// Says why the answer may take its time.
@@ -135,6 +150,11 @@ async fn watch(
         }
     };
     match signals.during(watching, out).await? {
+        Some(Run {
+            run_key,
+            parked: Some(parked),
+            ..
+        }) => Err(waits(&run_key, &parked)),
         Some(run) => {
             out.run(&run);
             Ok(exit_code(&run))
@@ -146,6 +166,16 @@ async fn watch(
             Err(Failure::new("watching_ended", message, hint).exiting(signals.exit()))
         }
     }
+}
+
+/// A run that has no money to go on.
+fn waits(run: &str, parked: &Parked) -> Failure {
+    let message = format!(
+        "run {run} waits: its next request may cost {} USD, and of {} USD a day {} are spent",
+        parked.needed_usd, parked.cap_usd, parked.spent_usd
+    );
+    let hint = "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); the daemon then goes on with it";
+    Failure::new(parked.code.clone(), message, hint).exiting(OUT_OF_MONEY)
 }
 
 /// Waits for the end of a run. A stream that breaks is taken up again where it stood, from another daemon if the
@@ -184,7 +214,7 @@ async fn listen(
     // Looked at after listening began, so that its end falls into one of the two.
     let seen: Run = client.get(&show).await?;
     patience.heard();
-    if ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
+    if seen.parked.is_some() || ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
         return Ok(Some(seen));
     }
     if until_end(&mut stream, *run, after, out).await? {
@@ -193,7 +223,7 @@ async fn listen(
     Ok(None)
 }
 
-/// Shows what happens in a run. True when it has ended, false when the stream has.
+/// Shows what happens in a run. True when it has ended or waits for money, false when the stream has ended.
 async fn until_end(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out) -> Result<bool, Failure> {
     let key = run.to_string();
     while let Some(frame) = stream.next().await? {
@@ -206,7 +236,7 @@ async fn until_end(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out)
         }
         out.progress(&event.kind, &event.payload);
         let called_off = event.kind == "wake_decided" && event.payload.get("verdict") != Some(&"run".into());
-        if event.kind == "run_ended" || called_off {
+        if ["run_ended", "run_parked"].contains(&event.kind.as_str()) || called_off {
             return Ok(true);
         }
     }

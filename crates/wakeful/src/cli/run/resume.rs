@@ -9,8 +9,10 @@ use wakeful_runtime::run::claim;
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
 use crate::cli::Shared;
+use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
 use crate::front::{Front, Runs};
+use crate::model::ModelHouse;
 use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::{Out, ResumedView};
@@ -25,6 +27,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
     if let Some(client) = daemon(shared).await? {
         return through_daemon(&Front::Daemon(client), agent_id, out).await;
     }
+    let settings = config::load(&shared.home()?, &Overrides::default())?;
     let place = Place::open_for_writing(shared).await?;
     let sandboxing = args.sandboxing();
     let filter = RunFilter {
@@ -43,6 +46,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
             let mut journey = Journey {
                 place,
                 sandboxing,
+                house: ModelHouse::new(&settings.config),
                 signals,
                 out,
             };
@@ -90,7 +94,7 @@ impl Tally {
                     .out
                     .note(&format!("run {} is left as it is: {failure}", row.run_key));
                 self.view.failed += 1;
-                self.code = FAILED;
+                self.code = worse(self.code, failure.exit());
             }
             Err(Trouble::All(failure)) => return Err(failure),
         }

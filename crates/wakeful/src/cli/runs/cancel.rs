@@ -17,7 +17,7 @@ use super::show;
 use crate::cli::Shared;
 use crate::failure::Failure;
 use crate::front::{Front, here};
-use crate::model::Loaded;
+use crate::model::demo;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
 use crate::reach::daemon;
 use crate::show::{Out, Progress};
@@ -36,7 +36,7 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
     let place = Place::open_beside(shared).await?;
     place
         .work(out, async |place| {
-            let front = here(&place.store);
+            let front = here(&place.store, place.governance());
             let run = front.find(given).await?;
             let before = front.run(run).await?;
             match before.outcome.as_str() {
@@ -138,7 +138,7 @@ async fn finish(place: &Place, claimed: Box<Claimed>, out: &Out) -> Result<(), F
 }
 
 fn engine(place: &Place, workspace: &WorkspacePath, out: &Out) -> Result<RealEngine, Failure> {
-    let (models, sandboxing, halt) = (Loaded::demo()?.models, Sandboxing::Required, Halt::never());
+    let (models, sandboxing, halt) = (demo()?, Sandboxing::Required, Halt::never());
     place.engine(Tooling {
         models,
         workspace,

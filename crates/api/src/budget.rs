@@ -1,0 +1,214 @@
+//! What models cost, and what they may.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::TokenUsage;
+
+/// Where a cap comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CapOrigin {
+    /// A person set it.
+    Set,
+    /// Nobody did: the settings' number, or 5 dollars.
+    Default,
+}
+
+/// What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Budget {
+    /// The day, by the calendar of UTC.
+    #[schema(example = "2026-11-15", format = Date)]
+    pub day: String,
+    /// When the next one begins.
+    #[schema(format = DateTime)]
+    pub next_day_at: String,
+    /// What all agents together may spend in a day.
+    #[schema(example = "5.00")]
+    pub daily_cap_usd: String,
+    /// Where that cap comes from.
+    pub cap_origin: CapOrigin,
+    /// What they spent today.
+    #[schema(example = "0.31")]
+    pub spent_usd: String,
+    /// What is put aside for requests that are under way.
+    pub reserved_usd: String,
+    /// Every agent that has a cap of its own or spent something today, by name.
+    pub agents: Vec<AgentBudget>,
+    /// The last days on which something was spent, oldest first; at most 31.
+    pub days: Vec<DaySpending>,
+}
+
+/// What one agent spent today, and may.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentBudget {
+    /// Which agent.
+    pub agent_id: String,
+    /// What it may spend in a day; absent where only the cap of all holds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "1.00")]
+    pub daily_cap_usd: Option<String>,
+    /// What it spent today.
+    pub spent_usd: String,
+    /// What is put aside for its requests that are under way.
+    pub reserved_usd: String,
+    /// Model requests today.
+    pub requests: u64,
+}
+
+/// What a day cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct DaySpending {
+    /// The day, by the calendar of UTC.
+    #[schema(example = "2026-11-15", format = Date)]
+    pub day: String,
+    /// What was spent.
+    pub spent_usd: String,
+    /// What is still put aside.
+    pub reserved_usd: String,
+    /// Model requests.
+    pub requests: u64,
+}
+
+/// What an agent's last days cost.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentSpending {
+    /// Which agent.
+    pub agent_id: String,
+    /// The days on which it spent something, oldest first; at most 31.
+    pub days: Vec<DaySpending>,
+}
+
+/// A cap to set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetCap {
+    /// Whose cap; of all agents together when absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "main")]
+    pub agent_id: Option<String>,
+    /// Dollars a day, at most 1000000 with six decimals. Without it the cap is taken away: the default holds again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "2.50", pattern = "^[0-9]{1,7}([.][0-9]{1,6})?$")]
+    pub daily_usd: Option<String>,
+}
+
+/// A model to choose for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetModel {
+    /// Which one; without it the default holds again. Holds for runs that begin from now on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "demo")]
+    pub model: Option<String>,
+}
+
+/// A confirmation that a provider may be shown agents' work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Receipt {
+    /// Which provider.
+    #[schema(example = "anthropic")]
+    pub provider: String,
+    /// Under which rules. Under others it has to be given anew.
+    pub policy_version: String,
+    /// How it was given.
+    pub channel: String,
+    /// When.
+    #[schema(format = DateTime)]
+    pub at: String,
+}
+
+/// All attempts at the model rounds of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AttemptTimeline {
+    /// In the order in which they were made.
+    pub attempts: Vec<Attempt>,
+    /// The model that was asked for.
+    pub requested_model_ref: String,
+    /// The model that was asked last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub active_model_ref: Option<String>,
+    /// The model that answered last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub winning_model_ref: Option<String>,
+    /// The tokens of all of them, where anybody counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub aggregated_token_usage: Option<TokenUsage>,
+}
+
+/// One attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Attempt {
+    /// The step it is recorded as.
+    pub operation_id: String,
+    /// Who provides the model.
+    pub provider: String,
+    /// The model that was asked.
+    pub model_ref: String,
+    /// Which attempt with this model in its round, from 1.
+    pub attempt: u32,
+    /// How many it may have.
+    pub max_attempts: u32,
+    /// When it began.
+    #[schema(format = DateTime)]
+    pub started_at: String,
+    /// When it ended.
+    #[schema(format = DateTime)]
+    pub completed_at: String,
+    /// How long it took; waiting before it does not count.
+    pub duration_ms: u64,
+    /// What failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub failure_kind: Option<String>,
+    /// What can be done about that: `retryable` or `fail_fast`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub disposition: Option<String>,
+    /// How it ended: `retrying`, `retries_exhausted`, `fail_fast_aborted` or `succeeded`.
+    #[schema(example = "succeeded")]
+    pub outcome: String,
+    /// Whether the next model of the route was asked because of it.
+    pub advanced_to_fallback: bool,
+    /// How long was waited after it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub backoff_ms: Option<u64>,
+    /// Tokens, as far as the provider counted them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub token_usage: Option<TokenUsage>,
+    /// What it cost, in dollars; absent where it cost nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, example = "0.0042")]
+    pub cost_usd: Option<String>,
+    /// The rule by which the model might be asked, or the code of the gate that stayed shut.
+    pub rule: String,
+    /// What happened on the way, where something went wrong.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub transport_diagnostics: Option<serde_json::Value>,
+}
+
+/// Why a run waits for money.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Parked {
+    /// `budget_exceeded`.
+    #[schema(example = "budget_exceeded")]
+    pub code: String,
+    /// Whose cap stands in the way: `agent` or `all`.
+    pub scope: String,
+    /// The cap of a day.
+    pub cap_usd: String,
+    /// What the day had seen, spent and put aside, when the run was parked.
+    pub spent_usd: String,
+    /// What the next request may cost at most.
+    pub needed_usd: String,
+    /// The day it was.
+    #[schema(format = Date)]
+    pub day: String,
+}

@@ -1,0 +1,302 @@
+//! Pictures and documents that come with a message: what they are, and whether they may come in.
+//!
+//! A file is what its first bytes say, whatever its name: a provider that is sent a picture under another kind's name
+//! refuses the whole request.
+
+use crate::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachment};
+use crate::failure::clip;
+
+/// Most bytes of all attachments of a message, before base64: what still fits a request of 32 MB.
+pub const ATTACHMENTS_BYTES_MAX: usize = 20 * 1024 * 1024;
+
+/// Longest file name of an attachment: the longest that Linux takes.
+pub const NAME_BYTES_MAX: usize = 255;
+
+/// The kinds there are.
+pub const MEDIA_TYPES: [&str; 6] = [
+    "image/png",
+    "image/jpeg",
+    "image/gif",
+    "image/webp",
+    "application/pdf",
+    "text/plain",
+];
+
+/// Longest part of a name that an error repeats.
+const QUOTE_CHARS_MAX: usize = 80;
+
+/// Why something cannot be attached.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadAttachment {
+    /// There are too many.
+    #[error("there are more than {ATTACHMENTS_MAX} attachments")]
+    TooMany,
+    /// All together are too large.
+    #[error("the attachments have more than {ATTACHMENTS_BYTES_MAX} bytes together")]
+    TooLargeTogether,
+    /// Its name is none of a file.
+    #[error("the attachment {0:?} has no plain file name")]
+    Name(String),
+    /// It is too large.
+    #[error("the attachment {0:?} has more than {ATTACHMENT_BYTES_MAX} bytes")]
+    TooLarge(String),
+    /// It is of no kind that models take.
+    #[error("the attachment {0:?} is no PNG, JPEG, GIF, WebP, PDF or plain UTF-8 text")]
+    Kind(String),
+    /// It is said to be something else than it is.
+    #[error("the attachment {name:?} is {is}, not {said:?}")]
+    Misnamed {
+        /// Its name.
+        name: String,
+        /// What it is.
+        is: &'static str,
+        /// What it is said to be.
+        said: String,
+    },
+    /// Its data is no base64.
+    #[error("the data of the attachment {0:?} is no base64 with padding")]
+    Data(String),
+}
+
+impl Attachment {
+    /// A file under its name without folders.
+    pub fn of_bytes(name: &str, bytes: &[u8]) -> Result<Self, BadAttachment> {
+        let media_type = look(name, bytes)?;
+        Ok(Self {
+            name: name.to_owned(),
+            media_type: media_type.to_owned(),
+            data: base64(bytes),
+        })
+    }
+
+    /// Its bytes; none when its data is no base64.
+    #[must_use]
+    pub fn bytes(&self) -> Option<Vec<u8>> {
+        from_base64(&self.data)
+    }
+
+    /// Checks one that came from outside.
+    fn check(&self) -> Result<(), BadAttachment> {
+        let quoted = || clip(&self.name, QUOTE_CHARS_MAX);
+        if self.data.len() > ATTACHMENT_BYTES_MAX.div_ceil(3).saturating_mul(4) {
+            return Err(BadAttachment::TooLarge(quoted()));
+        }
+        let bytes = self.bytes().ok_or_else(|| BadAttachment::Data(quoted()))?;
+        let is = look(&self.name, &bytes)?;
+        if is != self.media_type {
+            let (name, said) = (quoted(), clip(&self.media_type, QUOTE_CHARS_MAX));
+            return Err(BadAttachment::Misnamed { name, is, said });
+        }
+        Ok(())
+    }
+}
+
+/// What a file is, if it may come in.
+fn look(name: &str, bytes: &[u8]) -> Result<&'static str, BadAttachment> {
+    let quoted = || clip(name, QUOTE_CHARS_MAX);
+    let is_plain = !name.is_empty()
+        && name.len() <= NAME_BYTES_MAX
+        && !name.contains('/')
+        && !name.chars().any(char::is_control);
+    if !is_plain {
+        return Err(BadAttachment::Name(quoted()));
+    }
+    if bytes.len() > ATTACHMENT_BYTES_MAX {
+        return Err(BadAttachment::TooLarge(quoted()));
+    }
+    media_type(bytes).ok_or_else(|| BadAttachment::Kind(quoted()))
+}
+
+/// Checks the attachments of one message that came from outside.
+pub fn check(attachments: &[Attachment]) -> Result<(), BadAttachment> {
+    // Counted before anything is decoded.
+    check_together(attachments)?;
+    attachments.iter().try_for_each(Attachment::check)
+}
+
+/// Checks that a message may have so many attachments of this size, each of which is known to be good.
+pub fn check_together(attachments: &[Attachment]) -> Result<(), BadAttachment> {
+    if attachments.len() > ATTACHMENTS_MAX {
+        return Err(BadAttachment::TooMany);
+    }
+    let encoded = attachments.iter().map(|attachment| attachment.data.len());
+    let encoded = encoded.fold(0, usize::saturating_add);
+    if encoded > ATTACHMENTS_BYTES_MAX.div_ceil(3).saturating_mul(4) {
+        return Err(BadAttachment::TooLargeTogether);
+    }
+    Ok(())
+}
+
+/// What some bytes are, by how they begin. Text is what has no sign of anything else.
+#[must_use]
+pub fn media_type(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
+        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
+        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
+        [b'%', b'P', b'D', b'F', b'-', ..] => Some("application/pdf"),
+        [] => None,
+        _ => std::str::from_utf8(bytes)
+            .is_ok_and(|text| !text.chars().any(is_no_text))
+            .then_some("text/plain"),
+    }
+}
+
+/// Controls that no text file has: tabs, line and page ends and colours aside.
+fn is_no_text(c: char) -> bool {
+    c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}')
+}
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Bytes in base64 with padding.
+#[must_use]
+pub fn base64(bytes: &[u8]) -> String {
+    let letter = |bits: u32| {
+        let index = usize::try_from(bits & 63).unwrap_or(0);
+        ALPHABET.get(index).copied().map_or('A', char::from)
+    };
+    let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
+    for chunk in bytes.chunks(3) {
+        let at = |place: usize| u32::from(chunk.get(place).copied().unwrap_or(0));
+        let bits = at(0) << 16 | at(1) << 8 | at(2);
+        text.push(letter(bits >> 18));
+        text.push(letter(bits >> 12));
+        text.push(if chunk.len() > 1 { letter(bits >> 6) } else { '=' });
+        text.push(if chunk.len() > 2 { letter(bits) } else { '=' });
+    }
+    text
+}
+
+/// Bytes from base64 with padding, in its one spelling; none from anything else.
+#[must_use]
+pub fn from_base64(text: &str) -> Option<Vec<u8>> {
+    let (groups, rest) = text.as_bytes().as_chunks::<4>();
+    if !rest.is_empty() {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(groups.len().saturating_mul(3));
+    for (index, group) in groups.iter().enumerate() {
+        let is_last = index + 1 == groups.len();
+        let padding = match group {
+            [_, _, b'=', b'='] if is_last => 2,
+            [_, _, _, b'='] if is_last => 1,
+            [_, _, _, _] => 0,
+        };
+        let mut bits = 0_u32;
+        for (place, letter) in group.iter().enumerate() {
+            let value = if place >= 4 - padding { 0 } else { value(*letter)? };
+            bits = bits << 6 | u32::from(value);
+        }
+        let [_, decoded @ ..] = bits.to_be_bytes();
+        let (kept, dropped) = decoded.split_at_checked(3 - padding)?;
+        // Bits that nobody reads must be zero, or two texts would be the same bytes.
+        if dropped.iter().any(|byte| *byte != 0) {
+            return None;
+        }
+        bytes.extend_from_slice(kept);
+    }
+    Some(bytes)
+}
+
+const fn value(letter: u8) -> Option<u8> {
+    match letter {
+        b'A'..=b'Z' => Some(letter - b'A'),
+        b'a'..=b'z' => Some(letter - b'a' + 26),
+        b'0'..=b'9' => Some(letter - b'0' + 52),
+        b'+' => Some(62),
+        b'/' => Some(63),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\n rest";
+
+    #[test]
+    fn a_file_is_what_its_first_bytes_say() {
+        let cases: [(&[u8], Option<&str>); 11] = [
+            (PNG, Some("image/png")),
+            (b"\xff\xd8\xff\xe0", Some("image/jpeg")),
+            (b"GIF89a..", Some("image/gif")),
+            (b"RIFF\x01\x02\x03\x04WEBPVP8 ", Some("image/webp")),
+            (b"%PDF-1.7", Some("application/pdf")),
+            ("größer\r\n".as_bytes(), Some("text/plain")),
+            (b"\xff\xfe bytes", None),
+            (b"nul \0 byte", None),
+            (b"\x7fELF", None),
+            (b"PK\x03\x04", None),
+            (b"", None),
+        ];
+        for (bytes, expected) in cases {
+            assert_eq!(media_type(bytes), expected, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_attached_is_named() {
+        let good = Attachment::of_bytes("a.png", PNG).expect("a picture");
+        assert_eq!(check(std::slice::from_ref(&good)), Ok(()));
+        assert_eq!(
+            check(&vec![good.clone(); ATTACHMENTS_MAX + 1]),
+            Err(BadAttachment::TooMany)
+        );
+        for name in ["", "a/b", "a\nb", &"x".repeat(NAME_BYTES_MAX + 1)] {
+            assert!(matches!(
+                Attachment::of_bytes(name, PNG),
+                Err(BadAttachment::Name(_))
+            ));
+        }
+        let large = vec![b'x'; ATTACHMENT_BYTES_MAX + 1];
+        assert!(matches!(
+            Attachment::of_bytes("a", &large),
+            Err(BadAttachment::TooLarge(_))
+        ));
+        let said = Attachment {
+            media_type: "image/jpeg".into(),
+            ..good.clone()
+        };
+        assert!(matches!(
+            check(&[said]),
+            Err(BadAttachment::Misnamed { is: "image/png", .. })
+        ));
+        for data in ["AAA", "A*AA", "AB==CC==", "AB==\n", "AB=="] {
+            let broken = Attachment {
+                data: data.into(),
+                ..good.clone()
+            };
+            assert!(matches!(check(&[broken]), Err(BadAttachment::Data(_))), "{data}");
+        }
+    }
+
+    #[test]
+    fn attachments_have_a_bound_together() {
+        let one = Attachment {
+            name: "a.txt".into(),
+            media_type: "text/plain".into(),
+            data: "A".repeat(ATTACHMENT_BYTES_MAX / 3 * 4),
+        };
+        assert_eq!(check_together(&vec![one.clone(); 4]), Ok(()));
+        assert_eq!(check(&vec![one; 5]), Err(BadAttachment::TooLargeTogether));
+    }
+
+    proptest! {
+        #[test]
+        fn base64_gives_back_what_it_took(bytes in proptest::collection::vec(any::<u8>(), 0..50)) {
+            prop_assert_eq!(from_base64(&base64(&bytes)), Some(bytes));
+        }
+
+        #[test]
+        fn base64_has_one_spelling(text in "[A-D+/=]{0,8}") {
+            if let Some(bytes) = from_base64(&text) {
+                prop_assert_eq!(base64(&bytes), text);
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Assembly: from what is known of an agent and its turn to the bytes of a request.
+
+use super::contract::{CONTRACT, turn_mode};
+use super::guidance::{Guidance, GuidanceFile, bounded, plain};
+use super::window::window;
+use super::{PromptBlock, PromptCache, Request, Source, Stability};
+use crate::conversation::{Entry, ToolSpec};
+use crate::id::AgentId;
+use crate::key::{Digest, h};
+use crate::message::Kind;
+
+/// Largest block that says who the agent is and where it works, in bytes: the longest path and some words.
+pub const IDENTITY_BYTES_MAX: usize = 5_000;
+
+/// What a request is assembled from.
+#[derive(Debug, Clone)]
+pub struct Ingredients<'a> {
+    /// Whose turn it is.
+    pub agent: &'a AgentId,
+    /// Where its commands run.
+    pub workspace: &'a str,
+    /// What guides it.
+    pub guidance: &'a Guidance,
+    /// What caused the turn.
+    pub kind: Kind,
+    /// The model as it was asked for.
+    pub model_ref: &'a str,
+    /// How many requests of this run have a recorded result.
+    pub request: u32,
+    /// What this run was asked, kept in sight however long the run gets.
+    pub opening: &'a Entry,
+    /// The newest entries of the thread, oldest first.
+    pub entries: &'a [Entry],
+    /// The tools on offer.
+    pub tools: Vec<ToolSpec>,
+}
+
+/// Assembles a request: the same ingredients always give the same bytes.
+#[must_use]
+pub fn assemble(from: Ingredients<'_>) -> Request {
+    let system = system(&from);
+    let entries = window(from.opening, from.entries);
+    let cache = cache(from.agent, &system, &entries, &from.tools);
+    Request {
+        model_ref: from.model_ref.to_owned(),
+        request: from.request,
+        system,
+        entries,
+        tools: from.tools,
+        cache,
+    }
+}
+
+/// The system blocks in their order. A provider may cache up to the last block of each kind that outlives a turn.
+fn system(from: &Ingredients<'_>) -> Vec<PromptBlock> {
+    let identity = format!(
+        "You are the agent `{}`. Your workspace is `{}`; commands run there.",
+        from.agent,
+        plain(from.workspace)
+    );
+    let texts = [
+        (Source::Contract, Some(CONTRACT.to_owned())),
+        (Source::Identity, Some(identity)),
+        (
+            Source::AgentGuidance,
+            guiding("Guidance for you", from.guidance.agent.as_ref()),
+        ),
+        (
+            Source::WorkspaceGuidance,
+            guiding("Guidance of the workspace", from.guidance.workspace.as_ref()),
+        ),
+        (Source::TurnMode, Some(turn_mode(from.kind).to_owned())),
+    ];
+    let mut blocks: Vec<PromptBlock> = Vec::new();
+    for (source, text) in texts {
+        let Some(text) = text else { continue };
+        let stability = source.stability();
+        if let Some(before) = blocks.last_mut() {
+            before.cache_breakpoint = before.stability != stability;
+        }
+        blocks.push(PromptBlock {
+            text: bounded(text, source.bytes_max()),
+            stability,
+            source,
+            cache_breakpoint: false,
+        });
+    }
+    blocks
+}
+
+/// A file of guidance under its head; none when it says nothing.
+fn guiding(head: &str, file: Option<&GuidanceFile>) -> Option<String> {
+    let file = file?;
+    let text = plain(&file.text);
+    (!text.is_empty()).then(|| format!("{head}, from `{}`:\n\n{text}", file.kind.file_name()))
+}
+
+/// The key is of what outlives the turn; the fingerprint is of everything.
+fn cache(agent: &AgentId, system: &[PromptBlock], entries: &[Entry], tools: &[ToolSpec]) -> PromptCache {
+    let lasting: Vec<&PromptBlock> = system
+        .iter()
+        .filter(|block| block.stability != Stability::TurnScoped)
+        .collect();
+    let (lasting, tools) = (digest(&lasting), digest(&tools));
+    let key = h("prompt.cache", &[agent.as_str(), &lasting, &tools]);
+    let all = [key.to_string(), digest(&system), digest(&entries)];
+    PromptCache {
+        prompt_cache_key: key.to_string(),
+        context_fingerprint: h("prompt.context", &all.each_ref().map(String::as_str)).to_string(),
+        ..PromptCache::none(agent.clone())
+    }
+}
+
+fn digest(part: &impl serde::Serialize) -> String {
+    // Blocks, entries and specs are plain data and always have a JSON form.
+    Digest::of(&serde_json::to_vec(part).unwrap_or_default()).to_string()
+}
+
+#[cfg(test)]
+mod tests;

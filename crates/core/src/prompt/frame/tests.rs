@@ -1,0 +1,168 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::conversation::{Block, Role};
+use crate::prompt::{GUIDANCE_BYTES_MAX, GuidanceKind};
+
+fn said(text: &str) -> Entry {
+    Entry {
+        role: Role::User,
+        blocks: vec![Block::Text {
+            text: text.to_owned(),
+        }],
+    }
+}
+
+fn file(kind: GuidanceKind, text: &str) -> Option<GuidanceFile> {
+    let (path, text) = (format!("/somewhere/{}", kind.file_name()), text.to_owned());
+    Some(GuidanceFile { path, kind, text })
+}
+
+fn guidance(agent: &str, workspace: &str) -> Guidance {
+    Guidance {
+        agent: file(GuidanceKind::AgentsMd, agent),
+        workspace: file(GuidanceKind::ClaudeMd, workspace),
+        notes: Vec::new(),
+    }
+}
+
+fn tool(name: &str) -> ToolSpec {
+    ToolSpec {
+        name: name.to_owned(),
+        description: "does it".to_owned(),
+        input_schema: json!({"type": "object"}),
+    }
+}
+
+fn made(guidance: &Guidance, workspace: &str, tools: Vec<ToolSpec>, words: &str) -> Request {
+    let agent = AgentId::parse("gym-coach").expect("id");
+    let opening = said(words);
+    assemble(Ingredients {
+        agent: &agent,
+        workspace,
+        guidance,
+        kind: Kind::OperatorPrompt,
+        model_ref: "scripted:x",
+        request: 0,
+        opening: &opening,
+        entries: std::slice::from_ref(&opening),
+        tools,
+    })
+}
+
+#[test]
+fn every_layer_stands_in_its_place_and_the_stable_one_holds_nothing_of_the_agent() {
+    let guidance = guidance("be kind to knees", "tabs, not spaces");
+    let request = made(&guidance, "/projects/gym", vec![tool("Squat")], "hello");
+    let text = serde_json::to_string(&request).expect("JSON");
+    let markers = [
+        "Who decides:",
+        "Kinds of turns",
+        "gym-coach",
+        "/projects/gym",
+        "be kind to knees",
+        "tabs, not spaces",
+        "This turn is `operator`.",
+        "hello",
+        "Squat",
+    ];
+    let places: Vec<usize> = markers
+        .iter()
+        .map(|marker| text.find(marker).expect(marker))
+        .collect();
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(!request.system[0].text.contains("gym"));
+    let frame: Vec<(Source, Stability, bool)> = request
+        .system
+        .iter()
+        .map(|block| (block.source, block.stability, block.cache_breakpoint))
+        .collect();
+    assert_eq!(
+        frame,
+        [
+            (Source::Contract, Stability::Stable, true),
+            (Source::Identity, Stability::AgentScoped, false),
+            (Source::AgentGuidance, Stability::AgentScoped, false),
+            (Source::WorkspaceGuidance, Stability::AgentScoped, true),
+            (Source::TurnMode, Stability::TurnScoped, false),
+        ]
+    );
+}
+
+#[test]
+fn a_block_is_written_like_this() {
+    let request = made(&Guidance::default(), "/w", Vec::new(), "hello");
+    assert_eq!(
+        serde_json::to_value(&request.system[1..]).expect("JSON"),
+        json!([
+            {"text": "You are the agent `gym-coach`. Your workspace is `/w`; commands run there.",
+                "stability": "agent_scoped", "source": "identity", "cache_breakpoint": true},
+            {"text": "This turn is `operator`.", "stability": "turn_scoped", "source": "turn_mode",
+                "cache_breakpoint": false},
+        ])
+    );
+    assert_eq!(
+        serde_json::to_value(Stability::Stable).expect("JSON"),
+        json!("stable")
+    );
+}
+
+#[test]
+fn a_guidance_file_without_words_makes_no_block() {
+    let with = made(&guidance(" \r\n", "\u{feff}"), "/w", Vec::new(), "hello");
+    assert_eq!(with, made(&Guidance::default(), "/w", Vec::new(), "hello"));
+}
+
+#[test]
+fn the_cache_key_outlives_the_turn_and_the_fingerprint_does_not() {
+    let here = guidance("a", "b");
+    let cache = |guidance: &Guidance, workspace, name, words| {
+        made(guidance, workspace, vec![tool(name)], words).cache
+    };
+    let (first, second) = (cache(&here, "/w", "T", "one"), cache(&here, "/w", "T", "two"));
+    assert_eq!(first.prompt_cache_key, second.prompt_cache_key);
+    assert_ne!(first.context_fingerprint, second.context_fingerprint);
+    assert_ne!(first.prompt_cache_key, first.context_fingerprint);
+    let others = [
+        cache(&guidance("a", "other"), "/w", "T", "one"),
+        cache(&guidance("other", "b"), "/w", "T", "one"),
+        cache(&here, "/elsewhere", "T", "one"),
+        cache(&here, "/w", "U", "one"),
+    ];
+    for other in others {
+        assert_ne!(other.prompt_cache_key, first.prompt_cache_key);
+        assert_ne!(other.context_fingerprint, first.context_fingerprint);
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_ingredients_no_block_is_out_of_order_or_bounds_and_equal_ones_give_equal_bytes(
+        agent in proptest::option::of("(?s).{0,60}"),
+        long in 0_usize..3,
+        workspace in "/(?s).{0,50}",
+        words in "(?s).{0,50}",
+    ) {
+        let long = "ü€".repeat(long * GUIDANCE_BYTES_MAX / 4);
+        let guidance = Guidance {
+            agent: agent.and_then(|text| file(GuidanceKind::AgentsMd, &text)),
+            workspace: file(GuidanceKind::AgentsMd, &format!("{long}{words}")),
+            notes: Vec::new(),
+        };
+        let make = || made(&guidance, &format!("{workspace}{long}"), vec![tool("T")], &words);
+        let request = make();
+        prop_assert!(request.system.is_sorted_by_key(|block| block.stability));
+        for block in &request.system {
+            prop_assert!(block.text.len() <= block.source.bytes_max(), "{:?}", block.source);
+            prop_assert!(!block.text.is_empty());
+            prop_assert!(!block.text.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
+            prop_assert!(!(block.cache_breakpoint && block.stability == Stability::TurnScoped));
+        }
+        let again = make();
+        prop_assert_eq!(
+            serde_json::to_vec(&request).expect("JSON"),
+            serde_json::to_vec(&again).expect("JSON")
+        );
+    }
+}

@@ -1,0 +1,174 @@
+//! How large a request is, guessed before anybody counts it. The guess is rather too high: budgets set aside what it
+//! says, and what was set aside too much is given back.
+
+use crate::conversation::{Attachment, Block, Entry};
+
+use super::Request;
+
+/// Bytes of text that are taken for one token. English has about four, code three, other scripts two.
+pub const BYTES_PER_TOKEN: u64 = 2;
+
+/// Tokens of a picture: above what the providers charge for the largest that they take.
+pub const IMAGE_TOKENS: u64 = 4_000;
+
+/// Bytes of a document that are taken for one token. Most of a document's bytes are no words.
+pub const DOCUMENT_BYTES_PER_TOKEN: u64 = 8;
+
+/// Tokens that an entry, a system block or a tool costs beside its text.
+pub const ENTRY_TOKENS: u64 = 16;
+
+impl Request {
+    /// Tokens of the whole request, estimated and rather too many.
+    #[must_use]
+    pub fn estimated_tokens(&self) -> u64 {
+        let system = self
+            .system
+            .iter()
+            .map(|block| framed(tokens_of(block.text.len())));
+        let entries = self.entries.iter().map(entry_tokens);
+        let tools = self.tools.iter().map(|tool| {
+            let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+            framed(tokens_of(bytes))
+        });
+        system.chain(entries).chain(tools).fold(0, u64::saturating_add)
+    }
+}
+
+/// Tokens of so many bytes of text, estimated.
+#[must_use]
+pub fn tokens_of(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX).div_ceil(BYTES_PER_TOKEN)
+}
+
+const fn framed(tokens: u64) -> u64 {
+    tokens.saturating_add(ENTRY_TOKENS)
+}
+
+fn entry_tokens(entry: &Entry) -> u64 {
+    let blocks = entry.blocks.iter().map(block_tokens);
+    framed(blocks.fold(0, u64::saturating_add))
+}
+
+fn block_tokens(block: &Block) -> u64 {
+    match block {
+        Block::Text { text } => tokens_of(text.len()),
+        Block::ToolUse(call) => tokens_of(call.name.len() + call.input.to_string().len()),
+        Block::ToolResult { content, .. } => tokens_of(content.len()),
+        Block::Thinking { text, opaque, .. } => tokens_of(text.len() + opaque.to_string().len()),
+        Block::Attachment(attachment) => attachment_tokens(attachment),
+    }
+}
+
+fn attachment_tokens(attachment: &Attachment) -> u64 {
+    // Four letters of base64 are three bytes.
+    let bytes = attachment.data.len().div_ceil(4).saturating_mul(3);
+    let named = tokens_of(attachment.name.len());
+    let held = match attachment.media_type.split_once('/') {
+        Some(("image", _)) => IMAGE_TOKENS,
+        Some(("text", _)) => tokens_of(bytes),
+        Some(_) | None => u64::try_from(bytes)
+            .unwrap_or(u64::MAX)
+            .div_ceil(DOCUMENT_BYTES_PER_TOKEN),
+    };
+    named.saturating_add(held)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::conversation::{Role, ToolCall, ToolSpec};
+    use crate::id::AgentId;
+    use crate::prompt::{PromptBlock, PromptCache, Source, Stability};
+
+    fn attachment(media_type: &str, bytes: usize) -> Block {
+        Block::Attachment(Attachment {
+            name: String::new(),
+            media_type: media_type.to_owned(),
+            data: "A".repeat(bytes.div_ceil(3) * 4),
+        })
+    }
+
+    fn request(entries: Vec<Entry>) -> Request {
+        let agent = AgentId::parse("main").expect("id");
+        Request {
+            model_ref: "demo".into(),
+            request: 0,
+            system: Vec::new(),
+            entries,
+            tools: Vec::new(),
+            cache: PromptCache::none(agent),
+        }
+    }
+
+    fn said(blocks: Vec<Block>) -> Entry {
+        Entry {
+            role: Role::User,
+            blocks,
+        }
+    }
+
+    #[test]
+    fn words_pictures_and_documents_have_each_their_weight() {
+        let text = |bytes: usize| Block::Text {
+            text: "x".repeat(bytes),
+        };
+        let of = |block| request(vec![said(vec![block])]).estimated_tokens();
+        assert_eq!(of(text(101)), 51 + ENTRY_TOKENS);
+        assert_eq!(
+            of(attachment("image/png", 3_000_000)),
+            IMAGE_TOKENS + ENTRY_TOKENS
+        );
+        assert_eq!(of(attachment("application/pdf", 8_001)), 1_001 + ENTRY_TOKENS);
+        assert_eq!(of(attachment("text/plain", 3_000)), 1_500 + ENTRY_TOKENS);
+        let mut framed = request(Vec::new());
+        assert_eq!(framed.estimated_tokens(), 0);
+        framed.system.push(PromptBlock {
+            text: "four".into(),
+            stability: Stability::Stable,
+            source: Source::Contract,
+            cache_breakpoint: true,
+        });
+        framed.tools.push(ToolSpec {
+            name: "ab".into(),
+            description: "cd".into(),
+            input_schema: json!({}),
+        });
+        assert_eq!(framed.estimated_tokens(), 2 + 3 + 2 * ENTRY_TOKENS);
+    }
+
+    fn block() -> impl Strategy<Value = Block> {
+        prop_oneof![
+            "\\PC{0,40}".prop_map(|text| Block::Text { text }),
+            "\\PC{0,40}".prop_map(|content| Block::ToolResult {
+                call_id: "c".into(),
+                is_error: false,
+                content
+            }),
+            "\\PC{0,40}".prop_map(|name| Block::ToolUse(ToolCall {
+                call_id: "c".into(),
+                name,
+                input: json!({})
+            })),
+            (0_usize..400).prop_map(|bytes| attachment("application/pdf", bytes)),
+            Just(attachment("image/png", 10)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_longer_conversation_is_never_estimated_smaller(
+            entries in proptest::collection::vec(proptest::collection::vec(block(), 0..4), 1..8),
+        ) {
+            let entries: Vec<Entry> = entries.into_iter().map(said).collect();
+            let mut before = 0;
+            for count in 0..=entries.len() {
+                let now = request(entries[..count].to_vec()).estimated_tokens();
+                prop_assert!(count == 0 || now > before, "{now} after {before}");
+                before = now;
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which entries of a thread a request shows.
+
+use crate::conversation::{Block, Entry, Role};
+
+/// Most transcript entries of a request: the hot window.
+pub const WINDOW_ENTRIES_MAX: usize = 200;
+
+/// Most bytes of transcript text in a request: about 130,000 tokens, what the usual context windows hold.
+pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
+
+/// The newest entries that fit the window, and before them what the run was asked. A person speaks first, which
+/// some providers insist on: what is left of an earlier run's end is not worth a refused request.
+pub(super) fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
+    let kept = entries.iter().skip(window_start(entries));
+    if kept.clone().any(|entry| entry == opening) {
+        return kept
+            .skip_while(|entry| entry.role != Role::User)
+            .cloned()
+            .collect();
+    }
+    std::iter::once(opening).chain(kept).cloned().collect()
+}
+
+/// Where the window begins.
+///
+/// The cut falls before something a person or the model said, never before a tool's result: a result without
+/// its call is refused by every provider. The newest exchange is kept even when it alone is too large.
+#[must_use]
+pub fn window_start(entries: &[Entry]) -> usize {
+    let mut bytes = 0;
+    let mut cut = None;
+    for (index, entry) in entries.iter().enumerate().rev() {
+        bytes += entry_bytes(entry);
+        let fits = bytes <= WINDOW_BYTES_MAX && entries.len() - index <= WINDOW_ENTRIES_MAX;
+        if entry.role != Role::Tool && (fits || cut.is_none()) {
+            cut = Some(index);
+        }
+    }
+    cut.unwrap_or(entries.len())
+}
+
+/// The size of an entry as it counts against the window.
+fn entry_bytes(entry: &Entry) -> usize {
+    entry.blocks.iter().map(block_bytes).sum()
+}
+
+fn block_bytes(block: &Block) -> usize {
+    match block {
+        Block::Text { text } => text.len(),
+        Block::ToolUse(call) => call.name.len() + call.input.to_string().len(),
+        Block::ToolResult { content, .. } => content.len(),
+        Block::Thinking { text, opaque, .. } => text.len() + opaque.to_string().len(),
+        Block::Attachment(attachment) => attachment.data.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(role: Role, text: &str) -> Entry {
+        Entry {
+            role,
+            blocks: vec![Block::Text {
+                text: text.to_owned(),
+            }],
+        }
+    }
+
+    fn turn_of(words: &str) -> Vec<Entry> {
+        vec![
+            entry(Role::User, words),
+            entry(Role::Assistant, words),
+            entry(Role::Tool, words),
+        ]
+    }
+
+    #[test]
+    fn a_long_thread_is_cut_before_something_that_was_said() {
+        let entries: Vec<Entry> = (0..200).flat_map(|n| turn_of(&n.to_string())).collect();
+        let kept = window(&entry(Role::User, "199"), &entries);
+        assert_ne!(kept.first().map(|entry| entry.role), Some(Role::Tool));
+        assert!(
+            kept.len() <= WINDOW_ENTRIES_MAX && kept.len() > WINDOW_ENTRIES_MAX - 3,
+            "{} entries",
+            kept.len()
+        );
+    }
+
+    #[test]
+    fn a_window_that_opens_in_an_earlier_run_begins_where_a_person_speaks() {
+        let earlier = (0..150).flat_map(|n| turn_of(&n.to_string()).split_off(1));
+        let entries: Vec<Entry> = earlier.chain(turn_of("the question")).collect();
+        let kept = window(&entry(Role::User, "the question"), &entries);
+        assert_eq!(kept, turn_of("the question"));
+    }
+
+    #[test]
+    fn a_long_run_keeps_its_question_and_its_newest_rounds() {
+        let opening = entry(Role::User, "the question");
+        let rounds = (0..500).flat_map(|n| turn_of(&n.to_string()).split_off(1));
+        let entries: Vec<Entry> = [opening.clone()].into_iter().chain(rounds).collect();
+        let kept = window(&opening, &entries);
+        assert_eq!(kept[0], opening);
+        assert_eq!(kept[1].role, Role::Assistant);
+        assert!(kept.len() <= WINDOW_ENTRIES_MAX + 1, "{} entries", kept.len());
+    }
+
+    #[test]
+    fn the_newest_exchange_is_kept_however_large() {
+        let mut entries = turn_of("old");
+        let large = turn_of(&"x".repeat(WINDOW_BYTES_MAX));
+        entries.extend(large.clone());
+        assert_eq!(window(&large[0], &entries), large);
+    }
+}

@@ -1,0 +1,177 @@
+//! Falling back, waiting for money, and what is kept of every attempt.
+
+use proptest::prelude::*;
+
+use super::world::{Ask, Played, asks_for, call, exceeded, failure, world};
+use crate::attempt::{AttemptOutcome, AttemptRecord, Timeline};
+use crate::budget::MicroUsd;
+use crate::conversation::Usage;
+use crate::failure::{CONTEXT_LENGTH_EXCEEDED, ModelFailureKind};
+use crate::report::Kind;
+use crate::run::{ATTEMPTS_MAX, Bill, Input, Outcome, Phase, Reads, StepWrite};
+
+fn fails(kind: ModelFailureKind) -> Ask {
+    Ask::Fail {
+        kind,
+        retry_after_ms: None,
+    }
+}
+
+/// Every attempt that was written down, in order.
+fn attempts(played: &Played) -> Vec<AttemptRecord> {
+    let writes = played.steps.iter().flat_map(|step| &step.moved.steps);
+    let records = writes.filter_map(|write| match write {
+        StepWrite::Settle { attempt, .. } => attempt.as_deref().cloned(),
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) => None,
+    });
+    records.collect()
+}
+
+fn told(played: &Played) -> Vec<(String, u32, AttemptOutcome, bool)> {
+    let records = attempts(played).into_iter();
+    records
+        .map(|record| {
+            (
+                record.model_ref,
+                record.attempt,
+                record.outcome,
+                record.advanced_to_fallback,
+            )
+        })
+        .collect()
+}
+
+#[test]
+fn a_model_is_given_up_after_its_retries_and_the_next_of_the_route_is_asked() {
+    let mut played = Played::routed(9, 1);
+    for _ in 0..ATTEMPTS_MAX {
+        played.ask(&fails(ModelFailureKind::Retryable));
+    }
+    played.ask(&asks_for(&[]));
+    let (first, second) = ("scripted:x".to_owned(), "scripted:fallback1".to_owned());
+    assert_eq!(
+        told(&played),
+        [
+            (first.clone(), 1, AttemptOutcome::Retrying, false),
+            (first.clone(), 2, AttemptOutcome::Retrying, false),
+            (first.clone(), 3, AttemptOutcome::RetriesExhausted, true),
+            (second.clone(), 1, AttemptOutcome::Succeeded, false),
+        ]
+    );
+    assert_eq!(played.turn.outcome(), Some(&Outcome::Completed));
+    let timeline = Timeline::of(&played.turn.model_ref, attempts(&played));
+    assert_eq!(timeline.requested_model_ref, first);
+    assert_eq!(timeline.winning_model_ref, Some(second));
+    assert_eq!(timeline.aggregated_token_usage, Some(Usage::of(3, 1)));
+}
+
+#[test]
+fn what_would_fail_again_ends_the_model_at_once_and_not_the_route() {
+    let mut played = Played::routed(9, 2);
+    played.ask(&fails(ModelFailureKind::FailFast));
+    played.ask(&fails(ModelFailureKind::FailFast));
+    assert_eq!(played.turn.active_model(), "scripted:fallback2");
+    played.ask(&asks_for(&[call("Read", 0)]));
+    played.end_all(crate::step::Status::Ok);
+    assert_eq!(
+        played.turn.active_model(),
+        "scripted:fallback2",
+        "a run that has fallen back stays there"
+    );
+}
+
+#[test]
+fn when_everybody_fails_the_run_says_of_each_how() {
+    let mut played = Played::routed(9, 1);
+    played.ask(&fails(ModelFailureKind::FailFast));
+    for _ in 0..ATTEMPTS_MAX {
+        played.ask(&fails(ModelFailureKind::Retryable));
+    }
+    let Some(Outcome::Failed(artifact)) = played.turn.outcome() else {
+        panic!("did not fail")
+    };
+    assert_eq!(
+        artifact.metadata["candidate_1"],
+        "scripted:x: fail_fast_aborted (http, 1 attempts)"
+    );
+    assert_eq!(
+        artifact.metadata["candidate_2"],
+        "scripted:fallback1: retries_exhausted (http, 3 attempts)"
+    );
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_too_long_for_the_next_model_as_well() {
+    let mut played = Played::routed(9, 1);
+    let mut too_long = failure(ModelFailureKind::FailFast, None);
+    too_long.artifact.kind = CONTEXT_LENGTH_EXCEEDED.to_owned();
+    let bill = Bill {
+        provider: "p".into(),
+        rule: "r".into(),
+        cost: Some(MicroUsd(7)),
+    };
+    played.take(
+        Input::AttemptFailed {
+            failure: too_long,
+            duration_ms: 5,
+            bill,
+        },
+        Reads::default(),
+    );
+    assert!(matches!(played.turn.outcome(), Some(Outcome::Failed(_))));
+    let record = attempts(&played).pop().expect("an attempt");
+    assert_eq!((record.cost, record.rule.as_str()), (Some(MicroUsd(7)), "r"));
+    assert_eq!(played.turn.cost, MicroUsd(7));
+}
+
+#[test]
+fn a_run_without_money_waits_with_its_place_and_goes_on_there() {
+    let mut played = Played::routed(9, 1);
+    played.ask(&fails(ModelFailureKind::FailFast));
+    played.ask(&fails(ModelFailureKind::Retryable));
+    let before = played.turn.pending();
+    played.take(Input::Parked { exceeded: exceeded() }, Reads::default());
+    assert!(matches!(played.turn.phase, Phase::Parked { attempt: 2, .. }));
+    assert_eq!(played.last().events[0].kind, Kind::RunParked);
+    played.take(Input::Resumed, Reads::default());
+    let operation = |effect: &crate::run::Effect| match effect {
+        crate::run::Effect::CallModel { operation_id, .. } | crate::run::Effect::Act { operation_id, .. } => {
+            *operation_id
+        }
+    };
+    let ids = |effects: &[crate::run::Effect]| effects.iter().map(operation).collect::<Vec<_>>();
+    assert_eq!(
+        ids(&played.turn.pending()),
+        ids(&before),
+        "the same request under the same name"
+    );
+    played.take(Input::Parked { exceeded: exceeded() }, Reads::default());
+    played.take(Input::Cancelled, Reads::default());
+    assert_eq!(played.turn.outcome(), Some(&Outcome::Cancelled));
+}
+
+proptest! {
+    /// A route is walked in one direction, and nobody is asked more often than is allowed.
+    #[test]
+    fn every_model_of_a_route_is_asked_in_turn_and_at_most_so_often(world in world()) {
+        let played = Played::of(&world);
+        let mut candidate = 0;
+        for step in &played.steps {
+            let turn = &step.moved.turn;
+            prop_assert!(turn.candidate >= candidate && turn.candidate as usize <= turn.fallbacks.len());
+            candidate = turn.candidate;
+        }
+        let records = attempts(&played);
+        for pair in records.windows(2) {
+            if pair[0].outcome == AttemptOutcome::Retrying {
+                prop_assert_eq!(&pair[0].model_ref, &pair[1].model_ref);
+                prop_assert_eq!(pair[0].attempt + 1, pair[1].attempt);
+            } else {
+                prop_assert_eq!(pair[1].attempt, 1);
+            }
+            prop_assert_eq!(pair[0].advanced_to_fallback, pair[0].model_ref != pair[1].model_ref);
+        }
+        prop_assert!(records.iter().all(|record| record.attempt <= ATTEMPTS_MAX));
+        prop_assert_eq!(records.len(), usize::try_from(played.turn.requests).expect("few"));
+    }
+}

@@ -1,0 +1,148 @@
+//! What a provider tells of itself without asking for money.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use wakeful_core::failure::ModelFailure;
+
+use super::transport::Look;
+use super::{Hosted, Trouble};
+use crate::provider::Provider;
+
+/// Longest time that such a question may take. A person waits for it.
+const LOOK_MS_MAX: u64 = 10_000;
+
+/// What a provider tells of a model.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Told {
+    /// Longest request in tokens; none where it was not told.
+    pub context_tokens: Option<u64>,
+    /// Who told it: the address, without anything after the path.
+    pub source: Option<String>,
+}
+
+impl Hosted {
+    /// Whether somebody is there and takes the key: the status of a list of models.
+    pub async fn reach(&self) -> Result<u16, ModelFailure> {
+        let path: &[&str] = match self.provider {
+            Provider::Anthropic => &["v1", "models"],
+            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => &["models"],
+            Provider::Gemini => &["v1beta", "models"],
+        };
+        let wait = Duration::from_millis(LOOK_MS_MAX);
+        let looked = self
+            .transport
+            .look(Look::Get, self.endpoint.below(path), wait)
+            .await;
+        match looked {
+            Ok((status @ 200, _)) => Ok(status),
+            // Something is there that has no such list.
+            Ok((status @ (404 | 405 | 501), _)) => Ok(status),
+            Ok((status, body)) => Err(self.failure(
+                &format!("{}/{}", self.name, self.model),
+                Trouble::Status {
+                    status,
+                    retry_after_ms: None,
+                    body,
+                },
+            )),
+            Err(trouble) => Err(self.failure(&format!("{}/{}", self.name, self.model), trouble)),
+        }
+    }
+
+    /// What it tells of this model. What it does not tell is not guessed.
+    pub async fn told(&self) -> Told {
+        let model = self.model.as_str();
+        let own: (&[&str], Look) = match self.provider {
+            Provider::Anthropic => (&["v1", "models", model], Look::Get),
+            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => {
+                (&["models", model], Look::Get)
+            }
+            Provider::Gemini => (&["v1beta", "models", model], Look::Get),
+        };
+        let mut questions = vec![(self.endpoint.below(own.0), own.1)];
+        if self.endpoint.is_here() && self.provider == Provider::OpenAiChat {
+            let body = serde_json::json!({"model": model}).to_string().into_bytes();
+            // Ollama has an interface of its own beside the compatible one.
+            questions.push((self.endpoint.root(&["api", "show"]), Look::Post(body)));
+            questions.push((self.endpoint.below(&["models"]), Look::Get));
+        }
+        for (url, look) in questions {
+            let shown = url.to_string();
+            let wait = Duration::from_millis(LOOK_MS_MAX);
+            let Ok((200, body)) = self.transport.look(look, url, wait).await else {
+                continue;
+            };
+            let Ok(value) = serde_json::from_slice::<Value>(&body) else {
+                continue;
+            };
+            if let Some(tokens) = context_tokens(&value, model) {
+                return Told {
+                    context_tokens: Some(tokens),
+                    source: Some(shown),
+                };
+            }
+        }
+        Told::default()
+    }
+}
+
+/// The size of the context, wherever each kind of server says it.
+fn context_tokens(value: &Value, model: &str) -> Option<u64> {
+    let pointers = [
+        "/max_input_tokens",
+        "/inputTokenLimit",
+        "/context_length",
+        "/context_window",
+        "/max_model_len",
+        "/max_context_length",
+        "/meta/n_ctx",
+        "/meta/n_ctx_train",
+    ];
+    let whole = |value: &Value| pointers.iter().find_map(|at| value.pointer(at)?.as_u64());
+    // Ollama names it after the family of the model.
+    let family = || {
+        let facts = value.get("model_info")?.as_object()?;
+        let found = facts.iter().find(|(key, _)| key.ends_with(".context_length"));
+        found.and_then(|(_, tokens)| tokens.as_u64())
+    };
+    let listed = || {
+        let models = value.get("data")?.as_array()?;
+        let own = models
+            .iter()
+            .find(|one| one.get("id").and_then(Value::as_str) == Some(model));
+        own.and_then(whole)
+    };
+    whole(value)
+        .or_else(family)
+        .or_else(listed)
+        .filter(|tokens| *tokens > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_context_is_found_wherever_a_server_says_it_and_is_not_guessed() {
+        let told = |value: Value| context_tokens(&value, "m");
+        assert_eq!(told(json!({"inputTokenLimit": 1_048_576})), Some(1_048_576));
+        assert_eq!(told(json!({"id": "m", "max_model_len": 4_096})), Some(4_096));
+        assert_eq!(
+            told(json!({"id": "m", "meta": {"n_ctx_train": 131_072}})),
+            Some(131_072)
+        );
+        assert_eq!(
+            told(json!({"model_info": {"llama.context_length": 8_192}})),
+            Some(8_192)
+        );
+        let list =
+            json!({"data": [{"id": "x", "context_length": 1}, {"id": "m", "context_length": 200_000}]});
+        assert_eq!(told(list), Some(200_000));
+        assert_eq!(told(json!({"id": "m", "object": "model", "created": 7})), None);
+        assert_eq!(told(json!({"context_length": 0})), None);
+        assert_eq!(told(json!([])), None);
+    }
+}

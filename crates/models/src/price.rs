@@ -1,0 +1,181 @@
+//! What models cost by their providers' lists.
+//!
+//! A small table of well-known models, looked at on one day. It is no bill: discounts, batches, long prompts and taxes
+//! are not in it, and lists change. Whoever knows better writes a price down, and that one holds.
+
+use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
+
+/// When the lists were looked at.
+pub const AS_OF: &str = "2026-05-22";
+
+/// A model's name as its provider spells it, and its price.
+struct Listed {
+    model: &'static str,
+    price: Price,
+}
+
+/// Anthropic: reading from the cache costs a tenth of the input, writing to it a quarter more.
+const fn anthropic(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
+    listed(model, input_cents, output_cents, 100, 1_250)
+}
+
+/// OpenAI: reading from the cache costs a tenth, writing to it as much as the input.
+const fn openai(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
+    listed(model, input_cents, output_cents, 100, 1_000)
+}
+
+/// Gemini: reading from the cache costs at most a quarter.
+const fn gemini(model: &'static str, input_cents: u64, output_cents: u64) -> Listed {
+    listed(model, input_cents, output_cents, 250, 1_000)
+}
+
+/// Cents for a million tokens; what is read from the cache and written to it in thousandths of the input.
+const fn listed(model: &'static str, input_cents: u64, output_cents: u64, read: u64, write: u64) -> Listed {
+    let input = input_cents * 10_000;
+    Listed {
+        model,
+        price: Price {
+            input: MicroUsd(input),
+            output: MicroUsd(output_cents * 10_000),
+            cached_read: MicroUsd(input * read / 1_000),
+            cached_write: MicroUsd(input * write / 1_000),
+        },
+    }
+}
+
+/// The table. Points in names are hyphens here, because gateways spell them either way.
+const TABLE: [Listed; 34] = [
+    anthropic("claude-opus-4-7", 500, 2_500),
+    anthropic("claude-opus-4-6", 500, 2_500),
+    anthropic("claude-opus-4-5", 500, 2_500),
+    anthropic("claude-opus-4-1", 1_500, 7_500),
+    anthropic("claude-opus-4", 1_500, 7_500),
+    anthropic("claude-sonnet-4-6", 300, 1_500),
+    anthropic("claude-sonnet-4-5", 300, 1_500),
+    anthropic("claude-sonnet-4", 300, 1_500),
+    anthropic("claude-3-7-sonnet", 300, 1_500),
+    anthropic("claude-haiku-4-5", 100, 500),
+    anthropic("claude-3-5-haiku", 80, 400),
+    openai("gpt-5-5", 500, 3_000),
+    openai("gpt-5-4", 250, 1_500),
+    openai("gpt-5-4-mini", 75, 450),
+    openai("gpt-5-4-nano", 20, 125),
+    openai("gpt-5-3-codex", 175, 1_400),
+    openai("gpt-5-2", 175, 1_400),
+    openai("gpt-5-1", 125, 1_000),
+    openai("gpt-5", 125, 1_000),
+    openai("gpt-5-mini", 25, 200),
+    openai("gpt-5-nano", 5, 40),
+    // What is older than gpt-5 has dearer caches.
+    listed("gpt-4-1", 200, 800, 250, 1_000),
+    listed("gpt-4-1-mini", 40, 160, 250, 1_000),
+    listed("gpt-4-1-nano", 10, 40, 250, 1_000),
+    listed("gpt-4o", 250, 1_000, 500, 1_000),
+    listed("gpt-4o-mini", 15, 60, 500, 1_000),
+    listed("o3", 200, 800, 250, 1_000),
+    listed("o4-mini", 110, 440, 250, 1_000),
+    gemini("gemini-3-1-pro", 200, 1_200),
+    gemini("gemini-3-pro", 200, 1_200),
+    gemini("gemini-3-flash", 50, 300),
+    gemini("gemini-2-5-pro", 125, 1_000),
+    gemini("gemini-2-5-flash", 30, 250),
+    gemini("gemini-2-5-flash-lite", 10, 40),
+];
+
+/// The price of a model by the table; the dearest of each kind, and said to be assumed, for one that is not in it.
+#[must_use]
+pub fn listed_or_assumed(model: &str) -> (Price, PriceBasis) {
+    let row = TABLE.iter().find(|row| is_it(row.model, model));
+    row.map_or((dearest(), PriceBasis::Assumed), |row| {
+        (row.price, PriceBasis::Listed)
+    })
+}
+
+/// Whether a model is the listed one. Behind the name may stand a date or a word for the newest; any other word makes
+/// another model of it, which may cost ten times as much.
+fn is_it(listed: &str, model: &str) -> bool {
+    // A gateway puts the maker before the name.
+    let own = model.rsplit('/').next().unwrap_or(model).replace('.', "-");
+    let Some(rest) = own.strip_prefix(listed) else {
+        return false;
+    };
+    let Some(tail) = rest.strip_prefix('-') else {
+        return rest.is_empty();
+    };
+    // `-4` after `claude-opus` would be another model: a date has six digits or more, hyphens aside.
+    let digits = tail.chars().filter(char::is_ascii_digit).count();
+    let is_date = digits >= 6 && tail.chars().all(|c| c.is_ascii_digit() || c == '-');
+    is_date || ["latest", "preview"].contains(&tail)
+}
+
+fn dearest() -> Price {
+    let most = |part: fn(&Price) -> MicroUsd| {
+        let all = TABLE.iter().map(|row| part(&row.price));
+        all.max().unwrap_or_default()
+    };
+    Price {
+        input: most(|price| price.input),
+        output: most(|price| price.output),
+        cached_read: most(|price| price.cached_read),
+        cached_write: most(|price| price.cached_write),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(model: &str) -> (u64, PriceBasis) {
+        let (price, basis) = listed_or_assumed(model);
+        (price.output.0, basis)
+    }
+
+    #[test]
+    fn a_model_is_found_by_its_name_with_or_without_a_date_or_a_maker() {
+        let listed = |micro| (micro, PriceBasis::Listed);
+        for name in [
+            "claude-sonnet-4-5",
+            "claude-sonnet-4-5-20250929",
+            "anthropic/claude-sonnet-4.5",
+            "claude-sonnet-4-20250514",
+        ] {
+            assert_eq!(of(name), listed(15_000_000), "{name}");
+        }
+        assert_eq!(of("gpt-5-2025-08-07"), listed(10_000_000));
+        assert_eq!(of("gpt-4o-mini"), listed(600_000));
+        assert_eq!(of("gemini-2.5-flash-lite"), listed(400_000));
+        assert_eq!(of("gemini-3.1-pro-preview"), listed(12_000_000));
+    }
+
+    /// A model that is only like a listed one may cost ten times as much.
+    #[test]
+    fn an_unknown_model_costs_as_much_as_the_dearest_and_is_said_to() {
+        for name in [
+            "gpt-5-pro",
+            "gpt-5.9",
+            "claude-opus-5",
+            "o3-pro",
+            "llama",
+            "",
+            "gpt-4o:free",
+            "gpt-5-4-1",
+        ] {
+            assert_eq!(of(name), (75_000_000, PriceBasis::Assumed), "{name}");
+        }
+        let dearest = dearest();
+        assert!(
+            TABLE
+                .iter()
+                .all(|row| row.price.input <= dearest.input && row.price.output <= dearest.output)
+        );
+        assert!(TABLE.iter().all(|row| row.price.cached_read <= row.price.input));
+    }
+
+    #[test]
+    fn no_row_hides_another() {
+        for (index, row) in TABLE.iter().enumerate() {
+            let found = TABLE.iter().position(|other| is_it(other.model, row.model));
+            assert_eq!(found, Some(index), "{}", row.model);
+        }
+    }
+}

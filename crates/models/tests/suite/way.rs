@@ -1,0 +1,238 @@
+//! How far a failed attempt came, what it may cost, and who is asked instead.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
+use wakeful_core::failure::{ModelFailure, ModelFailureKind};
+use wakeful_core::inference::{Boundary, NO_SECRET, Secret};
+use wakeful_models::{Candidate, Credential, Hosted, Models, Options, Provider, Scripted, Times, Unusable};
+use wakeful_ports::model::{Model as _, NoAudience};
+
+use super::fake::{Fake, KEY, Reply, fail, hosted, request, response};
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+const STREAM: (&str, &str) = ("content-type", "text/event-stream");
+
+/// Stage, status and whether it may be billed.
+fn way(failure: &ModelFailure) -> (&str, Option<u16>, bool) {
+    let found = failure.diagnostics.as_ref().expect("diagnostics");
+    assert!(
+        found
+            .url
+            .as_deref()
+            .is_some_and(|url| url.starts_with("http://127.0.0.1") && !url.contains('?')),
+        "{found:?}"
+    );
+    (&found.stage, found.status, failure.may_be_billed)
+}
+
+#[tokio::test]
+async fn every_failure_says_how_far_it_came_and_whether_it_may_be_billed() {
+    let bytes = |status, kind, body: &str| Reply::Bytes(response(status, &[kind], body));
+    let cases = [
+        (bytes(503, JSON, "{}"), ("first_byte", Some(503), false)),
+        (bytes(401, JSON, "{}"), ("first_byte", Some(401), false)),
+        (bytes(302, JSON, ""), ("first_byte", Some(302), false)),
+        (bytes(200, JSON, "no"), ("decode", Some(200), true)),
+        (
+            bytes(200, ("content-type", "text/html"), "no"),
+            ("decode", Some(200), true),
+        ),
+        (bytes(200, STREAM, ""), ("body", Some(200), true)),
+        (Reply::Silence(Vec::new()), ("first_byte", None, true)),
+        (
+            Reply::Silence(response(200, &[STREAM], "")),
+            ("body", Some(200), true),
+        ),
+    ];
+    for (reply, expected) in cases {
+        // Gemini's address has a query, which is not shown.
+        let failure = fail(Provider::Gemini, reply).await;
+        assert_eq!(way(&failure), expected, "{failure:?}");
+    }
+    let cut = response(200, &[JSON, ("content-length", "99")], "{");
+    let failure = fail(Provider::Gemini, Reply::Bytes(cut)).await;
+    assert_eq!(way(&failure), ("body", Some(200), true));
+    let flags = failure
+        .diagnostics
+        .and_then(|found| found.reqwest)
+        .expect("flags");
+    assert!(
+        (flags.is_body || flags.is_decode) && !flags.is_connect,
+        "{flags:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_never_connected_is_not_billed_and_says_why() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    drop(listener);
+    let asked = hosted(Provider::OpenAi, &format!("http://{address}"));
+    let failure = asked.ask(request(Provider::OpenAi), &NoAudience).await;
+    let failure = failure.expect_err("nobody is there");
+    assert_eq!(way(&failure), ("connect", None, false));
+    let found = failure.diagnostics.expect("diagnostics");
+    assert!(found.reqwest.is_some_and(|flags| flags.is_connect) && !found.source_chain.is_empty());
+}
+
+#[tokio::test]
+async fn a_person_may_have_less_patience() {
+    let fake = Fake::new(Reply::Silence(Vec::new())).await;
+    let model = |times| {
+        let options = Options {
+            base_url: Some(&fake.url),
+            times,
+            ..Options::of(Provider::OpenAiChat, "m-1")
+        };
+        Hosted::new(options).expect("a model")
+    };
+    for times in [
+        Times {
+            first_byte_ms: 50,
+            ..Times::default()
+        },
+        Times {
+            total_ms: Some(50),
+            ..Times::default()
+        },
+    ] {
+        let began = tokio::time::Instant::now();
+        let failure = model(times).ask(request(Provider::OpenAiChat), &NoAudience).await;
+        assert_eq!(failure.expect_err("no answer").artifact.kind, "timeout");
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
+}
+
+/// A server that waits in silence learns at once that nobody waits for it any more.
+#[tokio::test]
+async fn an_attempt_that_is_dropped_hangs_up_within_a_tenth_of_a_second() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let model = hosted(Provider::Anthropic, &url);
+    let asking = tokio::spawn(async move { model.ask(request(Provider::Anthropic), &NoAudience).await });
+    let (mut stream, _) = listener.accept().await.expect("a connection");
+    let mut heard = vec![0; 4_096];
+    assert!(stream.read(&mut heard).await.expect("a request") > 0);
+    asking.abort();
+    let end = async { while stream.read(&mut heard).await.is_ok_and(|bytes| bytes > 0) {} };
+    tokio::time::timeout(Duration::from_millis(100), end)
+        .await
+        .expect("the connection is closed in time");
+}
+
+#[tokio::test]
+async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
+    let script = |text: &str| Scripted::load(&format!("rounds: [{{text: {text}}}]"), "x").expect("a script");
+    let away = |code: &str| Unusable {
+        provider: "nowhere".into(),
+        boundary: Boundary::Outside,
+        code: code.into(),
+        message: "there is no provider nowhere".into(),
+    };
+    let models = Models::new(vec![
+        ("a".into(), script("one").into()),
+        ("b".into(), Candidate::Unusable(away("unsupported_transport"))),
+        ("c".into(), script("two").into()),
+        ("d".into(), away(NO_SECRET).into()),
+    ]);
+    let ask = async |name: &str| {
+        let mut asked = request(Provider::OpenAi);
+        asked.model_ref = name.into();
+        models.ask(asked, &NoAudience).await
+    };
+    let said = |answer: wakeful_ports::model::Answer| wakeful_core::conversation::text_of(&answer.blocks);
+    assert_eq!(ask("a").await.map(said), Ok("one".to_owned()));
+    assert_eq!(ask("c").await.map(said), Ok("two".to_owned()));
+    for (name, code) in [
+        ("b", "unsupported_transport"),
+        ("d", NO_SECRET),
+        ("e", "model_not_loaded"),
+    ] {
+        let failure = ask(name).await.expect_err(name);
+        assert_eq!(
+            (failure.kind, failure.artifact.kind.as_str()),
+            (ModelFailureKind::FailFast, code)
+        );
+        assert_eq!(
+            failure.diagnostics.map(|found| found.stage),
+            Some("gate".to_owned())
+        );
+        assert!(!failure.may_be_billed && failure.artifact.model_ref.as_deref() == Some(name));
+    }
+    assert!(matches!(models.terms("d").secret, Secret::Unavailable(why) if why.contains("nowhere")));
+    assert_eq!(models.terms("b").secret, Secret::NotNeeded);
+}
+
+#[test]
+fn terms_tell_where_a_request_goes_and_what_it_costs() {
+    let price = Price {
+        input: MicroUsd(1),
+        output: MicroUsd(2),
+        cached_read: MicroUsd(3),
+        cached_write: MicroUsd(4),
+    };
+    let terms = |base_url, price, model| {
+        let options = Options {
+            base_url,
+            price,
+            name: "mine",
+            credential: Some(Credential::new(KEY).expect("a key")),
+            ..Options::of(Provider::OpenAiChat, model)
+        };
+        Hosted::new(options).expect("a model").terms("mine/x")
+    };
+    let here = terms(Some("http://127.0.0.1:1/v1"), None, "gpt-5");
+    assert_eq!(
+        (here.boundary, here.price, here.provider.as_str()),
+        (Boundary::Machine, None, "mine")
+    );
+    assert_eq!(here.secret, Secret::Available);
+    assert_eq!(
+        terms(Some("https://localhost/v1"), None, "x").boundary,
+        Boundary::Machine
+    );
+    let written = terms(Some("http://127.0.0.1:1/v1"), Some(price), "gpt-5").price;
+    assert_eq!(written, Some((price, PriceBasis::Configured)));
+    let outside = terms(None, None, "gpt-5");
+    assert_eq!(outside.boundary, Boundary::Outside);
+    assert_eq!(
+        outside.price.map(|(price, basis)| (price.input, basis)),
+        Some((MicroUsd(1_250_000), PriceBasis::Listed))
+    );
+    assert_eq!(
+        terms(None, None, "who").price.map(|(_, basis)| basis),
+        Some(PriceBasis::Assumed)
+    );
+    assert!(outside.output_tokens_max > 0);
+}
+
+#[tokio::test]
+async fn a_server_is_asked_what_it_is_without_spending() {
+    let fake = Fake::whole(&json!({"id": "m-1", "max_model_len": 4_096}).to_string()).await;
+    let told = hosted(Provider::OpenAiChat, &fake.url).told().await;
+    assert_eq!(told.context_tokens, Some(4_096));
+    assert!(
+        fake.asked()[0].head.starts_with("GET /v1/models/m-1 "),
+        "{:?}",
+        fake.asked()
+    );
+    let fake = Fake::new(Reply::Bytes(response(
+        401,
+        &[JSON],
+        &json!({"error": {"message": KEY}}).to_string(),
+    )))
+    .await;
+    let refused = hosted(Provider::Anthropic, &fake.url)
+        .reach()
+        .await
+        .expect_err("401");
+    assert_eq!(refused.artifact.kind, "http_401");
+    assert!(!format!("{refused:?}").contains(KEY));
+    let fake = Fake::whole("{\"data\":[]}").await;
+    assert_eq!(hosted(Provider::Gemini, &fake.url).reach().await, Ok(200));
+    assert!(fake.asked()[0].head.starts_with("GET /v1beta/models "));
+}

@@ -1,0 +1,148 @@
+//! Money, models and confirmations at the desk.
+
+use std::collections::BTreeSet;
+
+use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_ports::records::{CapRow, ReceiptRow, SpendDay};
+use wakeful_ports::store::Store;
+
+use super::{AgentView, Asked, Clerk};
+use crate::EngineError;
+
+/// How many days back a ledger shows: a month.
+pub const DAYS_SHOWN: i64 = 31;
+
+/// What faces ask and tell about money, models and confirmations.
+pub trait Ledger: Send + Sync + 'static {
+    /// What was spent, and what may be.
+    fn budget(&self) -> Asked<'_, Budget>;
+    /// What an agent's last days cost.
+    fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>>;
+    /// Sets the cap of an agent or of all together, or takes it away. Who waits for money is looked at again.
+    fn set_cap(&self, agent: Option<AgentId>, daily: Option<MicroUsd>) -> Asked<'_, Budget>;
+    /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
+    fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView>;
+    /// Keeps that a person confirmed a provider under these rules.
+    fn confirm(
+        &self,
+        provider: String,
+        versions: BTreeSet<PolicyVersion>,
+        channel: &'static str,
+    ) -> Asked<'_, Vec<ReceiptRow>>;
+    /// Every confirmation, oldest first.
+    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>>;
+}
+
+/// What was spent, and what may be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Budget {
+    /// The day it is.
+    pub day: Day,
+    /// What holds for all together where no cap is set.
+    pub cap_default: MicroUsd,
+    /// The caps that people set; that of all first.
+    pub caps: Vec<CapRow>,
+    /// What each agent spent today.
+    pub today: Vec<SpendDay>,
+    /// What the last days cost, all agents together, oldest first.
+    pub days: Vec<SpendDay>,
+}
+
+impl<S: Store> Ledger for Clerk<S> {
+    fn budget(&self) -> Asked<'_, Budget> {
+        Box::pin(async move {
+            let day = Day::of(self.clock.now());
+            let (caps, today, days) = self
+                .store
+                .read(move |view| {
+                    let days = view.spend_days(None, Day(day.0 - DAYS_SHOWN + 1))?;
+                    Ok((view.caps()?, view.spent_on(day)?, days))
+                })
+                .await?;
+            let cap_default = self.governance.daily_cap;
+            Ok(Budget {
+                day,
+                cap_default,
+                caps,
+                today,
+                days,
+            })
+        })
+    }
+
+    fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>> {
+        Box::pin(async move {
+            let from = Day(Day::of(self.clock.now()).0 - DAYS_SHOWN + 1);
+            let wanted = agent.clone();
+            let found = self.store.read(move |view| {
+                let known = view.agent(&wanted)?;
+                let days = view.spend_days(Some(&wanted), from)?;
+                Ok(known.map(|_| days))
+            });
+            found.await?.ok_or(EngineError::UnknownAgent(agent))
+        })
+    }
+
+    fn set_cap(&self, agent: Option<AgentId>, daily: Option<MicroUsd>) -> Asked<'_, Budget> {
+        Box::pin(async move {
+            let (now, wanted) = (self.clock.now(), agent.clone());
+            let waiting = self
+                .store
+                .write(move |tx| {
+                    if let Some(agent) = &wanted
+                        && tx.agent(agent)?.is_none()
+                    {
+                        return Ok(None);
+                    }
+                    tx.set_cap(wanted.as_ref(), daily, now)?;
+                    tx.agents_with_work().map(Some)
+                })
+                .await?;
+            match (waiting, agent) {
+                (Some(waiting), _) => waiting.into_iter().for_each(|agent| self.work.look_at(agent)),
+                (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
+                (None, None) => {}
+            }
+            self.budget().await
+        })
+    }
+
+    fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView> {
+        let payload = serde_json::json!({"change": "model", "model_ref": model_ref});
+        Box::pin(self.change(agent, payload, move |tx, agent| {
+            if agent.model_ref == model_ref {
+                return Ok(false);
+            }
+            tx.set_model(&agent.agent_id, model_ref.as_deref())
+        }))
+    }
+
+    fn confirm(
+        &self,
+        provider: String,
+        versions: BTreeSet<PolicyVersion>,
+        channel: &'static str,
+    ) -> Asked<'_, Vec<ReceiptRow>> {
+        Box::pin(async move {
+            let at = self.clock.now();
+            let receipts = versions.into_iter().map(|policy_version| ReceiptRow {
+                provider: provider.clone(),
+                policy_version,
+                channel: channel.to_owned(),
+                at,
+            });
+            let receipts: Vec<ReceiptRow> = receipts.collect();
+            let put = receipts.clone();
+            let written = self
+                .store
+                .write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
+            written.await?;
+            Ok(receipts)
+        })
+    }
+
+    fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
+        Box::pin(async move { Ok(self.store.read(|view| view.receipts()).await?) })
+    }
+}

@@ -1,0 +1,39 @@
+//! How the desk tells the service that there is something to do.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::sync::Notify;
+use wakeful_core::id::AgentId;
+
+/// Tells the service that there may be something to do. What exactly, it finds in the store.
+#[derive(Debug, Default)]
+pub(crate) struct Work {
+    there: Notify,
+    /// To whom something happened since the service last looked: a reason to try again for who is stuck.
+    roused: Mutex<BTreeSet<AgentId>>,
+}
+
+impl Work {
+    /// There may be something to do. Said before anybody waits, it is heard by the next who does.
+    pub(crate) fn look(&self) {
+        self.there.notify_one();
+    }
+
+    /// The same, because of this agent.
+    pub(crate) fn look_at(&self, agent: AgentId) {
+        let mut roused = self.roused.lock().unwrap_or_else(PoisonError::into_inner);
+        roused.insert(agent);
+        drop(roused);
+        self.look();
+    }
+
+    pub(crate) async fn there(&self) {
+        self.there.notified().await;
+    }
+
+    /// To whom something happened since this was last asked.
+    pub(crate) fn roused(&self) -> BTreeSet<AgentId> {
+        std::mem::take(&mut *self.roused.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}

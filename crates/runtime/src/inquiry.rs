@@ -1,0 +1,381 @@
+//! Asking a model: the gates, the money, and then the request.
+//!
+//! What leaves this machine or costs money is let through in a transaction of its own, before it is sent: the decision
+//! and the reservation stand there together. What it did cost is settled with the result.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use wakeful_core::attempt::Diagnostics;
+use wakeful_core::budget::{self, Caps, Day, Exceeded, MicroUsd, Price};
+use wakeful_core::conversation::Usage;
+use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::inference::{
+    self, ALL_GATES, Boundary, Denial, Field, Permissions, Question, Receipt, Terms,
+};
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::prompt::{Ingredients, Request, assemble};
+use wakeful_core::run::{Bill, Input, Phase, reply};
+use wakeful_core::time::Millis;
+use wakeful_ports::fail;
+use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::records::{ReceiptRow, Reservation};
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_ports::tool::ToolHost;
+
+use crate::run::Claimed;
+use crate::step::{Early, Performed, asked, scope_of};
+use crate::{Engine, EngineError, Observer, Privacy, Spoken};
+
+/// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
+const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
+
+/// The rule that let a request through whose sender a person confirmed by asking for it.
+const IMPLIED: &str = "inference_gates_implied_receipt";
+
+/// How a person confirmed a provider without a word: by asking for a run that needs it.
+const IMPLIED_CHANNEL: &str = "operator_run";
+
+/// Leave to ask a model.
+struct Permit {
+    provider: String,
+    rule: String,
+    /// What was put aside, and by which price; none where it costs nothing.
+    money: Option<(MicroUsd, Price)>,
+}
+
+impl Permit {
+    fn bill(self, cost: impl Fn(MicroUsd, Price) -> MicroUsd) -> Bill {
+        Bill {
+            provider: self.provider,
+            rule: self.rule,
+            cost: self.money.map(|(reserved, price)| cost(reserved, price)),
+        }
+    }
+}
+
+/// What became of asking for leave.
+enum Leave {
+    Granted(Permit),
+    Denied(Denial),
+    Exceeded(Exceeded),
+}
+
+/// One question for leave, made ready before its transaction.
+struct Petition {
+    operation_id: OperationId,
+    run_key: RunKey,
+    agent_id: AgentId,
+    model_ref: String,
+    terms: Terms,
+    permissions: Permissions,
+    policy_version: PolicyVersion,
+    fields: std::collections::BTreeSet<Field>,
+    /// The most it can cost.
+    most: Option<(MicroUsd, Price)>,
+    cap_default: MicroUsd,
+    privacy: Privacy,
+    now: Millis,
+}
+
+impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// Asks the model whose turn it is.
+    pub(crate) async fn call_model(
+        &self,
+        claimed: &mut Claimed,
+        operation_id: OperationId,
+        delay_ms: u64,
+    ) -> Result<Option<Performed>, EngineError> {
+        let run = claimed.run_key();
+        let request = self.assembled(claimed)?;
+        if delay_ms > 0 {
+            tokio::select! {
+                biased;
+                () = self.clock.sleep(delay_ms) => {}
+                early = self.early(run) => return ended_early(claimed, early),
+            }
+        }
+        let terms = self.model.terms(&request.model_ref);
+        let provider = terms.provider.clone();
+        let permit = match self.leave(claimed, operation_id, &request, terms).await? {
+            Leave::Granted(permit) => permit,
+            Leave::Exceeded(exceeded) => return Ok(Some(Performed::just(Input::Parked { exceeded }))),
+            Leave::Denied(denial) => {
+                let (failure, rule) = (
+                    denied(&request.model_ref, &provider, &denial),
+                    denial.code.to_owned(),
+                );
+                let bill = Bill {
+                    provider,
+                    rule,
+                    cost: None,
+                };
+                return Ok(Some(failed(failure, 0, bill)));
+            }
+        };
+        let audience = Room {
+            observer: self.observer.as_ref(),
+            agent: &claimed.row.agent_id,
+            run,
+            attempt: request.request,
+            chunks: AtomicU32::new(0),
+        };
+        fail::point("model.before_ask");
+        let began = self.clock.ticks_ms();
+        // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.
+        let answer = tokio::select! {
+            biased;
+            answer = self.model.ask(request, &audience) => answer,
+            () = self.clock.sleep(MODEL_MS_MAX) => Err(ModelFailure::timed_out()),
+            early = self.early(run) => return ended_early(claimed, early),
+        };
+        fail::point("model.after_answer");
+        let duration_ms = self.clock.ticks_ms().saturating_sub(began);
+        Ok(Some(answered(claimed, answer, duration_ms, permit)))
+    }
+
+    fn assembled(&self, claimed: &Claimed) -> Result<Request, EngineError> {
+        let Some(thread) = &claimed.thread else {
+            return Err(EngineError::Broken {
+                run: claimed.run_key(),
+                why: "its transcript is not loaded".into(),
+            });
+        };
+        Ok(assemble(Ingredients {
+            agent: &claimed.row.agent_id,
+            workspace: &claimed.turn.workspace,
+            guidance: &thread.guidance,
+            kind: thread.kind,
+            model_ref: claimed.turn.active_model(),
+            request: claimed.turn.requests,
+            opening: &thread.opening,
+            entries: &thread.entries,
+            tools: self.tools.specs(),
+        }))
+    }
+
+    /// Walks the gates and puts the money aside.
+    async fn leave(
+        &self,
+        claimed: &Claimed,
+        operation_id: OperationId,
+        request: &Request,
+        terms: Terms,
+    ) -> Result<Leave, EngineError> {
+        let (permissions, policy_version) = self.policy.inference(&claimed.row.agent_id);
+        let most = terms.price.map(|(price, _)| {
+            let most = price.most(request.estimated_tokens(), terms.output_tokens_max);
+            (most, price)
+        });
+        let petition = Petition {
+            operation_id,
+            run_key: claimed.run_key(),
+            agent_id: claimed.row.agent_id.clone(),
+            model_ref: request.model_ref.clone(),
+            fields: inference::fields(request),
+            permissions,
+            policy_version,
+            most,
+            cap_default: self.governance.daily_cap,
+            privacy: self.governance.privacy,
+            now: self.clock.now(),
+            terms,
+        };
+        // Nothing leaves and nothing is paid: there is nothing to write down before, and the result says the rest.
+        if petition.terms.boundary != Boundary::Outside && petition.most.is_none() {
+            return Ok(match petition.judge(Receipt::Missing) {
+                Ok(()) => Leave::Granted(petition.permit(ALL_GATES)),
+                Err(denial) => Leave::Denied(denial),
+            });
+        }
+        fail::point("model.before_reserve");
+        let leave = self.store.write(move |tx| petition.put(tx)).await?;
+        fail::point("model.after_reserve");
+        Ok(leave)
+    }
+
+    /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is.
+    pub(crate) async fn look_for_money(&self, claimed: &Claimed) -> Result<Option<Performed>, EngineError> {
+        let Phase::Parked { exceeded, .. } = &claimed.turn.phase else {
+            return Ok(None);
+        };
+        let (agent, needed, default) = (
+            claimed.row.agent_id.clone(),
+            exceeded.needed,
+            self.governance.daily_cap,
+        );
+        let day = Day::of(self.clock.now());
+        let found = self
+            .store
+            .read(move |view| {
+                let caps = caps(view, &agent, default)?;
+                Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
+            })
+            .await?;
+        Ok(found.is_ok().then(|| Performed::just(Input::Resumed)))
+    }
+}
+
+impl Petition {
+    fn judge(&self, receipt: Receipt) -> Result<(), Denial> {
+        inference::decide(
+            &self.permissions,
+            &Question {
+                category: inference::Category::Conversation,
+                model_ref: &self.model_ref,
+                terms: &self.terms,
+                receipt,
+                fields: &self.fields,
+            },
+        )
+    }
+
+    fn permit(&self, rule: &str) -> Permit {
+        Permit {
+            provider: self.terms.provider.clone(),
+            rule: rule.to_owned(),
+            money: self.most,
+        }
+    }
+
+    fn put(&self, tx: &mut dyn Tx) -> Result<Leave, StoreError> {
+        let is_confirmed = tx.is_confirmed(&self.terms.provider, &self.policy_version)?;
+        let is_implied = !is_confirmed && self.privacy == Privacy::Implied;
+        let receipt = if is_confirmed || is_implied {
+            Receipt::Confirmed
+        } else {
+            Receipt::Missing
+        };
+        if let Err(denial) = self.judge(receipt) {
+            return Ok(Leave::Denied(denial));
+        }
+        // An earlier life sent this very request: nobody knows its end, so its reservation is spent.
+        tx.settle_spend(&self.operation_id, None)?;
+        let day = Day::of(self.now);
+        let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);
+        if self.most.is_some() {
+            tx.lock_spending(day)?;
+            let caps = caps(tx, &self.agent_id, self.cap_default)?;
+            let spent = tx.spent(day, &self.agent_id)?;
+            if let Err(exceeded) = budget::decide(day, caps, spent, amount) {
+                return Ok(Leave::Exceeded(exceeded));
+            }
+        }
+        let is_first = is_implied && self.terms.boundary == Boundary::Outside;
+        if is_first {
+            tx.put_receipt(&ReceiptRow {
+                provider: self.terms.provider.clone(),
+                policy_version: self.policy_version.clone(),
+                channel: IMPLIED_CHANNEL.to_owned(),
+                at: self.now,
+            })?;
+        }
+        let rule = if is_first { IMPLIED } else { ALL_GATES };
+        tx.reserve(&Reservation {
+            operation_id: self.operation_id,
+            run_key: self.run_key,
+            agent_id: self.agent_id.clone(),
+            day,
+            model_ref: self.model_ref.clone(),
+            rule: rule.to_owned(),
+            policy_version: self.policy_version.clone(),
+            amount,
+        })?;
+        Ok(Leave::Granted(self.permit(rule)))
+    }
+}
+
+/// The caps that hold for an agent.
+pub(crate) fn caps<V: View + ?Sized>(
+    view: &mut V,
+    agent: &AgentId,
+    default: MicroUsd,
+) -> Result<Caps, StoreError> {
+    Ok(Caps {
+        agent: view.cap(Some(agent))?,
+        all: view.cap(None)?.unwrap_or(default),
+    })
+}
+
+fn ended_early(claimed: &Claimed, early: Early) -> Result<Option<Performed>, EngineError> {
+    match early {
+        Early::Cancelled => Ok(Some(Performed::just(Input::Cancelled))),
+        Early::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
+        // The attempt is given up: a model round may be asked again.
+        Early::Halted => Ok(None),
+    }
+}
+
+/// A gate stayed shut. Another model of the route may still be asked.
+fn denied(model_ref: &str, provider: &str, denial: &Denial) -> ModelFailure {
+    let summary = format!("{} ({})", denial.message, denial.hint);
+    let mut artifact = FailureArtifact::new(Category::Runtime, denial.code, &summary);
+    artifact.provider = Some(provider.to_owned());
+    artifact.model_ref = Some(model_ref.to_owned());
+    ModelFailure {
+        diagnostics: Some(Diagnostics {
+            stage: "gate".to_owned(),
+            ..Diagnostics::default()
+        }),
+        ..ModelFailure::new(ModelFailureKind::FailFast, artifact)
+    }
+}
+
+fn failed(failure: ModelFailure, duration_ms: u64, bill: Bill) -> Performed {
+    Performed::just(Input::AttemptFailed {
+        failure: failure.bounded(),
+        duration_ms,
+        bill,
+    })
+}
+
+/// What an answer, or the lack of one, means to the machine.
+fn answered(
+    claimed: &mut Claimed,
+    answer: Result<Answer, ModelFailure>,
+    duration_ms: u64,
+    permit: Permit,
+) -> Performed {
+    let scope = scope_of(&claimed.turn.workspace);
+    let read = answer.and_then(|Answer { blocks, usage }| Ok((reply::read(&blocks, usage, &scope)?, blocks)));
+    match read {
+        Err(failure) => {
+            let is_billed = failure.may_be_billed;
+            let bill = permit.bill(|reserved, _| if is_billed { reserved } else { MicroUsd(0) });
+            failed(failure, duration_ms, bill)
+        }
+        Ok(((mut reply, blob), blocks)) => {
+            reply.duration_ms = duration_ms;
+            // A provider that does not count has not said what it takes.
+            let usage = Some(reply.usage).filter(|usage| *usage != Usage::default());
+            reply.bill = permit.bill(|reserved, price| usage.map_or(reserved, |usage| price.cost(usage)));
+            claimed.asked = asked(&blocks);
+            Performed {
+                input: Input::Replied(reply),
+                contents: vec![blob.clone()],
+                blobs: vec![blob],
+            }
+        }
+    }
+}
+
+/// Those who hear a model speak: the words go to whoever watches this process.
+struct Room<'a> {
+    observer: &'a dyn Observer,
+    agent: &'a AgentId,
+    run: RunKey,
+    attempt: u32,
+    chunks: AtomicU32,
+}
+
+impl Audience for Room<'_> {
+    fn hear(&self, text: &str) {
+        self.observer.heard(&Spoken {
+            agent: self.agent,
+            run: self.run,
+            attempt: self.attempt,
+            chunk: self.chunks.fetch_add(1, Ordering::Relaxed),
+            text,
+        });
+    }
+}

@@ -1,0 +1,150 @@
+//! Money over the wire: dollars as text, so that none is rounded.
+
+use wakeful_api::{
+    AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,
+};
+use wakeful_core::attempt::{AttemptRecord, Timeline};
+use wakeful_core::budget::{Day, Exceeded, MicroUsd};
+use wakeful_core::id::AgentId;
+use wakeful_core::run::BUDGET_EXCEEDED;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{ReceiptRow, SpendDay, StepRow};
+use wakeful_runtime::desk;
+use wakeful_runtime::report::RunReport;
+
+use super::{usage, word};
+
+/// What was spent, and what may be.
+#[must_use]
+pub fn budget(budget: &desk::Budget) -> Budget {
+    let set = budget.caps.iter().find(|cap| cap.agent_id.is_none());
+    let today = budget.days.iter().find(|day| day.day == budget.day);
+    let own_caps = budget.caps.iter().filter_map(|cap| cap.agent_id.clone());
+    let spent_today = budget.today.iter().filter_map(|day| day.agent_id.clone());
+    let agents: std::collections::BTreeSet<AgentId> = own_caps.chain(spent_today).collect();
+    Budget {
+        day: day(budget.day),
+        next_day_at: budget.day.next().begins().rfc3339(),
+        daily_cap_usd: set.map_or(budget.cap_default, |cap| cap.daily).to_string(),
+        cap_origin: match set {
+            Some(_) => CapOrigin::Set,
+            None => CapOrigin::Default,
+        },
+        spent_usd: today.map_or(MicroUsd(0), |today| today.settled).to_string(),
+        reserved_usd: today.map_or(MicroUsd(0), |today| today.reserved).to_string(),
+        agents: agents
+            .into_iter()
+            .map(|agent| agent_budget(budget, agent))
+            .collect(),
+        days: budget.days.iter().map(day_spending).collect(),
+    }
+}
+
+fn agent_budget(budget: &desk::Budget, agent: AgentId) -> AgentBudget {
+    let cap = budget
+        .caps
+        .iter()
+        .find(|cap| cap.agent_id.as_ref() == Some(&agent));
+    let today = budget
+        .today
+        .iter()
+        .find(|day| day.agent_id.as_ref() == Some(&agent));
+    AgentBudget {
+        daily_cap_usd: cap.map(|cap| cap.daily.to_string()),
+        spent_usd: today.map_or(MicroUsd(0), |today| today.settled).to_string(),
+        reserved_usd: today.map_or(MicroUsd(0), |today| today.reserved).to_string(),
+        requests: today.map_or(0, |today| today.requests),
+        agent_id: agent.to_string(),
+    }
+}
+
+/// What an agent's last days cost.
+#[must_use]
+pub fn spending(agent: &AgentId, days: &[SpendDay]) -> AgentSpending {
+    AgentSpending {
+        agent_id: agent.to_string(),
+        days: days.iter().map(day_spending).collect(),
+    }
+}
+
+fn day_spending(spent: &SpendDay) -> DaySpending {
+    DaySpending {
+        day: day(spent.day),
+        spent_usd: spent.settled.to_string(),
+        reserved_usd: spent.reserved.to_string(),
+        requests: spent.requests,
+    }
+}
+
+/// A confirmation of a provider.
+#[must_use]
+pub fn receipt(row: &ReceiptRow) -> Receipt {
+    Receipt {
+        provider: row.provider.clone(),
+        policy_version: row.policy_version.to_string(),
+        channel: row.channel.clone(),
+        at: row.at.rfc3339(),
+    }
+}
+
+pub(super) fn parked(exceeded: &Exceeded) -> Parked {
+    Parked {
+        code: BUDGET_EXCEEDED.to_owned(),
+        scope: word(&exceeded.scope),
+        cap_usd: exceeded.cap.to_string(),
+        spent_usd: exceeded.spent.to_string(),
+        needed_usd: exceeded.needed.to_string(),
+        day: day(exceeded.day),
+    }
+}
+
+/// The attempts of a run; none before it has made any.
+pub(super) fn timeline(report: &RunReport) -> Option<AttemptTimeline> {
+    let made = report
+        .steps
+        .iter()
+        .filter_map(|step| Some((step, step.attempt.clone()?)));
+    let (steps, records): (Vec<&StepRow>, Vec<AttemptRecord>) = made.unzip();
+    let requested = &report.begun_with.as_ref()?.model_ref;
+    let timeline = Timeline::of(requested, records);
+    let attempts = steps.into_iter().zip(&timeline.attempts);
+    Some(AttemptTimeline {
+        attempts: attempts.map(|(step, record)| attempt(step, record)).collect(),
+        requested_model_ref: timeline.requested_model_ref,
+        active_model_ref: timeline.active_model_ref,
+        winning_model_ref: timeline.winning_model_ref,
+        aggregated_token_usage: timeline.aggregated_token_usage.map(usage),
+    })
+}
+
+fn attempt(step: &StepRow, record: &AttemptRecord) -> Attempt {
+    let duration = i64::try_from(record.duration_ms).unwrap_or(i64::MAX);
+    Attempt {
+        operation_id: step.operation_id.to_string(),
+        provider: record.provider.clone(),
+        model_ref: record.model_ref.clone(),
+        attempt: record.attempt,
+        max_attempts: record.max_attempts,
+        // A step is put down just before its request leaves; a wait before it stands in the attempt before.
+        started_at: step.put_at.rfc3339(),
+        completed_at: Millis(step.put_at.0.saturating_add(duration)).rfc3339(),
+        duration_ms: record.duration_ms,
+        failure_kind: record.failure_kind.clone(),
+        disposition: record.disposition.map(|kind| word(&kind)),
+        outcome: word(&record.outcome),
+        advanced_to_fallback: record.advanced_to_fallback,
+        backoff_ms: record.backoff_ms,
+        token_usage: record.token_usage.map(usage),
+        cost_usd: record.cost.map(|cost| cost.to_string()),
+        rule: record.rule.clone(),
+        transport_diagnostics: record
+            .transport_diagnostics
+            .as_ref()
+            .and_then(|diagnostics| serde_json::to_value(diagnostics).ok()),
+    }
+}
+
+/// A day as people write it.
+fn day(day: Day) -> String {
+    day.begins().rfc3339().chars().take(10).collect()
+}

@@ -1,0 +1,46 @@
+-- What a day may cost, in millionths of a dollar, as people set it. The scope is empty for all agents together.
+CREATE TABLE cap (
+    agent_id       TEXT   COLLATE "C" NOT NULL PRIMARY KEY,
+    daily_microusd BIGINT NOT NULL CHECK (daily_microusd >= 0),
+    set_at_ms      BIGINT NOT NULL
+);
+
+-- What a model request may cost at most until it is settled, and what it did cost. The decision that let it through
+-- stands beside it, written before the request leaves.
+CREATE TABLE spend (
+    operation_id      BYTEA  NOT NULL PRIMARY KEY CHECK (length(operation_id) = 32),
+    run_key           BYTEA  NOT NULL CHECK (length(run_key) = 32),
+    agent_id          TEXT   COLLATE "C" NOT NULL,
+    day               BIGINT NOT NULL,
+    model_ref         TEXT   COLLATE "C" NOT NULL,
+    rule              TEXT   COLLATE "C" NOT NULL,
+    policy_version    TEXT   COLLATE "C" NOT NULL,
+    reserved_microusd BIGINT NOT NULL CHECK (reserved_microusd >= 0),
+    settled_microusd  BIGINT NOT NULL CHECK (settled_microusd >= 0)
+);
+
+-- The sums of each agent and day, moved in the same transactions: adding up rows before every request would cost more
+-- the longer the day is. The agent is empty for all of them together.
+CREATE TABLE spend_day (
+    agent_id          TEXT   COLLATE "C" NOT NULL,
+    day               BIGINT NOT NULL,
+    reserved_microusd BIGINT NOT NULL CHECK (reserved_microusd >= 0),
+    settled_microusd  BIGINT NOT NULL CHECK (settled_microusd >= 0),
+    requests          BIGINT NOT NULL,
+    PRIMARY KEY (agent_id, day)
+);
+
+-- That a person confirmed, under these rules, that a provider may be shown an agent's work.
+CREATE TABLE privacy_receipt (
+    provider       TEXT   COLLATE "C" NOT NULL,
+    policy_version TEXT   COLLATE "C" NOT NULL,
+    channel        TEXT   COLLATE "C" NOT NULL,
+    at_ms          BIGINT NOT NULL,
+    PRIMARY KEY (provider, policy_version)
+);
+
+-- What is kept of an attempt at a model round, as JSON.
+ALTER TABLE step ADD COLUMN attempt TEXT COLLATE "C";
+
+-- The model that a person chose for an agent; none for the default.
+ALTER TABLE agent ADD COLUMN model_ref TEXT COLLATE "C";

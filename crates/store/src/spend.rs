@@ -1,0 +1,275 @@
+//! What models cost: caps, reservations, and the sums of each day.
+
+use wakeful_core::budget::{Day, MicroUsd, Spent};
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::key::OperationId;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+
+/// Stands for all agents together.
+const ALL: &str = "";
+
+const SET_CAP: &str = "
+    INSERT INTO cap (agent_id, daily_microusd, set_at_ms) VALUES (?1, ?2, ?3)
+    ON CONFLICT (agent_id) DO UPDATE SET daily_microusd = excluded.daily_microusd, set_at_ms = excluded.set_at_ms";
+
+const UNSET_CAP: &str = "DELETE FROM cap WHERE agent_id = ?1";
+
+/// Sets a cap, or takes it away.
+pub(crate) fn set_cap(
+    sql: &mut dyn Sql,
+    agent: Option<&AgentId>,
+    daily: Option<MicroUsd>,
+    at: Millis,
+) -> Result<(), StoreError> {
+    let scope = scope(agent);
+    match daily {
+        Some(daily) => sql.execute(SET_CAP, &[scope, daily.0.into(), at.into()]),
+        None => sql.execute(UNSET_CAP, &[scope]),
+    }
+    .map(drop)
+}
+
+const CAPS: &str = "SELECT agent_id, daily_microusd, set_at_ms FROM cap ORDER BY agent_id LIMIT ?1";
+
+/// The caps that people set; that of all agents first.
+pub(crate) fn caps(sql: &mut dyn Sql) -> Result<Vec<CapRow>, StoreError> {
+    records(sql.query(CAPS, &[limit(ROWS_MAX)])?, |mut row| {
+        Ok(CapRow {
+            agent_id: agent(&mut row, "cap.agent_id")?,
+            daily: amount(&mut row, "cap.daily_microusd")?,
+            set_at: row.millis("cap.set_at_ms")?,
+        })
+    })
+}
+
+const CAP: &str = "SELECT daily_microusd FROM cap WHERE agent_id = ?1";
+
+/// The cap of one agent, or of all together.
+pub(crate) fn cap(sql: &mut dyn Sql, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError> {
+    let rows = sql.query(CAP, &[scope(agent)])?;
+    at_most_one(rows)
+        .map(|mut row| amount(&mut row, "cap.daily_microusd"))
+        .transpose()
+}
+
+const MAKE_DAY: &str = "
+    INSERT INTO spend_day (agent_id, day, reserved_microusd, settled_microusd, requests) VALUES (?1, ?2, 0, 0, 0)
+    ON CONFLICT (agent_id, day) DO NOTHING";
+
+const LOCK_SQLITE: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2";
+const LOCK_POSTGRES: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2 FOR UPDATE";
+
+/// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
+pub(crate) fn lock(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
+    sql.execute(MAKE_DAY, &[ALL.into(), day.0.into()])?;
+    let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
+    sql.query(lock, &[ALL.into(), day.0.into()]).map(drop)
+}
+
+const SPENT: &str =
+    "SELECT reserved_microusd, settled_microusd FROM spend_day WHERE agent_id = ?1 AND day = ?2";
+
+/// What a day has seen, settled and reserved.
+pub(crate) fn spent(sql: &mut dyn Sql, day: Day, agent: &AgentId) -> Result<Spent, StoreError> {
+    let mut sum = |scope: Param<'_>| {
+        let row = at_most_one(sql.query(SPENT, &[scope, day.0.into()])?);
+        let Some(mut row) = row else {
+            return Ok(MicroUsd(0));
+        };
+        let reserved = amount(&mut row, "spend_day.reserved_microusd")?;
+        Ok::<_, StoreError>(reserved.plus(amount(&mut row, "spend_day.settled_microusd")?))
+    };
+    Ok(Spent {
+        agent: sum(agent.into())?,
+        all: sum(ALL.into())?,
+    })
+}
+
+const RESERVE: &str = "
+    INSERT INTO spend (operation_id, run_key, agent_id, day, model_ref, rule, policy_version, reserved_microusd,
+        settled_microusd)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0)
+    ON CONFLICT (operation_id) DO UPDATE SET day = excluded.day, model_ref = excluded.model_ref,
+        rule = excluded.rule, policy_version = excluded.policy_version,
+        reserved_microusd = excluded.reserved_microusd";
+
+/// Puts the largest cost of a request aside. Whoever calls has locked the day and found room.
+pub(crate) fn reserve(sql: &mut dyn Sql, reservation: &Reservation) -> Result<(), StoreError> {
+    let params = [
+        (&reservation.operation_id).into(),
+        (&reservation.run_key).into(),
+        (&reservation.agent_id).into(),
+        reservation.day.0.into(),
+        reservation.model_ref.as_str().into(),
+        reservation.rule.as_str().into(),
+        reservation.policy_version.as_str().into(),
+        reservation.amount.0.into(),
+    ];
+    sql.execute(RESERVE, &params)?;
+    let (day, amount) = (reservation.day.0, signed(reservation.amount)?);
+    add(sql, &reservation.agent_id, day, (amount, 0, 1))
+}
+
+const OPEN: &str =
+    "SELECT agent_id, day, reserved_microusd FROM spend WHERE operation_id = ?1 AND reserved_microusd > 0";
+
+const SETTLE: &str = "
+    UPDATE spend SET settled_microusd = settled_microusd + ?2, reserved_microusd = 0 WHERE operation_id = ?1";
+
+/// Turns a reservation into what the request did cost; without a cost, into itself: what nobody knows the end of
+/// counts in full. Nothing happens where nothing was reserved.
+pub(crate) fn settle(
+    sql: &mut dyn Sql,
+    operation: &OperationId,
+    cost: Option<MicroUsd>,
+) -> Result<(), StoreError> {
+    let Some(mut row) = at_most_one(sql.query(OPEN, &[operation.into()])?) else {
+        return Ok(());
+    };
+    let agent_id = row.agent_id("spend.agent_id")?;
+    let day = row.int("spend.day")?;
+    let reserved = amount(&mut row, "spend.reserved_microusd")?;
+    let cost = cost.unwrap_or(reserved);
+    // In the order in which reservations take them.
+    lock(sql, Day(day))?;
+    sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
+    add(sql, &agent_id, day, (-signed(reserved)?, signed(cost)?, 0))
+}
+
+const ADD: &str = "
+    INSERT INTO spend_day (agent_id, day, reserved_microusd, settled_microusd, requests) VALUES (?1, ?2, ?3, ?4, ?5)
+    ON CONFLICT (agent_id, day) DO UPDATE SET
+        reserved_microusd = spend_day.reserved_microusd + excluded.reserved_microusd,
+        settled_microusd = spend_day.settled_microusd + excluded.settled_microusd,
+        requests = spend_day.requests + excluded.requests";
+
+const MOVE: &str = "
+    UPDATE spend_day SET reserved_microusd = reserved_microusd + ?3, settled_microusd = settled_microusd + ?4,
+        requests = requests + ?5
+    WHERE agent_id = ?1 AND day = ?2";
+
+/// Moves the sums of an agent and of all together.
+fn add(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    day: i64,
+    (reserved, settled, requests): (i64, i64, i64),
+) -> Result<(), StoreError> {
+    for scope in [ALL.into(), Param::from(agent)] {
+        let params = [
+            scope,
+            day.into(),
+            reserved.into(),
+            settled.into(),
+            requests.into(),
+        ];
+        // A new row may not be negative, not even on its way into an old one.
+        let statement = if reserved < 0 { MOVE } else { ADD };
+        sql.execute(statement, &params)?;
+    }
+    Ok(())
+}
+
+const DAYS: &str = "
+    SELECT agent_id, day, reserved_microusd, settled_microusd, requests FROM spend_day
+    WHERE agent_id = ?1 AND day >= ?2 ORDER BY day LIMIT ?3";
+
+/// The days of one agent, or of all together, from one day on, oldest first.
+pub(crate) fn days(
+    sql: &mut dyn Sql,
+    agent: Option<&AgentId>,
+    from: Day,
+) -> Result<Vec<SpendDay>, StoreError> {
+    records(
+        sql.query(DAYS, &[scope(agent), from.0.into(), limit(ROWS_MAX)])?,
+        read_day,
+    )
+}
+
+const ON_DAY: &str = "
+    SELECT agent_id, day, reserved_microusd, settled_microusd, requests FROM spend_day
+    WHERE day = ?1 AND agent_id <> '' ORDER BY agent_id LIMIT ?2";
+
+/// What each agent spent on a day.
+pub(crate) fn on_day(sql: &mut dyn Sql, day: Day) -> Result<Vec<SpendDay>, StoreError> {
+    records(sql.query(ON_DAY, &[day.0.into(), limit(ROWS_MAX)])?, read_day)
+}
+
+fn read_day(mut row: Row) -> Result<SpendDay, StoreError> {
+    Ok(SpendDay {
+        agent_id: agent(&mut row, "spend_day.agent_id")?,
+        day: Day(row.int("spend_day.day")?),
+        reserved: amount(&mut row, "spend_day.reserved_microusd")?,
+        settled: amount(&mut row, "spend_day.settled_microusd")?,
+        requests: row.count("spend_day.requests")?,
+    })
+}
+
+const PUT_RECEIPT: &str = "
+    INSERT INTO privacy_receipt (provider, policy_version, channel, at_ms) VALUES (?1, ?2, ?3, ?4)
+    ON CONFLICT (provider, policy_version) DO NOTHING";
+
+/// Keeps that a person confirmed a provider; the first confirmation stands.
+pub(crate) fn put_receipt(sql: &mut dyn Sql, receipt: &ReceiptRow) -> Result<(), StoreError> {
+    let params = [
+        receipt.provider.as_str().into(),
+        receipt.policy_version.as_str().into(),
+        receipt.channel.as_str().into(),
+        receipt.at.into(),
+    ];
+    sql.execute(PUT_RECEIPT, &params).map(drop)
+}
+
+const RECEIPTS: &str = "
+    SELECT provider, policy_version, channel, at_ms FROM privacy_receipt ORDER BY at_ms, provider LIMIT ?1";
+
+/// Every confirmation, oldest first.
+pub(crate) fn receipts(sql: &mut dyn Sql) -> Result<Vec<ReceiptRow>, StoreError> {
+    records(sql.query(RECEIPTS, &[limit(ROWS_MAX)])?, |mut row| {
+        Ok(ReceiptRow {
+            provider: row.text("privacy_receipt.provider")?,
+            policy_version: PolicyVersion::new(row.text("privacy_receipt.policy_version")?),
+            channel: row.text("privacy_receipt.channel")?,
+            at: row.millis("privacy_receipt.at_ms")?,
+        })
+    })
+}
+
+const CONFIRMED: &str = "SELECT at_ms FROM privacy_receipt WHERE provider = ?1 AND policy_version = ?2";
+
+/// Whether a person confirmed a provider under these rules.
+pub(crate) fn is_confirmed(
+    sql: &mut dyn Sql,
+    provider: &str,
+    version: &PolicyVersion,
+) -> Result<bool, StoreError> {
+    let rows = sql.query(CONFIRMED, &[provider.into(), version.as_str().into()])?;
+    Ok(!rows.is_empty())
+}
+
+fn scope(agent: Option<&AgentId>) -> Param<'_> {
+    agent.map_or_else(|| ALL.into(), Into::into)
+}
+
+fn agent(row: &mut Row, place: &'static str) -> Result<Option<AgentId>, StoreError> {
+    let text = row.text(place)?;
+    if text == ALL {
+        return Ok(None);
+    }
+    AgentId::parse(&text)
+        .map(Some)
+        .map_err(|_| StoreError::Malformed(place))
+}
+
+fn amount(row: &mut Row, place: &'static str) -> Result<MicroUsd, StoreError> {
+    row.count(place).map(MicroUsd)
+}
+
+/// An amount that can be taken away as well. Nobody reserves nine trillion dollars.
+fn signed(amount: MicroUsd) -> Result<i64, StoreError> {
+    i64::try_from(amount.0).map_err(|_| StoreError::Malformed("spend.reserved_microusd"))
+}

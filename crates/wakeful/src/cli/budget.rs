@@ -1,0 +1,113 @@
+//! `wakeful budget`: what models cost, and what they may.
+
+use clap::Subcommand;
+use wakeful_api::{Budget, CapOrigin};
+use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd};
+use wakeful_core::id::AgentId;
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::{asking, telling};
+use crate::show::Out;
+
+/// Days that are shown to a person: a week. Programs get the month.
+const DAYS_SHOWN: usize = 7;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BudgetVerb {
+    /// Show what was spent today, what may be, and what the last days cost
+    Show {
+        /// Only this agent, day by day
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+    },
+    /// Set what a day may cost; a run that needs more waits
+    Set {
+        /// US dollars a day, such as 2.50
+        #[arg(
+            required_unless_present = "unset",
+            conflicts_with = "unset",
+            allow_negative_numbers = true
+        )]
+        usd: Option<String>,
+        /// The cap of one agent, beside that of all together
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        /// Take the cap away: the configured one holds again, or 5 dollars
+        #[arg(long)]
+        unset: bool,
+    },
+}
+
+/// Runs the verb.
+pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    match verb {
+        BudgetVerb::Show { agent: None } => {
+            let budget = asking(shared, async |front| front.budget().await).await?;
+            tell(&budget, out);
+        }
+        BudgetVerb::Show { agent: Some(agent) } => {
+            let agent = AgentId::parse(agent)?;
+            let spending = asking(shared, async |front| front.spending(agent).await).await?;
+            let days = spending.days.iter();
+            let lines: Vec<String> = days
+                .map(|day| format!("{}  {} USD in {} requests", day.day, day.spent_usd, day.requests))
+                .collect();
+            let text = match lines.is_empty() {
+                true => format!("{} has spent nothing in the last month", spending.agent_id),
+                false => lines.join("\n"),
+            };
+            out.answer(&serde_json::json!(spending), &text);
+        }
+        BudgetVerb::Set { usd, agent, .. } => {
+            let agent = agent.as_deref().map(AgentId::parse).transpose()?;
+            let daily = usd.as_deref().map(amount).transpose()?;
+            let set = telling(shared, out, async |front| front.set_cap(agent, daily).await);
+            tell(&set.await?, out);
+        }
+    }
+    Ok(0)
+}
+
+/// An amount that somebody typed.
+pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
+    let amount = MicroUsd::parse(typed.trim()).filter(|amount| *amount <= DAILY_CAP_MAX);
+    amount.ok_or_else(|| {
+        let message = format!("{typed:?} is no amount of dollars from 0 to {DAILY_CAP_MAX}");
+        Failure::usage(
+            "bad_amount",
+            message,
+            "give a number such as 2.50, with at most six decimals",
+        )
+    })
+}
+
+fn tell(budget: &Budget, out: &Out) {
+    let origin = match budget.cap_origin {
+        CapOrigin::Set => "set by you",
+        CapOrigin::Default => "the default; `wakeful budget set USD` sets one",
+    };
+    let mut lines = vec![
+        format!("cap        {} USD a day in all ({origin})", budget.daily_cap_usd),
+        format!(
+            "today      {} USD spent, {} USD put aside ({}, UTC)",
+            budget.spent_usd, budget.reserved_usd, budget.day
+        ),
+    ];
+    lines.extend(budget.agents.iter().map(|agent| {
+        let cap = agent.daily_cap_usd.as_ref().map(|cap| format!(" of {cap}"));
+        format!(
+            "{:<10} {} USD{} in {} requests",
+            agent.agent_id,
+            agent.spent_usd,
+            cap.unwrap_or_default(),
+            agent.requests
+        )
+    }));
+    let days = budget.days.iter().rev().skip_while(|day| day.day == budget.day);
+    lines.extend(
+        days.take(DAYS_SHOWN)
+            .map(|day| format!("{} {} USD in {} requests", day.day, day.spent_usd, day.requests)),
+    );
+    out.answer(&serde_json::json!(budget), &lines.join("\n"));
+}

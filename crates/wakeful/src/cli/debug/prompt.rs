@@ -1,0 +1,306 @@
+//! `wakeful debug prompt`: the frame of an agent's next request, block by block. It asks no model and changes nothing.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use clap::Args;
+use serde::Serialize;
+use wakeful_api::LoadedAgentsMd;
+use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::id::AgentId;
+use wakeful_core::message::Kind;
+use wakeful_core::policy::{Effect, Question, Rules};
+use wakeful_core::prompt::{
+    Guidance, Ingredients, PromptBlock, Request, Source, Stability, assemble, tokens_of,
+};
+use wakeful_models::Candidate;
+use wakeful_server::view::loaded_agents_md;
+
+use crate::cli::Shared;
+use crate::config::{self, Key, Overrides};
+use crate::failure::Failure;
+use crate::front::asking;
+use crate::guidance::GuidanceFiles;
+use crate::model::{ModelHouse, Whose};
+use crate::place::tool_names;
+use crate::show::Out;
+
+#[derive(Debug, Args)]
+pub(crate) struct PromptArgs {
+    /// Whose prompt
+    agent: String,
+    /// Show it as it would be sent to this model [default: the configured one]
+    #[arg(long, value_name = "REF")]
+    model: Option<String>,
+    /// Show the words of the blocks, too
+    #[arg(long)]
+    text: bool,
+}
+
+/// The frame of a prompt, as it is told.
+#[derive(Debug, Serialize)]
+struct FrameView {
+    agent_id: String,
+    agent_home: String,
+    workspace: String,
+    execution_root: String,
+    cwd: String,
+    model_ref: String,
+    policy: PolicyView,
+    loaded_agents_md: Vec<LoadedAgentsMd>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
+    blocks: Vec<BlockView>,
+    tools: Vec<ToolView>,
+    cache: CacheView,
+    request: SizeView,
+}
+
+#[derive(Debug, Serialize)]
+struct PolicyView {
+    version: String,
+    permitted_tools: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct BlockView {
+    source: Source,
+    stability: Stability,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    bytes: usize,
+    bytes_max: usize,
+    estimated_tokens: u64,
+    cache_breakpoint: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct ToolView {
+    name: String,
+    bytes: usize,
+    estimated_tokens: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct CacheView {
+    prompt_cache_key: String,
+    context_fingerprint: String,
+}
+
+/// The size of a first request with an empty message.
+#[derive(Debug, Serialize)]
+struct SizeView {
+    bytes: usize,
+    /// `wire` when it was measured as the provider gets it, else `frame`.
+    format: &'static str,
+    estimated_tokens: u64,
+}
+
+/// Runs the verb.
+pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let agent = AgentId::parse(&args.agent)?;
+    let home = shared.home()?;
+    let flags = Overrides::default().flag(Key::ModelDefault, "--model", args.model.clone());
+    let settings = config::load(&home, &flags)?;
+    let status = asking(shared, async |front| front.agent(agent.clone()).await).await?;
+    let house = ModelHouse::new(&settings.config);
+    let whose = Whose {
+        agent: &agent,
+        chosen: status.model.as_deref(),
+    };
+    let model_ref = house.chain(Some(whose), args.model.as_deref())?.model_ref;
+    let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
+    let guidance = files.read(&agent, Path::new(&status.workspace));
+    let request = request(&agent, &status.workspace, &guidance, &model_ref);
+    let mut view = view(args, &guidance, &request, &house);
+    view.agent_home = files.agent_home(&agent).display().to_string();
+    (view.execution_root, view.cwd) = (status.workspace.clone(), status.workspace.clone());
+    view.workspace = status.workspace;
+    out.answer(&view, &words(&view));
+    Ok(0)
+}
+
+/// The first request of a conversation in which nothing was said yet.
+fn request(agent: &AgentId, workspace: &str, guidance: &Guidance, model_ref: &str) -> Request {
+    let nothing = Block::Text { text: String::new() };
+    let opening = Entry {
+        role: Role::User,
+        blocks: vec![nothing],
+    };
+    assemble(Ingredients {
+        agent,
+        workspace,
+        guidance,
+        kind: Kind::OperatorPrompt,
+        model_ref,
+        request: 0,
+        opening: &opening,
+        entries: std::slice::from_ref(&opening),
+        tools: wakeful_tools::specs(),
+    })
+}
+
+fn view(args: &PromptArgs, guidance: &Guidance, request: &Request, house: &ModelHouse) -> FrameView {
+    let tools = request.tools.iter().map(|tool| {
+        let bytes = serde_json::to_vec(tool).map_or(0, |json| json.len());
+        ToolView {
+            name: tool.name.clone(),
+            bytes,
+            estimated_tokens: tokens_of(bytes),
+        }
+    });
+    let blocks = request
+        .system
+        .iter()
+        .map(|block| block_view(args, guidance, block));
+    FrameView {
+        agent_id: request.cache.agent_id.to_string(),
+        agent_home: String::new(),
+        workspace: String::new(),
+        execution_root: String::new(),
+        cwd: String::new(),
+        model_ref: request.model_ref.clone(),
+        policy: policy(),
+        loaded_agents_md: loaded_agents_md(guidance),
+        notes: guidance.notes.clone(),
+        blocks: blocks.collect(),
+        tools: tools.collect(),
+        cache: CacheView {
+            prompt_cache_key: request.cache.prompt_cache_key.clone(),
+            context_fingerprint: request.cache.context_fingerprint.clone(),
+        },
+        request: size(request, house),
+    }
+}
+
+fn block_view(args: &PromptArgs, guidance: &Guidance, block: &PromptBlock) -> BlockView {
+    let file = match block.source {
+        Source::AgentGuidance => guidance.agent.as_ref(),
+        Source::WorkspaceGuidance => guidance.workspace.as_ref(),
+        Source::Contract | Source::Identity | Source::TurnMode => None,
+    };
+    BlockView {
+        source: block.source,
+        stability: block.stability,
+        path: file.map(|file| file.path.clone()),
+        bytes: block.text.len(),
+        bytes_max: block.source.bytes_max(),
+        estimated_tokens: tokens_of(block.text.len()),
+        cache_breakpoint: block.cache_breakpoint,
+        text: args.text.then(|| block.text.clone()),
+    }
+}
+
+/// What the policy says of every tool when a run denies none.
+fn policy() -> PolicyView {
+    let (rules, denied) = (Rules::new(tool_names()), BTreeSet::new());
+    let mut view = PolicyView {
+        version: String::new(),
+        permitted_tools: Vec::new(),
+    };
+    for tool in tool_names() {
+        let verdict = rules.decide(&Question {
+            tool: &tool,
+            denied: &denied,
+        });
+        view.version = verdict.policy_version.to_string();
+        match verdict.effect {
+            Effect::Permit => view.permitted_tools.push(tool),
+            Effect::Deny => {}
+        }
+    }
+    view
+}
+
+/// Measured as the provider gets it, where its model can be had; a missing key is no reason to show nothing.
+fn size(request: &Request, house: &ModelHouse) -> SizeView {
+    let models = house.route(&request.model_ref, &[]).ok();
+    let hosted = models.as_ref().and_then(|models| {
+        models.candidates().find_map(|(_, candidate)| match candidate {
+            Candidate::Hosted(model) => Some(model),
+            Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+        })
+    });
+    let wire = hosted.and_then(|model| model.body(request).ok());
+    let format = if wire.is_some() { "wire" } else { "frame" };
+    let body = wire.map_or_else(|| serde_json::to_vec(request).unwrap_or_default(), |body| body);
+    SizeView {
+        bytes: body.len(),
+        format,
+        estimated_tokens: request.estimated_tokens(),
+    }
+}
+
+fn words(view: &FrameView) -> String {
+    let mut lines = vec![
+        format!("agent           {}", view.agent_id),
+        format!("agent_home      {}", view.agent_home),
+        format!("workspace       {}", view.workspace),
+        format!("execution_root  {}", view.execution_root),
+        format!("cwd             {}", view.cwd),
+        format!("model           {}", view.model_ref),
+        format!(
+            "policy          {} permits {}",
+            view.policy.version,
+            view.policy.permitted_tools.join(", ")
+        ),
+    ];
+    for file in &view.loaded_agents_md {
+        lines.push(format!(
+            "guidance        {} ({}, {})",
+            file.path,
+            spelled(&file.root),
+            spelled(&file.kind)
+        ));
+    }
+    lines.extend(view.notes.iter().map(|note| format!("note            {note}")));
+    lines.push(format!(
+        "cache key       {}\n\nblock               stability     bytes  of most  ~tokens  cache",
+        view.cache.prompt_cache_key
+    ));
+    for block in &view.blocks {
+        lines.push(format!(
+            "{:18}  {:12}  {:5}  {:7}  {:7}  {}",
+            spelled(&block.source),
+            spelled(&block.stability),
+            block.bytes,
+            block.bytes_max,
+            block.estimated_tokens,
+            if block.cache_breakpoint { "ends here" } else { "" },
+        ));
+        lines.extend(
+            block
+                .text
+                .iter()
+                .map(|text| format!("    {}\n", text.replace('\n', "\n    "))),
+        );
+    }
+    for tool in &view.tools {
+        lines.push(format!(
+            "tool {:13}  {:12}  {:5}  {:7}  {:7}",
+            tool.name, "stable", tool.bytes, "", tool.estimated_tokens
+        ));
+    }
+    let SizeView {
+        bytes,
+        format,
+        estimated_tokens,
+    } = &view.request;
+    lines.push(format!(
+        "\nA first request with an empty message has {bytes} bytes ({format}), about {estimated_tokens} tokens at most; \
+         tokens are estimates and rather too high."
+    ));
+    lines
+        .iter()
+        .map(|line| line.trim_end())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+/// A word of ours as it is written down.
+fn spelled(word: &impl Serialize) -> String {
+    let value = serde_json::to_value(word).unwrap_or_default();
+    value.as_str().unwrap_or_default().to_owned()
+}

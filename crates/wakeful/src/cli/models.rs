@@ -1,0 +1,50 @@
+//! `wakeful models`: who can be asked, what they can do, and whether they can be reached.
+
+mod confirm;
+mod doctor;
+mod list;
+mod probe;
+
+use clap::{Args, Subcommand};
+
+use super::Shared;
+use crate::config::{self, Overrides};
+use crate::failure::Failure;
+use crate::model::ModelHouse;
+use crate::show::Out;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ModelsVerb {
+    /// Show providers, where their keys come from, routes and prices; nothing is sent
+    List,
+    /// Ask a model a few small questions and tell what it can do; this costs a little
+    Probe(ProbeArgs),
+    /// Look whether providers can be reached and take their keys, without spending
+    Doctor,
+    /// Agree that a provider may be shown your agents' work, under the rules that hold now
+    Confirm {
+        /// Its name, such as `anthropic`
+        provider: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ProbeArgs {
+    /// Which model: `PROVIDER/MODEL`, `scripted:FILE` or `demo`
+    model: String,
+    /// Show it a small picture as well
+    #[arg(long)]
+    vision: bool,
+}
+
+/// Runs the verb.
+pub(crate) async fn models(verb: &ModelsVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let settings = config::load(&shared.home()?, &Overrides::default())?;
+    let house = ModelHouse::new(&settings.config);
+    match verb {
+        ModelsVerb::List => list::list(&house, out),
+        ModelsVerb::Probe(args) => probe::probe(args, &house, shared, out).await,
+        ModelsVerb::Doctor => doctor::doctor(&house, out).await,
+        ModelsVerb::Confirm { provider } => confirm::confirm(provider, &house, shared, out).await,
+    }
+}

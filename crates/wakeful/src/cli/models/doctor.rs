@@ -1,0 +1,128 @@
+//! Whether providers can be reached. Only questions that cost nothing are asked.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use wakeful_core::run::ATTEMPTS_MAX;
+
+use super::list::{Key, Row, mentioned};
+use crate::failure::{FAILED, Failure};
+use crate::model::ModelHouse;
+use crate::show::Out;
+
+/// How a provider was found.
+struct Found {
+    row: Row,
+    /// Whether anybody counts on it.
+    is_wanted: bool,
+    outcome: Outcome,
+}
+
+enum Outcome {
+    /// It answers.
+    Reached(u16),
+    /// It was not asked, because there is no key or no address.
+    Unasked { code: String, message: String },
+    /// It was asked and did not answer as it should.
+    Refused { code: String, message: String },
+}
+
+pub(super) async fn doctor(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
+    let wanted: BTreeSet<String> = mentioned(house)
+        .iter()
+        .filter_map(|name| name.split_once('/').map(|(provider, _)| provider.to_owned()))
+        .collect();
+    let mut found = Vec::new();
+    for name in house.providers() {
+        found.push(look(&name, wanted.contains(&name), house).await);
+    }
+    let problems = found.iter().filter(|one| one.is_problem()).count();
+    let retries = ATTEMPTS_MAX.saturating_sub(1);
+    let object = json!({
+        "retry_policy": {"max_retries": retries, "max_attempts": ATTEMPTS_MAX},
+        "providers": found.iter().map(Found::json).collect::<Vec<_>>(),
+        "problems": problems,
+    });
+    let mut lines: Vec<String> = found.iter().map(Found::line).collect();
+    lines.push(format!(
+        "each request to a model is tried again at most {retries} times, then the next model of the route is asked"
+    ));
+    out.answer(&object, &lines.join("\n"));
+    Ok(if problems == 0 { 0 } else { FAILED })
+}
+
+async fn look(name: &str, is_wanted: bool, house: &ModelHouse) -> Found {
+    let row = Row::of(name, house);
+    let is_wanted = is_wanted || row.is_configured;
+    let outcome = match house.hosted(name, "-") {
+        Err(failure) => unasked(&failure),
+        Ok(hosted) => match hosted.reach().await {
+            Ok(status) => Outcome::Reached(status),
+            Err(failure) => Outcome::Refused {
+                code: failure.artifact.kind,
+                message: failure.artifact.summary,
+            },
+        },
+    };
+    Found {
+        row,
+        is_wanted,
+        outcome,
+    }
+}
+
+fn unasked(failure: &Failure) -> Outcome {
+    Outcome::Unasked {
+        code: failure.code().to_owned(),
+        message: failure.message().to_owned(),
+    }
+}
+
+impl Found {
+    /// What nobody counts on may be missing; a key that is there and refused is worth a word in any case.
+    fn is_problem(&self) -> bool {
+        match &self.outcome {
+            Outcome::Reached(_) => false,
+            Outcome::Unasked { .. } => self.is_wanted,
+            Outcome::Refused { .. } => self.is_wanted || matches!(self.row.key, Key::Present),
+        }
+    }
+
+    fn word(&self) -> &'static str {
+        match (&self.outcome, self.is_problem()) {
+            (Outcome::Reached(_), _) => "ok",
+            (Outcome::Unasked { .. } | Outcome::Refused { .. }, true) => "problem",
+            (Outcome::Unasked { .. } | Outcome::Refused { .. }, false) => "unused",
+        }
+    }
+
+    fn json(&self) -> Value {
+        let (code, message, status) = match &self.outcome {
+            Outcome::Reached(status) => (None, None, Some(status)),
+            Outcome::Unasked { code, message } | Outcome::Refused { code, message } => {
+                (Some(code), Some(message), None)
+            }
+        };
+        json!({
+            "name": self.row.name, "kind": self.row.kind, "host": self.row.host, "state": self.word(),
+            "key": self.row.key.word(), "key_source": self.row.key_source, "status": status, "code": code,
+            "message": message,
+        })
+    }
+
+    fn line(&self) -> String {
+        let said = match &self.outcome {
+            Outcome::Reached(200) => format!("{} answers (key {})", self.row.host, self.row.key.word()),
+            Outcome::Reached(status) => {
+                format!(
+                    "{} answers, and has no list of models (status {status})",
+                    self.row.host
+                )
+            }
+            Outcome::Unasked { code, message } | Outcome::Refused { code, message } => {
+                format!("{message} [{code}]")
+            }
+        };
+        format!("{:<8} {:<14} {said}", self.word(), self.row.name)
+    }
+}

@@ -1,0 +1,200 @@
+//! Everything that is known of providers and models without asking anybody.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use wakeful_core::budget::{Price, PriceBasis};
+use wakeful_core::inference::NO_SECRET;
+use wakeful_models::{AS_OF, Candidate, DEFAULTS_AS_OF, Known, ModelRef};
+use wakeful_ports::model::Model as _;
+
+use crate::failure::Failure;
+use crate::model::{ModelHouse, Why};
+use crate::show::Out;
+
+/// A provider as it is shown.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) kind: String,
+    pub(super) host: String,
+    pub(super) key: Key,
+    pub(super) key_source: String,
+    /// Whether a person has settled anything for it.
+    pub(super) is_configured: bool,
+}
+
+/// How it stands with a key. Never what it is.
+pub(super) enum Key {
+    Present,
+    NotNeeded,
+    Absent(Failure),
+}
+
+impl Key {
+    pub(super) const fn word(&self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::NotNeeded => "not needed",
+            Self::Absent(_) => "absent",
+        }
+    }
+}
+
+impl Row {
+    pub(super) fn of(name: &str, house: &ModelHouse) -> Self {
+        let is_configured = house.config().providers.contains_key(name);
+        let nothing = |failure: Failure| Self {
+            name: name.to_owned(),
+            kind: "-".to_owned(),
+            host: "-".to_owned(),
+            key: Key::Absent(failure),
+            key_source: "-".to_owned(),
+            is_configured,
+        };
+        let provision = match house.provision(name) {
+            Ok(provision) => provision,
+            Err(failure) => return nothing(failure),
+        };
+        let key = match (provision.key(house), house.hosted(name, "-")) {
+            (Err(failure), _) | (Ok(None), Err(failure)) => Key::Absent(failure),
+            (Ok(None), Ok(_)) => Key::NotNeeded,
+            (Ok(Some(_)), _) => Key::Present,
+        };
+        let key_source = match &key {
+            Key::NotNeeded => "-".to_owned(),
+            Key::Present | Key::Absent(_) => provision.key_source(),
+        };
+        Self {
+            kind: provision.kind.word().to_owned(),
+            host: provision.host(),
+            key_source,
+            key,
+            ..nothing(Failure::new(NO_SECRET, "", ""))
+        }
+    }
+}
+
+pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
+    let rows: Vec<Row> = house
+        .providers()
+        .iter()
+        .map(|name| Row::of(name, house))
+        .collect();
+    let chain = house.chain(None, None)?;
+    let config = house.config();
+    let prices: Vec<(String, Option<(Price, PriceBasis)>)> = mentioned(house)
+        .into_iter()
+        .filter_map(|name| Some((name.clone(), price(house, &name)?)))
+        .collect();
+    let object = json!({
+        "default": {"model_ref": chain.model_ref, "fallbacks": chain.fallbacks, "why": why(&chain.why)},
+        "defaults_as_of": DEFAULTS_AS_OF,
+        "providers": rows.iter().map(row_json).collect::<Vec<_>>(),
+        "routes": config.routes.iter().map(|(name, route)| json!({"name": name, "models": route.models})).collect::<Vec<_>>(),
+        "prices": prices.iter().map(|(name, price)| price_json(name, *price)).collect::<Vec<_>>(),
+        "prices_as_of": AS_OF,
+    });
+    let mut lines = vec![format!("default   {}  ({})", chain.model_ref, why(&chain.why))];
+    lines.extend(chain.fallbacks.iter().map(|other| format!("  then    {other}")));
+    lines.push(String::new());
+    lines.push(format!(
+        "{:<14} {:<13} {:<36} key",
+        "provider", "format", "address"
+    ));
+    for Row {
+        name,
+        kind,
+        host,
+        key,
+        key_source,
+        ..
+    } in &rows
+    {
+        lines.push(format!(
+            "{name:<14} {kind:<13} {host:<36} {} ({key_source})",
+            key.word()
+        ));
+    }
+    if !config.routes.is_empty() {
+        lines.push(String::new());
+    }
+    for (name, route) in &config.routes {
+        lines.push(format!("route:{name}  {}", route.models.join(" → ")));
+    }
+    lines.push(String::new());
+    lines.push(format!(
+        "prices in US dollars per million tokens (listed ones as of {AS_OF}; [prices.\"REF\"] in config.toml wins)"
+    ));
+    lines.extend(prices.iter().map(|(name, price)| price_line(name, *price)));
+    out.answer(&object, &lines.join("\n"));
+    Ok(0)
+}
+
+fn row_json(row: &Row) -> Value {
+    let reason = match &row.key {
+        Key::Absent(failure) => Some(failure.code().to_owned()),
+        Key::Present | Key::NotNeeded => None,
+    };
+    json!({
+        "name": row.name, "kind": row.kind, "host": row.host, "key": row.key.word(), "key_source": row.key_source,
+        "key_problem": reason, "built_in": Known::named(&row.name).is_some(), "configured": row.is_configured,
+    })
+}
+
+/// The models that the settings speak of.
+pub(super) fn mentioned(house: &ModelHouse) -> BTreeSet<String> {
+    let config = house.config();
+    let mut names: BTreeSet<String> = config.prices.keys().cloned().collect();
+    if let Ok(chain) = house.chain(None, None) {
+        names.insert(chain.model_ref);
+        names.extend(chain.fallbacks);
+    }
+    names.extend(config.routes.values().flat_map(|route| route.models.clone()));
+    for agent in config.agents.values() {
+        names.extend(agent.model.clone());
+        names.extend(agent.fallbacks.clone().unwrap_or_default());
+    }
+    names.retain(|name| matches!(ModelRef::parse(name), Ok(ModelRef::Hosted { .. })));
+    names
+}
+
+/// What a model costs; none where it cannot be asked.
+fn price(house: &ModelHouse, name: &str) -> Option<Option<(Price, PriceBasis)>> {
+    let models = house.route(name, &[]).ok()?;
+    let is_hosted = models
+        .candidates()
+        .any(|(_, one)| matches!(one, Candidate::Hosted(_)));
+    is_hosted.then(|| models.terms(name).price)
+}
+
+fn price_json(name: &str, price: Option<(Price, PriceBasis)>) -> Value {
+    match price {
+        None => json!({"model_ref": name, "basis": "free"}),
+        Some((price, basis)) => json!({
+            "model_ref": name, "basis": basis, "input": price.input.to_string(), "output": price.output.to_string(),
+            "cached_read": price.cached_read.to_string(), "cached_write": price.cached_write.to_string(),
+        }),
+    }
+}
+
+fn price_line(name: &str, price: Option<(Price, PriceBasis)>) -> String {
+    let Some((price, basis)) = price else {
+        return format!("  {name:<40} nothing: it runs on this machine");
+    };
+    let word = match basis {
+        PriceBasis::Listed => "listed",
+        PriceBasis::Configured => "configured",
+        PriceBasis::Assumed => "assumed: not in the list, the dearest stands in",
+    };
+    format!("  {name:<40} in {} out {} ({word})", price.input, price.output)
+}
+
+fn why(why: &Why) -> String {
+    match why {
+        Why::Asked => "named by the call".to_owned(),
+        Why::Agent => "the agent's own".to_owned(),
+        Why::Configured => "configured".to_owned(),
+        Why::Key(variable) => format!("because {variable} is set"),
+        Why::Demo => "no model is configured and there is no key".to_owned(),
+    }
+}

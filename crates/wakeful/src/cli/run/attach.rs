@@ -1,0 +1,48 @@
+//! Files that go with a prompt.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use wakeful_core::attachment;
+use wakeful_core::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachment};
+
+use crate::failure::Failure;
+
+/// Reads the files, each within its bound.
+pub(super) fn read(paths: &[PathBuf]) -> Result<Vec<Attachment>, Failure> {
+    // Before any of them is read.
+    if paths.len() > ATTACHMENTS_MAX {
+        let message = format!("--attach: there are more than {ATTACHMENTS_MAX} attachments");
+        return Err(bad(message));
+    }
+    let attachments: Vec<Attachment> = paths.iter().map(|path| one(path)).collect::<Result<_, _>>()?;
+    attachment::check_together(&attachments).map_err(|error| bad(format!("--attach: {error}")))?;
+    Ok(attachments)
+}
+
+fn one(path: &Path) -> Result<Attachment, Failure> {
+    let shown = path.display();
+    let bytes = bytes(path).map_err(|error| bad(format!("--attach {shown}: {error}")))?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    Attachment::of_bytes(&name, &bytes).map_err(|error| bad(format!("--attach {shown}: {error}")))
+}
+
+/// A byte more than allowed is read, to tell too long from just right. A pipe or a device is no file to attach: the
+/// same call must be the same message again.
+fn bytes(path: &Path) -> std::io::Result<Vec<u8>> {
+    if !path.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is no regular file"));
+    }
+    let limit = u64::try_from(ATTACHMENT_BYTES_MAX).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(limit.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+fn bad(message: String) -> Failure {
+    let hint = "attach pictures, PDFs and plain text; other files can be named in the prompt if they are in the workspace";
+    Failure::usage("bad_attachment", message, hint)
+}

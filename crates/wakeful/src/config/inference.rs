@@ -1,0 +1,271 @@
+//! Settings of providers, routes, agents and prices as types, and what they permit. Their comments are what the JSON
+//! Schema tells people.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use wakeful_core::budget::{MicroUsd, Price};
+use wakeful_core::id::{AgentId, PolicyVersion};
+use wakeful_core::inference::{Category, Field, Permissions};
+use wakeful_core::key::h;
+use wakeful_core::run::ROUTE_MAX;
+use wakeful_models::TIME_MS_MAX;
+
+use super::values::Config;
+
+/// Most sections of one kind: more than anybody has providers, and a bound.
+pub(super) const NAMED_MAX: usize = 256;
+
+/// Most patterns of one list.
+pub(super) const PATTERNS_MAX: usize = 64;
+
+/// Longest reply in tokens that can be asked for.
+pub(super) const OUTPUT_TOKENS_MAX: u32 = 1_000_000;
+
+/// Largest price of a million tokens: beyond it a number is more likely a slip.
+pub(super) const USD_PER_MILLION_MAX: f64 = 100_000.0;
+
+/// A provider: where it is and how it is spoken to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ProviderSettings {
+    /// The wire format: `anthropic`, `openai`, `openai-chat`, `openai-codex` or `gemini`. Needed for a name that is not
+    /// built in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) kind: Option<String>,
+    /// Its address, without user, query and fragment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) base_url: Option<String>,
+    /// Where its key is, and never the key: `env:NAME`, `file:/PATH`, `keyring:SERVICE/ACCOUNT` or `none`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) key: Option<String>,
+    /// The version of the interface, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) api_version: Option<String>,
+    /// How the key is shown: `x-api-key` or `bearer`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) auth: Option<String>,
+    /// Longest reply in tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = 1, max = OUTPUT_TOKENS_MAX))]
+    pub(crate) max_output_tokens: Option<u32>,
+    /// Whether a conversation is continued at the provider instead of being sent whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub(crate) incremental: Option<bool>,
+    /// Whether the provider may drop old tool results from a long conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub(crate) context_management: Option<bool>,
+    /// Longest time to a connection, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    pub(crate) connect_ms: Option<u64>,
+    /// Longest time to the first byte of a response, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    pub(crate) first_byte_ms: Option<u64>,
+    /// Longest silence within a response, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    pub(crate) idle_ms: Option<u64>,
+    /// Longest time of an exchange in all, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
+    pub(crate) total_ms: Option<u64>,
+}
+
+/// A model and those that are asked when it fails for good, in this order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Route {
+    /// References of models, first the one that is asked first.
+    #[schemars(length(min = 1, max = ROUTE_MAX))]
+    pub(crate) models: Vec<String>,
+}
+
+/// What one agent asks of models.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct AgentSettings {
+    /// Its model; without one that of `[model]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) model: Option<String>,
+    /// Who is asked when its model fails for good.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) fallbacks: Option<Vec<String>>,
+    /// What models may be asked for: `conversation`, `embedding`. Without it, what `[inference]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) categories: Option<Vec<String>>,
+    /// The models that may be asked: names, or beginnings and `*`. Without it, what `[inference]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Allowed")]
+    pub(crate) models: Option<Allowed>,
+    /// What may be shown to somebody else's machine. Without it, what `[inference]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) shown: Option<Vec<String>>,
+}
+
+/// What may be asked of models and shown to them, unless an agent's own section says otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Gates {
+    /// What models may be asked for: `conversation`, `embedding`. Without it, everything.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) categories: Option<Vec<String>>,
+    /// The models that may be asked: names, or beginnings and `*`. Without it, every model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Allowed")]
+    pub(crate) models: Option<Allowed>,
+    /// What may be shown to somebody else's machine. Without it, everything that the agent works with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) shown: Option<Vec<String>>,
+}
+
+/// The models that may be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum Allowed {
+    /// For everything.
+    All(Vec<String>),
+    /// For each category by itself.
+    Each(BTreeMap<String, Vec<String>>),
+}
+
+/// What a model costs, in US dollars per million tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PriceSettings {
+    /// Of the request.
+    #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
+    pub(crate) input: f64,
+    /// Of the reply.
+    #[schemars(range(min = 0.0, max = USD_PER_MILLION_MAX))]
+    pub(crate) output: f64,
+    /// Of what the provider read from its cache; without it as much as the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = USD_PER_MILLION_MAX))]
+    pub(crate) cached_read: Option<f64>,
+    /// Of what the provider wrote to its cache; without it as much as the request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "f64", range(min = 0.0, max = USD_PER_MILLION_MAX))]
+    pub(crate) cached_write: Option<f64>,
+}
+
+impl PriceSettings {
+    pub(crate) fn price(self) -> Price {
+        Price {
+            input: micro(self.input),
+            output: micro(self.output),
+            cached_read: micro(self.cached_read.unwrap_or(self.input)),
+            cached_write: micro(self.cached_write.unwrap_or(self.input)),
+        }
+    }
+}
+
+/// Dollars in millionths, rounded up: a price that is a little too high keeps the cap.
+fn micro(usd: f64) -> MicroUsd {
+    // Printed and read back, because a cast would be silent about what it loses.
+    let text = format!("{:.0}", (usd * 1_000_000.0).ceil().clamp(0.0, 1e15));
+    MicroUsd(text.parse().unwrap_or(u64::MAX))
+}
+
+/// What is asked before anything is shown to somebody else.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Privacy {
+    /// `implied`: whoever configures or names a provider agrees that it is shown the agent's work. `explicit`: only
+    /// after `wakeful models confirm PROVIDER`.
+    pub(crate) confirm: String,
+}
+
+impl Privacy {
+    pub(crate) fn rule(&self) -> wakeful_runtime::Privacy {
+        match self.confirm.as_str() {
+            "implied" => wakeful_runtime::Privacy::Implied,
+            // Whatever else it says, nobody agreed.
+            _ => wakeful_runtime::Privacy::Explicit,
+        }
+    }
+}
+
+impl Default for Privacy {
+    fn default() -> Self {
+        Self {
+            confirm: "implied".to_owned(),
+        }
+    }
+}
+
+impl Config {
+    /// What an agent may ask of models and show to them. What the agent's own section says wins over what is said
+    /// for all.
+    pub(crate) fn permissions(&self, agent: &AgentId) -> Permissions {
+        let none = AgentSettings::default();
+        let own = self.agents.get(agent.as_str()).unwrap_or(&none);
+        let all = &self.inference;
+        let mut permissions = Permissions::default();
+        if let Some(words) = own.categories.as_ref().or(all.categories.as_ref()) {
+            let named = |category: &Category| words.iter().any(|word| word == category.as_str());
+            permissions.categories = Category::ALL.into_iter().filter(named).collect();
+        }
+        if let Some(words) = own.shown.as_ref().or(all.shown.as_ref()) {
+            permissions.shown = words.iter().filter_map(|word| Field::parse(word)).collect();
+        }
+        permissions.models = match own.models.as_ref().or(all.models.as_ref()) {
+            None => BTreeMap::new(),
+            Some(Allowed::All(patterns)) => {
+                let each = Category::ALL.into_iter();
+                each.map(|category| (category, patterns.clone())).collect()
+            }
+            Some(Allowed::Each(rules)) => {
+                let each = Category::ALL.into_iter();
+                let of = |category: Category| Some((category, rules.get(category.as_str())?.clone()));
+                each.filter_map(of).collect()
+            }
+        };
+        permissions
+    }
+
+    /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
+    pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
+        // A name that no section has stands for all who have none.
+        let other = h("agent.without_rules", &[]).to_string();
+        let names = self.agents.keys().chain([&other]);
+        let agents = names.filter_map(|name| AgentId::parse(name).ok());
+        agents.map(|agent| self.policy_version(&agent)).collect()
+    }
+
+    /// The version of an agent's permissions: other rules have another, and what a person confirmed under it is over.
+    pub(crate) fn policy_version(&self, agent: &AgentId) -> PolicyVersion {
+        let Permissions {
+            categories,
+            models,
+            shown,
+        } = self.permissions(agent);
+        let words = |list: &mut dyn Iterator<Item = &'static str>| list.collect::<Vec<_>>().join(",");
+        let categories = words(&mut categories.iter().map(|category| category.as_str()));
+        let shown: BTreeSet<&'static str> = shown.iter().map(|field| field.as_str()).collect();
+        let shown = words(&mut shown.into_iter());
+        let mut fields = vec![self.privacy.confirm.clone(), categories, shown];
+        for (category, patterns) in models {
+            fields.push(category.as_str().to_owned());
+            fields.push(patterns.len().to_string());
+            fields.extend(patterns);
+        }
+        let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
+        PolicyVersion::new(format!("inference-{}", h("policy.inference", &fields)))
+    }
+}

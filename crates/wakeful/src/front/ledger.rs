@@ -1,0 +1,63 @@
+//! Money, models and confirmations, at the daemon or in the database.
+
+use wakeful_api::{AgentSpending, AgentStatus, Budget, SetCap, SetModel};
+use wakeful_core::budget::MicroUsd;
+use wakeful_core::id::AgentId;
+use wakeful_runtime::desk::Ledger as _;
+use wakeful_server::view::{self, Going};
+
+use super::Front;
+use crate::failure::Failure;
+
+impl Front {
+    /// What was spent, and what may be.
+    pub(crate) async fn budget(&self) -> Result<Budget, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client.get("/api/budget").await?),
+            Self::Here(clerk) => Ok(view::budget(&clerk.budget().await?)),
+        }
+    }
+
+    /// What an agent's last days cost.
+    pub(crate) async fn spending(&self, agent: AgentId) -> Result<AgentSpending, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client.get(&format!("/api/agents/{agent}/spending")).await?),
+            Self::Here(clerk) => Ok(view::spending(&agent, &clerk.spending(agent.clone()).await?)),
+        }
+    }
+
+    /// Sets the cap of an agent or of all together, or takes it away.
+    pub(crate) async fn set_cap(
+        &self,
+        agent: Option<AgentId>,
+        daily: Option<MicroUsd>,
+    ) -> Result<Budget, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                let set = SetCap {
+                    agent_id: agent.map(|agent| agent.to_string()),
+                    daily_usd: daily.map(|daily| daily.to_string()),
+                };
+                Ok(client.post("/api/budget", &set).await?)
+            }
+            Self::Here(clerk) => Ok(view::budget(&clerk.set_cap(agent, daily).await?)),
+        }
+    }
+
+    /// Chooses an agent's model, which was looked at, or gives it the default back.
+    pub(crate) async fn set_model(
+        &self,
+        agent: AgentId,
+        model: Option<String>,
+    ) -> Result<AgentStatus, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client
+                .post(&format!("/api/agents/{agent}/model"), &SetModel { model })
+                .await?),
+            Self::Here(clerk) => {
+                let agent = clerk.set_model(agent, model).await?;
+                Ok(view::agent_status(&agent, Going::Well))
+            }
+        }
+    }
+}

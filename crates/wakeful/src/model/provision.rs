@@ -1,0 +1,212 @@
+//! One provider, put together from what is built in, what is configured and what the environment says.
+
+use wakeful_core::inference::{Boundary, NO_SECRET};
+use wakeful_models::{
+    Auth, BadHosted, BadUrl, Credential, Hosted, Keyed, Known, Options, Provider, Shape, Times, host_of,
+};
+
+use super::ModelHouse;
+use crate::cli::text_variable;
+use crate::config::{PriceSettings, ProviderSettings};
+use crate::failure::Failure;
+use crate::secret::Handle;
+
+/// How a provider is reached. It holds no key.
+#[derive(Debug, Clone)]
+pub(crate) struct Provision {
+    pub(crate) name: String,
+    pub(crate) kind: Provider,
+    /// Another address than that of the format's inventor, and where it was found.
+    pub(crate) base_url: Option<(String, String)>,
+    pub(crate) key: KeyPlace,
+    settings: ProviderSettings,
+}
+
+/// Where a provider's key is looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum KeyPlace {
+    /// Where a handle leads.
+    Handle(Handle),
+    /// In the first of these variables that is set.
+    Variables {
+        names: &'static [&'static str],
+        keyed: Option<Keyed>,
+    },
+    /// Nowhere, and whether it needs one is the format's to say.
+    Nowhere,
+}
+
+impl Provision {
+    /// A provider by its name; the settings win over the provider's own variables, and these over what is built in.
+    pub(super) fn new(name: &str, settings: Option<&ProviderSettings>) -> Result<Self, Failure> {
+        let (known, own) = (Known::named(name), settings.cloned().unwrap_or_default());
+        let kind = match (&own.kind, known) {
+            (Some(word), _) => Provider::ALL
+                .into_iter()
+                .find(|kind| kind.word() == word)
+                .ok_or_else(|| {
+                    unsupported(&format!("the wire format {word} of {name} is not spoken here"))
+                })?,
+            (None, Some(known)) => known.kind,
+            (None, None) => {
+                let names = Known::ALL.map(|known| known.name).join(", ");
+                return Err(Failure::usage(
+                    "model_unknown",
+                    format!("there is no provider {name}; built in are {names}"),
+                    format!("name one of them, or describe yours in [providers.{name}] of config.toml"),
+                ));
+            }
+        };
+        let base_url = match (&own.base_url, known.and_then(|known| known.url_variable)) {
+            (Some(url), _) => Some((url.clone(), format!("providers.{name}.base_url"))),
+            (None, Some(variable)) => text_variable(variable)?.map(|url| (url, variable.to_owned())),
+            (None, None) => None,
+        };
+        let is_moved = base_url.is_some();
+        let built_in = || known.and_then(|known| known.base_url);
+        let base_url = base_url.or_else(|| built_in().map(|url| (url.to_owned(), "built in".to_owned())));
+        let key = match (&own.key, known) {
+            (Some(text), _) => KeyPlace::Handle(Handle::parse(text).map_err(|_| {
+                let message = format!("providers.{name}.key is no place of a key");
+                Failure::usage(
+                    "config_invalid",
+                    message,
+                    "write env:NAME, file:/PATH or keyring:SERVICE/ACCOUNT",
+                )
+            })?),
+            (None, Some(known)) if !known.key_variables.is_empty() => KeyPlace::Variables {
+                names: known.key_variables,
+                // At its own address it wants its key, whatever others do who speak the format.
+                keyed: (known.base_url.is_some() && !is_moved).then_some(Keyed::Always),
+            },
+            (None, _) => KeyPlace::Nowhere,
+        };
+        Ok(Self {
+            name: name.to_owned(),
+            kind,
+            base_url,
+            key,
+            settings: own,
+        })
+    }
+
+    /// One of its models. The error says as well where a request would have gone.
+    pub(super) fn hosted(
+        &self,
+        model: &str,
+        model_ref: &str,
+        house: &ModelHouse,
+    ) -> Result<Hosted, (Boundary, Failure)> {
+        let credential = self.key(house).map_err(|failure| (Boundary::Outside, failure))?;
+        let prices = &house.config().prices;
+        let defaults = Options::of(self.kind, model);
+        let options = Options {
+            name: &self.name,
+            base_url: self.base_url.as_ref().map(|(url, _)| url.as_str()),
+            credential,
+            key_source: self.key_source(),
+            keyed: self.keyed().unwrap_or(defaults.keyed),
+            price: prices.get(model_ref).copied().map(PriceSettings::price),
+            times: self.times(),
+            shape: self.shape(),
+            ..defaults
+        };
+        Hosted::sharing(options, house.clients()).map_err(|error| self.unusable(&error))
+    }
+
+    /// Who listens at its address.
+    pub(crate) fn host(&self) -> String {
+        let url = self
+            .base_url
+            .as_ref()
+            .map_or(self.kind.base_url(), |(url, _)| url.as_str());
+        host_of(url).unwrap_or_else(|| "-".to_owned())
+    }
+
+    /// The key, if there is one.
+    pub(crate) fn key(&self, house: &ModelHouse) -> Result<Option<Credential>, Failure> {
+        match &self.key {
+            KeyPlace::Handle(handle) => house.key(handle),
+            KeyPlace::Variables { names, .. } => {
+                for name in *names {
+                    if text_variable(name)?.is_some() {
+                        return house.key(&Handle::Env((*name).to_owned()));
+                    }
+                }
+                Ok(None)
+            }
+            KeyPlace::Nowhere => Ok(None),
+        }
+    }
+
+    /// Where the key is looked for, in words.
+    pub(crate) fn key_source(&self) -> String {
+        match &self.key {
+            KeyPlace::Handle(handle) => handle.to_string(),
+            KeyPlace::Variables { names, .. } => names.join(" or "),
+            KeyPlace::Nowhere => format!("providers.{}.key", self.name),
+        }
+    }
+
+    fn keyed(&self) -> Option<Keyed> {
+        match &self.key {
+            KeyPlace::Handle(Handle::None) => Some(Keyed::Never),
+            KeyPlace::Handle(_) => Some(Keyed::Always),
+            KeyPlace::Variables { keyed, .. } => *keyed,
+            KeyPlace::Nowhere => None,
+        }
+    }
+
+    fn times(&self) -> Times {
+        let (own, defaults) = (&self.settings, Times::default());
+        Times {
+            connect_ms: own.connect_ms.unwrap_or(defaults.connect_ms),
+            first_byte_ms: own.first_byte_ms.unwrap_or(defaults.first_byte_ms),
+            idle_ms: own.idle_ms.unwrap_or(defaults.idle_ms),
+            total_ms: own.total_ms.or(defaults.total_ms),
+        }
+    }
+
+    fn shape(&self) -> Shape<'_> {
+        let own = &self.settings;
+        Shape {
+            api_version: own.api_version.as_deref(),
+            auth: own.auth.as_deref().map(|word| match word {
+                "bearer" => Auth::Bearer,
+                _ => Auth::Header("x-api-key"),
+            }),
+            max_output_tokens: own.max_output_tokens,
+            incremental: own.incremental.unwrap_or_default(),
+            context_management: own.context_management.unwrap_or_default(),
+            ..Shape::default()
+        }
+    }
+
+    fn unusable(&self, error: &BadHosted) -> (Boundary, Failure) {
+        match error {
+            BadHosted::SecretMissing { boundary, .. } => {
+                let hint = "export it where wakeful and its daemon start; see docs/providers.md";
+                (*boundary, Failure::new(NO_SECRET, error.to_string(), hint))
+            }
+            BadHosted::ApiVersion { .. } => {
+                let message = format!("providers.{}.api_version: {error}", self.name);
+                let hint = "write one of these, or leave it out";
+                (Boundary::Process, Failure::new("config_invalid", message, hint))
+            }
+            BadHosted::Url { source, .. } => {
+                let place = self.base_url.as_ref().map_or("built in", |(_, place)| place);
+                let (code, hint) = match source {
+                    BadUrl::Insecure { .. } => ("insecure_url", "use https; http is for this machine alone"),
+                    BadUrl::Malformed => ("bad_url", "set it to a base URL, or unset it"),
+                };
+                let message = format!("{place}: {source}");
+                (Boundary::Process, Failure::new(code, message, hint))
+            }
+        }
+    }
+}
+
+fn unsupported(message: &str) -> Failure {
+    let known = Provider::ALL.map(Provider::word).join(", ");
+    Failure::new("unsupported_transport", message, format!("choose one of {known}"))
+}

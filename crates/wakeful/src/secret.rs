@@ -1,0 +1,212 @@
+//! Where keys are: handles, which may stand anywhere, and what they lead to, which may not.
+
+mod keyring;
+
+use std::fs::OpenOptions;
+use std::io::Read as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use wakeful_core::inference::NO_SECRET;
+use wakeful_models::{CREDENTIAL_BYTES_MAX, Credential};
+
+use crate::cli::text_variable;
+use crate::failure::Failure;
+
+/// Longest handle in bytes: the longest path that Linux takes, and its word.
+const HANDLE_BYTES_MAX: usize = 4_200;
+
+/// Where a key is. It says nothing of the key itself.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Handle {
+    /// In this variable of the environment.
+    Env(String),
+    /// In this file, which only we may read.
+    File(PathBuf),
+    /// In the keyring of the desktop.
+    Keyring { service: String, account: String },
+    /// There is none, and none is needed.
+    None,
+}
+
+/// A text that is no handle. It may be a key, so it is not repeated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct BadHandle;
+
+impl Handle {
+    pub(crate) fn parse(text: &str) -> Result<Self, BadHandle> {
+        if text.len() > HANDLE_BYTES_MAX || text.contains(char::is_control) {
+            return Err(BadHandle);
+        }
+        let (word, rest) = text.split_once(':').unwrap_or((text, ""));
+        match word {
+            "none" if text == "none" => Ok(Self::None),
+            "env" if is_variable(rest) => Ok(Self::Env(rest.to_owned())),
+            "file" if Path::new(rest).is_absolute() => Ok(Self::File(rest.into())),
+            "keyring" => match rest.split_once('/') {
+                Some((service, account)) if !service.is_empty() && !account.is_empty() => Ok(Self::Keyring {
+                    service: service.to_owned(),
+                    account: account.to_owned(),
+                }),
+                Some(_) | None => Err(BadHandle),
+            },
+            _ => Err(BadHandle),
+        }
+    }
+
+    /// The key, or why there is none. Both say where it was looked for, and neither what was found.
+    pub(crate) fn resolve(&self) -> Result<Option<Credential>, Failure> {
+        let text = match self {
+            Self::None => return Ok(None),
+            Self::Env(name) => text_variable(name)?.ok_or_else(|| {
+                unavailable(
+                    self,
+                    "it is not set",
+                    "export it where wakeful and its daemon start",
+                )
+            })?,
+            Self::File(path) => self.read_file(path)?,
+            Self::Keyring { service, account } => keyring::look(service, account).map_err(|why| {
+                unavailable(
+                    self,
+                    &why,
+                    "store it with `secret-tool store`, or name another place",
+                )
+            })?,
+        };
+        let credential = Credential::new(&text);
+        credential.map(Some).map_err(|error| {
+            Failure::new(
+                "secret_invalid",
+                format!("{self}: {error}"),
+                "put the key alone there",
+            )
+        })
+    }
+
+    fn read_file(&self, path: &Path) -> Result<String, Failure> {
+        let away = |error: &std::io::Error| {
+            let hint = "write the key to it: `(umask 077; printf %s \"$KEY\" > FILE)`";
+            unavailable(self, &error.to_string(), hint)
+        };
+        // Without waiting: a pipe that nobody writes to is no key.
+        let opened = OpenOptions::new()
+            .read(true)
+            .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
+            .open(path);
+        let file = opened.map_err(|error| away(&error))?;
+        let found = file.metadata().map_err(|error| away(&error))?;
+        let unsafe_ =
+            |why: &str, hint: String| Failure::new("secret_exposed", format!("{self}: {why}"), hint);
+        if !found.is_file() {
+            return Err(unsafe_(
+                "it is no regular file",
+                "name a file that holds the key alone".into(),
+            ));
+        }
+        if found.uid() != rustix::process::geteuid().as_raw() {
+            return Err(unsafe_(
+                "it belongs to somebody else",
+                "name a file of your own".into(),
+            ));
+        }
+        if found.mode() & 0o077 != 0 {
+            let hint = format!("`chmod 600 {}`", path.display());
+            return Err(unsafe_("others may read it", hint));
+        }
+        let limit = u64::try_from(CREDENTIAL_BYTES_MAX).unwrap_or(u64::MAX);
+        let mut text = String::new();
+        // Spaces and line breaks around a key do not count, and a key that is too long is refused by its length.
+        let read = file.take(limit.saturating_add(64)).read_to_string(&mut text);
+        read.map_err(|error| away(&error))?;
+        Ok(text)
+    }
+}
+
+impl std::fmt::Display for Handle {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Env(name) => write!(f, "env:{name}"),
+            Self::File(path) => write!(f, "file:{}", path.display()),
+            Self::Keyring { service, account } => write!(f, "keyring:{service}/{account}"),
+            Self::None => f.write_str("none"),
+        }
+    }
+}
+
+fn unavailable(handle: &Handle, why: &str, hint: &str) -> Failure {
+    Failure::new(NO_SECRET, format!("{handle}: {why}"), hint)
+}
+
+fn is_variable(name: &str) -> bool {
+    let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    begins && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn a_handle_is_shown_as_it_is_read_and_a_key_is_none() {
+        for text in ["env:MY_KEY", "file:/a/b c", "keyring:wakeful/open ai/x", "none"] {
+            assert_eq!(
+                Handle::parse(text).map(|handle| handle.to_string()),
+                Ok(text.to_owned())
+            );
+        }
+        for text in [
+            "",
+            "sk-abc",
+            "env:",
+            "env:1X",
+            "env:A B",
+            "file:",
+            "file:rel",
+            "keyring:",
+            "keyring:x",
+            "keyring:/x",
+            "none:",
+            "None",
+        ] {
+            assert_eq!(Handle::parse(text), Err(BadHandle), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_others_may_read_holds_no_key() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("key");
+        let handle = Handle::File(path.clone());
+        let code = || {
+            handle
+                .resolve()
+                .map(|found| found.is_some())
+                .map_err(|f| f.code().to_owned())
+        };
+        assert_eq!(code(), Err("secret_unavailable".to_owned()));
+        std::fs::write(&path, "sk-very-secret\n").expect("a file");
+        let mode = |mode| {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode)).expect("permissions");
+        };
+        for open in [0o644, 0o640, 0o604, 0o620, 0o660] {
+            mode(open);
+            let failure = handle.resolve().expect_err("it is open");
+            assert_eq!(failure.code(), "secret_exposed");
+            assert!(!format!("{failure} {failure:?}").contains("very-secret"));
+        }
+        for private in [0o600, 0o400] {
+            mode(private);
+            assert_eq!(code(), Ok(true));
+        }
+        mode(0o600);
+        std::fs::write(&path, "two words").expect("a file");
+        assert_eq!(code(), Err("secret_invalid".to_owned()));
+        std::fs::write(&path, "k".repeat(CREDENTIAL_BYTES_MAX + 65)).expect("a file");
+        assert_eq!(code(), Err("secret_invalid".to_owned()));
+        let folder = Handle::File(folder.path().to_owned());
+        assert_eq!(folder.resolve().expect_err("a folder").code(), "secret_exposed");
+    }
+}

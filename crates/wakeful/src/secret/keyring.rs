@@ -1,0 +1,111 @@
+//! The keyring of the desktop, asked through the program that comes with it: nothing else of us speaks its protocol.
+
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use wakeful_models::CREDENTIAL_BYTES_MAX;
+
+/// The program of libsecret.
+const PROGRAM: &str = "secret-tool";
+
+/// Longest time that it may take. A keyring that is locked asks a person, and a daemon has none.
+const WAIT_MS_MAX: u64 = 3_000;
+
+/// Asks for one key. The error is a reason, and never anything that was found.
+pub(super) fn look(service: &str, account: &str) -> Result<String, String> {
+    ask(PROGRAM, service, account)
+}
+
+fn ask(program: &str, service: &str, account: &str) -> Result<String, String> {
+    let started = Command::new(program)
+        .args(["lookup", "service", service, "account", account])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn();
+    let mut child = match started {
+        Ok(child) => child,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(format!("there is no keyring here: {PROGRAM} is not installed"));
+        }
+        Err(error) => return Err(format!("{PROGRAM} cannot be started: {error}")),
+    };
+    let (sender, receiver) = mpsc::channel();
+    let output = child.stdout.take();
+    // Read beside, because a pipe has no time limit of its own. It ends when the program does.
+    std::thread::spawn(move || {
+        let limit = u64::try_from(CREDENTIAL_BYTES_MAX)
+            .unwrap_or(u64::MAX)
+            .saturating_add(64);
+        let mut text = String::new();
+        let read = output.map(|output| output.take(limit).read_to_string(&mut text));
+        // Nobody listens any more if it took too long.
+        let _ = sender.send(read.is_some_and(|read| read.is_ok()).then_some(text));
+    });
+    let heard = receiver.recv_timeout(Duration::from_millis(WAIT_MS_MAX));
+    let text = match heard {
+        Ok(text) => text,
+        Err(_) => {
+            end(&mut child);
+            return Err(format!(
+                "the keyring did not answer within {WAIT_MS_MAX} ms; is it locked?"
+            ));
+        }
+    };
+    let succeeded = {
+        // What has said all it has to say and stays is not waited for.
+        let ended = child.try_wait().ok().flatten();
+        let ended = ended.or_else(|| {
+            end(&mut child);
+            None
+        });
+        ended.is_none_or(|status| status.success())
+    };
+    match text.filter(|text| succeeded && !text.trim().is_empty()) {
+        Some(text) => Ok(text),
+        None => Err("the keyring has no such entry".to_owned()),
+    }
+}
+
+fn end(child: &mut Child) {
+    // It may have ended meanwhile; in either case it is waited for, so that nothing of it stays.
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    fn program(script: &str) -> (tempfile::TempDir, String) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("tool");
+        std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("permissions");
+        let name = path.display().to_string();
+        (folder, name)
+    }
+
+    #[test]
+    fn a_key_is_what_the_program_says_and_no_key_is_a_reason() {
+        let (_folder, tool) = program("[ \"$*\" = \"lookup service wakeful account openai\" ] && echo sk-1");
+        assert_eq!(
+            ask(&tool, "wakeful", "openai").map(|key| key.trim().to_owned()),
+            Ok("sk-1".to_owned())
+        );
+        assert!(ask(&tool, "wakeful", "other").is_err_and(|why| why.contains("no such entry")));
+        assert!(ask("/nowhere/secret-tool", "a", "b").is_err_and(|why| why.contains("not installed")));
+    }
+
+    #[test]
+    fn a_program_without_end_is_ended() {
+        let (_folder, endless) = program("exec yes sk-secret");
+        // Cut off or ended: in neither case is it a key, which is shorter.
+        let said = ask(&endless, "a", "b");
+        assert!(said.is_err() || said.is_ok_and(|text| text.len() > CREDENTIAL_BYTES_MAX));
+    }
+}

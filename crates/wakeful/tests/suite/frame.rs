@@ -1,0 +1,259 @@
+//! What a model is sent: the frame of the prompt, over processes and turns.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use super::api::{block_on, client};
+use super::daemon::Daemon;
+use super::world::{Said, World, program};
+
+/// What the first request of an agent may weigh with all tools, in bytes.
+const FIRST_REQUEST_BYTES_MAX: usize = 6_000;
+
+/// A provider that answers in Anthropic's format and keeps the bytes it was sent.
+struct Keeper {
+    url: String,
+    bodies: Arc<Mutex<Vec<String>>>,
+}
+
+impl Keeper {
+    fn new(answers: Vec<Value>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let bodies = Arc::new(Mutex::new(Vec::new()));
+        let shared = Arc::clone(&bodies);
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().expect("a connection");
+                let body = body(&mut stream);
+                shared.lock().expect("no panic").push(body);
+                let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: application/json";
+                write!(stream, "{head}\r\n\r\n{answer}").expect("a listener");
+            }
+        });
+        Self { url, bodies }
+    }
+
+    fn bodies(&self) -> Vec<String> {
+        self.bodies.lock().expect("no panic").clone()
+    }
+
+    fn run(&self, world: &World, folder: &Path, args: &[&str]) -> Said {
+        let mut command = world.command(program());
+        command.current_dir(folder);
+        command
+            .args(["run", "--json", "--model", "anthropic/claude-x"])
+            .args(args);
+        command.env("ANTHROPIC_API_KEY", "sk-test-77aa31c09e");
+        command.env("ANTHROPIC_BASE_URL", &self.url);
+        let said: Said = command.output().expect("the program starts").into();
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said
+    }
+}
+
+fn body(stream: &mut TcpStream) -> String {
+    let (mut reader, mut length) = (BufReader::new(stream), 0);
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).expect("a head");
+        if line == "\r\n" {
+            break;
+        }
+        if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+            length = value.trim().parse().expect("a number");
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).expect("a body");
+    String::from_utf8(body).expect("text")
+}
+
+fn says(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}], "stop_reason": "end_turn"})
+}
+
+fn calls(cmd: &str) -> Value {
+    json!({"content": [{"type": "tool_use", "id": "toolu_1", "name": "ExecCommand", "input": {"cmd": cmd}}],
+        "stop_reason": "tool_use"})
+}
+
+/// The bytes of a request between two of its words.
+fn between<'a>(body: &'a str, from: &str, to: &str) -> &'a str {
+    let (_, rest) = body
+        .split_once(from)
+        .unwrap_or_else(|| panic!("no {from} in {body}"));
+    let (part, _) = rest.split_once(to).unwrap_or_else(|| panic!("no {to} in {body}"));
+    part
+}
+
+/// The part that a provider's cache keeps: the system blocks up to the turn's own, and the tools.
+fn cached(body: &str) -> (&str, &str) {
+    (
+        between(body, "\"system\":", "This turn is"),
+        between(body, "\"tools\":", "\"messages\":"),
+    )
+}
+
+#[test]
+fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
+    let (world, other) = (World::new(), World::new());
+    let work = other.workspace();
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let folder = world.home().join("agents/coach");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("AGENTS.md"), "be kind to knees").expect("written");
+    std::fs::write(world.workspace().join("AGENTS.md"), "tabs, not spaces").expect("written");
+    std::fs::write(work.join("AGENTS.md"), "of another folder").expect("written");
+    // The guidance changes while a run is under way, and is put back before the next one.
+    let rewrite = "cp AGENTS.md kept; echo changed > AGENTS.md";
+    let keeper = Keeper::new(vec![calls(rewrite), says("one"), says("two")]);
+    keeper.run(&world, &world.workspace(), &["--agent", "coach", "first words"]);
+    std::fs::rename(
+        world.workspace().join("kept"),
+        world.workspace().join("AGENTS.md"),
+    )
+    .expect("put back");
+    // Another process, another folder, another turn.
+    keeper.run(&world, &work, &["--agent", "coach", "second words"]);
+    let bodies = keeper.bodies();
+    assert_eq!(bodies.len(), 3);
+    let (system, tools) = cached(&bodies[0]);
+    assert!(
+        system.contains("be kind to knees") && system.contains("tabs, not spaces"),
+        "{system}"
+    );
+    assert!(tools.contains("ExecCommand"));
+    for body in &bodies {
+        assert_eq!(cached(body), (system, tools));
+        assert!(!body.contains("of another folder"));
+    }
+    assert!(bodies[2].contains("first words") && bodies[2].contains("second words"));
+}
+
+#[test]
+fn the_first_request_of_an_agent_is_small() {
+    let (world, keeper) = (World::new(), Keeper::new(vec![says("hi")]));
+    keeper.run(&world, &world.workspace(), &["hello"]);
+    let bytes = keeper.bodies()[0].len();
+    assert!(bytes <= FIRST_REQUEST_BYTES_MAX, "{bytes} bytes");
+}
+
+/// An agent with both guidance files, and a marker in each.
+fn guided() -> World {
+    let world = World::new();
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let folder = world.home().join("agents/coach");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    std::fs::write(folder.join("AGENTS.md"), "marker-of-the-agent").expect("written");
+    std::fs::write(world.workspace().join("CLAUDE.md"), "marker-of-the-workspace").expect("written");
+    world
+}
+
+#[test]
+fn debug_prompt_shows_every_block_with_its_source_and_weight() {
+    let world = guided();
+    let said = world.wakeful(&["debug", "prompt", "coach", "--json"]);
+    let frame = said.json();
+    let (home, work) = (world.home(), world.workspace().canonicalize().expect("there"));
+    let work = json!(work.display().to_string());
+    let agent_home = home.canonicalize().expect("there").join("agents/coach");
+    assert_eq!(
+        frame["agent_home"],
+        json!(agent_home.display().to_string()),
+        "{said:?}"
+    );
+    for place in ["workspace", "execution_root", "cwd"] {
+        assert_eq!(frame[place], work);
+    }
+    assert_eq!(frame["policy"]["permitted_tools"], json!(["ExecCommand"]));
+    assert_eq!(
+        frame["loaded_agents_md"],
+        json!([
+            {"root": "agent", "path": agent_home.join("AGENTS.md"), "kind": "agents_md"},
+            {"root": "workspace", "path": format!("{}/CLAUDE.md", work.as_str().expect("text")), "kind": "claude_md"},
+        ])
+    );
+    let blocks = frame["blocks"].as_array().expect("blocks");
+    let sources: Vec<&Value> = blocks.iter().map(|block| &block["source"]).collect();
+    assert_eq!(
+        sources,
+        [
+            "contract",
+            "identity",
+            "agent_guidance",
+            "workspace_guidance",
+            "turn_mode"
+        ]
+    );
+    for block in blocks {
+        let (bytes, most) = (block["bytes"].as_u64(), block["bytes_max"].as_u64());
+        assert!(bytes.is_some() && bytes <= most, "{block}");
+        assert_eq!(
+            block["estimated_tokens"].as_u64(),
+            bytes.map(|bytes| bytes.div_ceil(2))
+        );
+    }
+    assert_eq!(frame["tools"][0]["name"], "ExecCommand");
+    assert_eq!(
+        frame["cache"]["prompt_cache_key"].as_str().map(str::len),
+        Some(64)
+    );
+    assert_eq!(frame["request"]["format"], "frame");
+    assert!(!said.stdout.contains("marker-of"), "{said:?}");
+    let text = world.wakeful(&["debug", "prompt", "coach", "--text"]);
+    let places = [
+        "~tokens",
+        "Who decides",
+        "marker-of-the-agent",
+        "marker-of-the-workspace",
+        "estimates",
+    ]
+    .map(|word| {
+        text.stdout
+            .find(word)
+            .unwrap_or_else(|| panic!("no {word}: {text:?}"))
+    });
+    assert!(places.is_sorted(), "{text:?}");
+    let unknown = world.wakeful(&["debug", "prompt", "nobody", "--json"]);
+    assert_eq!(
+        (unknown.code, unknown.error_code().as_str()),
+        (Some(1), "agent_unknown")
+    );
+}
+
+#[test]
+fn a_daemon_shows_the_same_frame_and_the_wire_is_measured_where_its_model_can_be_had() {
+    let world = guided();
+    let alone = world.wakeful(&["debug", "prompt", "coach", "--json"]);
+    let daemon = Daemon::serve(&world, &[]);
+    let beside = world.wakeful(&["debug", "prompt", "coach", "--json"]);
+    assert_eq!(alone.stdout, beside.stdout);
+    let shown = world.wakeful(&["agent", "show", "coach", "--json"]);
+    assert_eq!(shown.json()["loaded_agents_md"], alone.json()["loaded_agents_md"]);
+    assert!(!shown.stdout.contains("marker-of"), "{shown:?}");
+    let status: Value =
+        block_on(async { client(&daemon).get("/api/agents/coach/status").await }).expect("a status");
+    assert_eq!(status["loaded_agents_md"], alone.json()["loaded_agents_md"]);
+    let mut command = world.command(program());
+    command.args([
+        "debug",
+        "prompt",
+        "coach",
+        "--json",
+        "--model",
+        "anthropic/claude-x",
+    ]);
+    let said: Said = command
+        .env("ANTHROPIC_API_KEY", "k")
+        .output()
+        .expect("it starts")
+        .into();
+    assert_eq!(said.json()["request"]["format"], "wire", "{said:?}");
+}
