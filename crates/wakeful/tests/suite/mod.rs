@@ -23,5 +23,6 @@ mod run;
 mod sandbox;
 mod schema;
 mod service;
+mod shape;
 mod signal;
 mod world;
