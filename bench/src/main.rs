@@ -8,6 +8,7 @@
 //! | [`disk`] | what a tool round leaves on the disk |
 //! | [`binary`] | the size of the program |
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
+//! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -20,6 +21,7 @@ mod binary;
 mod disk;
 mod machine;
 mod measure;
+mod models;
 mod parallel;
 mod plain;
 mod program;
@@ -33,21 +35,24 @@ use std::io::Write as _;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, bail};
-use clap::Parser;
+use clap::{Parser, Subcommand};
 use serde::Serialize;
 
 use crate::machine::Machine;
 use crate::measure::Measure;
+use crate::models::{client, cost, crowd, first, forward};
 use crate::program::Program;
 use crate::serve::{drain, enqueue, idle, ready, stream};
 
 /// Measures Wakeful against bare limits and prints one JSON object.
 #[derive(Debug, Parser)]
-#[command(name = "wakeful-bench")]
+#[command(name = "wakeful-bench", args_conflicts_with_subcommands = true)]
 struct Args {
+    #[command(subcommand)]
+    part: Option<Role>,
     /// The program to measure
-    #[arg(long, value_name = "FILE")]
-    wakeful: PathBuf,
+    #[arg(long, value_name = "FILE", required = true)]
+    wakeful: Option<PathBuf>,
     /// Where homes are made while measuring; give a folder on a real disk [default: the temporary folder]
     #[arg(long, value_name = "DIR")]
     folder: Option<PathBuf>,
@@ -59,6 +64,9 @@ struct Args {
         hide_env_values = true
     )]
     postgres: Option<String>,
+    /// A Python that has the official SDKs, to be compared with
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
     /// Few samples: for looking whether it works, not for believing the numbers
     #[arg(long)]
     quick: bool,
@@ -67,9 +75,18 @@ struct Args {
     only: Vec<String>,
 }
 
+/// What this program does when it starts itself.
+#[derive(Debug, Subcommand)]
+enum Role {
+    /// Asks a fake provider
+    #[command(hide = true)]
+    Client(client::Job),
+}
+
 /// What every measure is given.
 struct Setting {
     program: Program,
+    python: Option<PathBuf>,
     folder: PathBuf,
     postgres: Option<String>,
     effort: Effort,
@@ -98,7 +115,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 16] = [
+const PARTS: [Part; 22] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -156,6 +173,30 @@ const PARTS: [Part; 16] = [
         take: drain::take,
     },
     Part {
+        names: &[cost::OPENAI, cost::OPENAI_TOKEN],
+        take: cost::take_openai,
+    },
+    Part {
+        names: &[cost::ANTHROPIC, cost::ANTHROPIC_TOKEN],
+        take: cost::take_anthropic,
+    },
+    Part {
+        names: &[cost::OPENAI_COUNTED, cost::ANTHROPIC_COUNTED],
+        take: cost::take_counted,
+    },
+    Part {
+        names: &[forward::NAME],
+        take: forward::take,
+    },
+    Part {
+        names: &[crowd::NAME],
+        take: crowd::take,
+    },
+    Part {
+        names: &[first::NAME],
+        take: first::take,
+    },
+    Part {
         names: &[parallel::SQLITE],
         take: parallel::take_sqlite,
     },
@@ -174,6 +215,9 @@ struct Report {
 
 fn main() -> Result<()> {
     let args = Args::parse();
+    if let Some(Role::Client(job)) = &args.part {
+        return client::work(job);
+    }
     let known = || PARTS.iter().flat_map(|part| part.names.iter().copied());
     if let Some(name) = args.only.iter().find(|only| known().all(|name| name != *only)) {
         bail!(
@@ -185,7 +229,8 @@ fn main() -> Result<()> {
     std::fs::create_dir_all(&parent).with_context(|| format!("making {}", parent.display()))?;
     let folder = tempfile::TempDir::new_in(&parent)?;
     let setting = Setting {
-        program: Program::new(&args.wakeful)?,
+        program: Program::new(&args.wakeful.context("--wakeful is missing")?)?,
+        python: args.python,
         folder: folder.path().canonicalize()?,
         postgres: args.postgres,
         effort: if args.quick { Effort::Quick } else { Effort::Full },

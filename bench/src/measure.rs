@@ -54,6 +54,8 @@ pub(crate) enum Target {
     AtLeast(f64),
     /// The value is at least this part of the bare limit.
     RatioAtLeast(f64),
+    /// The value is at most this part of the bare limit.
+    RatioAtMost(f64),
     /// Nothing is demanded.
     Informs,
 }
@@ -81,6 +83,7 @@ impl Measure {
             Target::AtLeast(limit) => (Some(format!(">= {limit}")), Some(value >= limit)),
             // Judged when the bare limit is known.
             Target::RatioAtLeast(limit) => (Some(format!("ratio >= {limit}")), Some(false)),
+            Target::RatioAtMost(limit) => (Some(format!("ratio <= {limit}")), Some(false)),
             Target::Informs => (None, None),
         };
         Self {
@@ -114,8 +117,10 @@ impl Measure {
 
     fn against(mut self, what: &'static str, bare: f64) -> Self {
         let ratio = self.value / bare;
-        if let Target::RatioAtLeast(limit) = self.wanted {
-            self.met = Some(ratio >= limit);
+        match self.wanted {
+            Target::RatioAtLeast(limit) => self.met = Some(ratio >= limit),
+            Target::RatioAtMost(limit) => self.met = Some(ratio <= limit),
+            Target::Below(_) | Target::AtMost(_) | Target::AtLeast(_) | Target::Informs => {}
         }
         self.ratio = Some(rounded(ratio));
         self.bare = Some(Bare {
@@ -221,6 +226,10 @@ mod tests {
         assert_eq!(ratio().met, Some(false), "unjudged is not met");
         assert_eq!(ratio().beside_most("y", &[1500.0, 2000.0]).met, Some(true));
         assert_eq!(ratio().beside_most("y", &[2001.0]).met, Some(false));
+        let small = || Measure::median("x", "us", &[5.0], Target::RatioAtMost(0.05));
+        assert_eq!(small().met, Some(false), "unjudged is not met");
+        assert_eq!(small().beside("y", &[100.0]).met, Some(true));
+        assert_eq!(small().beside("y", &[99.0]).met, Some(false));
         assert_eq!(Measure::median("x", "ms", &[1.0], Target::Informs).met, None);
     }
 

@@ -34,20 +34,34 @@ pub(crate) struct Program {
 pub(crate) struct Site {
     pub(crate) home: PathBuf,
     pub(crate) workspace: PathBuf,
-    script: PathBuf,
+    /// Who answers.
+    model: String,
+    /// What the environment has for it.
+    variables: Vec<(&'static str, String)>,
 }
 
 impl Site {
     /// A folder with a workspace and a script. The home is made by the program.
     pub(crate) fn new(folder: &Path, script: &str) -> Result<Self> {
+        let file = folder.join("script.yaml");
         let site = Self {
             home: folder.join("home"),
             workspace: folder.join("workspace"),
-            script: folder.join("script.yaml"),
+            model: format!("scripted:{}", file.display()),
+            variables: Vec::new(),
         };
         fs::create_dir_all(&site.workspace)?;
-        fs::write(&site.script, script)?;
+        fs::write(&file, script)?;
         Ok(site)
+    }
+
+    /// The same with a model at a provider, and what has to be in the environment for that.
+    pub(crate) fn asking(self, model: String, variables: Vec<(&'static str, String)>) -> Self {
+        Self {
+            model,
+            variables,
+            ..self
+        }
     }
 
     /// The database of the home.
@@ -81,14 +95,13 @@ impl Program {
         let mut command = Command::new(&self.path);
         command.args(["serve", "--listen", &address.to_string()]);
         command.arg("--home").arg(&site.home);
-        command
-            .arg("--model")
-            .arg(format!("scripted:{}", site.script.display()));
+        command.arg("--model").arg(&site.model);
         // What the caller set for its own daemon must not change what is measured.
         let ours = std::env::vars_os().map(|(name, _)| name);
         for name in ours.filter(|name| name.as_encoded_bytes().starts_with(b"WAKEFUL_")) {
             command.env_remove(name);
         }
+        command.envs(site.variables.iter().cloned());
         command
     }
 
@@ -98,11 +111,10 @@ impl Program {
         command.args(["run", "hello", "--json", "--max-rounds", "1000"]);
         command.arg("--home").arg(&site.home);
         command.arg("--workspace").arg(&site.workspace);
-        command
-            .arg("--model")
-            .arg(format!("scripted:{}", site.script.display()));
+        command.arg("--model").arg(&site.model);
         // What the caller set for its own runs must not change what is measured.
         command.env_remove("WAKEFUL_DATABASE").env_remove("WAKEFUL_MODEL");
+        command.envs(site.variables.iter().cloned());
         command
     }
 }
@@ -183,6 +195,13 @@ pub(crate) fn quiet(command: &mut Command) {
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
+}
+
+/// The most memory that the process of this number has had so far, in megabytes.
+pub(crate) fn peak_mb_of(process: &str) -> Result<f64> {
+    let status = fs::read_to_string(format!("/proc/{process}/status"))?;
+    let peak = high_water_kb(&status).context("the process has no memory")?;
+    Ok(f64::from(peak) * 1024.0 / 1e6)
 }
 
 fn high_water_kb(status: &str) -> Option<u32> {

@@ -17,6 +17,7 @@ const home = join(place, "home");
 const workspace = join(place, "garden");
 const failing = join(place, "failing.yaml");
 const slow = join(place, "slow.yaml");
+const overloaded = join(place, "overloaded.yaml");
 
 let daemon: Daemon;
 let browser: Browser;
@@ -30,6 +31,8 @@ beforeAll(async () => {
   writeFileSync(join(workspace, "notes.md"), "tomatoes, beans\n");
   const asking = "  - text: I ask for the weather.\n    tools:\n      - { name: ExecCommand, input: { cmd: date } }\n";
   writeFileSync(failing, `rounds:\n${asking}  - fail: { status: 401 }\n`);
+  const usage = "usage: { input_tokens: 1200, output_tokens: 40 }";
+  writeFileSync(overloaded, `rounds:\n  - fail: { status: 503, retry_after_ms: 10 }\n  - text: All is well.\n    ${usage}\n`);
   // About one word a second, and more of them than any test waits for.
   const story = Array.from({ length: 60 }, (_, index) => ["I", "go", "through", "the", "feeds,", `page ${index}.`][index % 6]).join(" ");
   writeFileSync(slow, `rounds:\n  - text: "${story}"\n    delay_ms: 60000\n`);
@@ -73,6 +76,15 @@ async function post(agentId: string, body: Record<string, unknown>): Promise<str
   return (JSON.parse(answer.text) as { run_key: string }).run_key;
 }
 
+/** Changes an answer of the server on its way to the page, until all are let through again. */
+async function change<T>(address: RegExp, how: (old: T) => unknown): Promise<void> {
+  await page.route(address, async (route) => {
+    const response = await route.fetch();
+    const isAnswer = response.ok() && route.request().method() === "GET" && response.headers()["content-type"]?.includes("json");
+    await (isAnswer ? route.fulfill({ response, json: how((await response.json()) as T) }) : route.fulfill({ response }));
+  });
+}
+
 const shownEvents = () =>
   page.locator("#timeline [data-event]").evaluateAll((lines) => lines.map((line) => line.getAttribute("data-event")));
 
@@ -88,7 +100,36 @@ it("the login link opens a calm and empty briefing", async () => {
   await text("Nothing needs you.").waitFor();
   await text("Nobody lives here yet").waitFor();
   await text("The model is the demo script.").waitFor();
+  const spent = role("region", { name: "Spent today" });
+  await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
+  await spent.getByText(/^A new day begins at \d\d:\d\d/).waitFor();
   await audit(page);
+});
+
+it("the cap of a day is set by keyboard alone, and a wrong amount is told before it is sent", async () => {
+  const spent = role("region", { name: "Spent today" });
+  await tabTo("Change the cap");
+  await page.keyboard.press("Enter");
+  const dialog = role("dialog", { name: "Daily cap" });
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("2,50");
+  await page.keyboard.press("Enter");
+  await dialog.getByText(/^That is no amount/).waitFor();
+  await audit(page);
+  await page.keyboard.press("Control+A");
+  await page.keyboard.type("7.25");
+  await page.keyboard.press("Enter");
+  await dialog.waitFor({ state: "detached" });
+  await spent.getByText("$0.00 of $7.25", { exact: true }).waitFor();
+  expect(await focused()).toBe("Change the cap");
+  expect(await role("meter", { name: "Spent today, of the daily cap" }).getAttribute("aria-valuetext")).toBe("$0.00 of $7.25, 0 percent");
+  await page.reload();
+  await spent.getByText("$0.00 of $7.25", { exact: true }).waitFor();
+  await role("button", { name: "Change the cap" }).click();
+  await role("button", { name: "Back to the default" }).click();
+  await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
+  await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+  await page.reload();
 });
 
 it("an agent is made and asked by keyboard alone, and its run ends before one's eyes", async () => {
@@ -148,6 +189,42 @@ it("a run says why it began, which rule allowed each act and how it was confined
   await text("“I look at what is in this folder.”").waitFor();
   await audit(page);
   await picture(page, join(images, "run.png"));
+});
+
+it("an agent shows its model, takes no model that is not there, and has a cap of its own", async () => {
+  await page.goto(`${daemon.url}/agents/gardener`);
+  await page.locator(".page-head").getByText("(the default)").waitFor();
+  await role("button", { name: "Change the model" }).click();
+  await page.keyboard.type("nobody/knows");
+  await page.keyboard.press("Enter");
+  await text("Could not choose this model.").waitFor();
+  await audit(page);
+  await page.keyboard.press("Escape");
+  const cost = role("region", { name: "Cost" });
+  await cost.getByText("$0.00 today, under the cap of all agents").waitFor();
+  await cost.getByText("It has not cost anything yet.").waitFor();
+  await cost.getByRole("button", { name: "Set a cap" }).click();
+  await page.keyboard.type("1");
+  await page.keyboard.press("Enter");
+  await cost.getByText("$0.00 today of $1.00 a day").waitFor();
+  await audit(page);
+  await page.goto(daemon.url);
+  await page.locator(".agent-card", { hasText: "gardener" }).getByText(/^\$0\.00 of \$1\.00 today/).waitFor();
+});
+
+it("a round that needed two attempts shows both: how each ended, the wait, the rule, the tokens", async () => {
+  const runKey = await post("gardener", { text: "Is anybody there?", model: `scripted:${overloaded}` });
+  await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
+  await page.locator(".page-head").getByText("Done", { exact: true }).waitFor();
+  const attempts = role("list", { name: "Attempts" });
+  await attempts.getByText("attempt 1 of 3").waitFor();
+  await attempts.getByText("failed, tried again").waitFor();
+  await attempts.getByText(/then waited \d+ ms/).waitFor();
+  await attempts.getByText("attempt 2 of 3").waitFor();
+  await attempts.getByText("answered", { exact: true }).waitFor();
+  await attempts.getByText(/1,200 tokens asked, 40 answered/).waitFor();
+  expect(await page.locator(".step").count()).toBe(1);
+  await audit(page);
 });
 
 it("the page finds the daemon again after a restart and shows nothing twice", async () => {
@@ -263,6 +340,85 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await post("gardener", { text: "Something new" });
   await role("region", { name: "Since you last looked" }).getByText("finished").waitFor();
   expect(await page.locator(".story").count()).toBe(1);
+});
+
+// No model of these tests costs anything yet, so the answers are changed on their way to the page.
+it("money that was spent, a fallback and a run that waits for money are shown", async () => {
+  const runKey = await post("gardener", { text: "Think hard about it", model: `scripted:${overloaded}` });
+  await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
+  await page.locator(".page-head").getByText("Done", { exact: true }).waitFor();
+  const budget = (old: Record<string, unknown>) => ({
+    ...old,
+    spent_usd: "4.9731",
+    agents: [{ agent_id: "gardener", spent_usd: "0.9842", reserved_usd: "0.01", requests: 31, daily_cap_usd: "1.00" }],
+  });
+  const exceeded = { scope: "agent", cap: 1_000_000, spent: 994_200, needed: 20_000, day: 1 };
+  const parked = { code: "budget_exceeded", scope: "agent", cap_usd: "1.00", spent_usd: "0.9942", needed_usd: "0.02", day: "2026-01-01" };
+  const diagnostics = { stage: "first_byte", url: "http://127.0.0.1/v1/messages", status: 503, source_chain: ["overloaded", "try later"] };
+  const usage = { input_tokens: 1200, output_tokens: 40, total_tokens: 1240, cached_read_tokens: 1000, reasoning_tokens: 30 };
+  const runOf = (old: { steps: { name: string }[]; provider_attempt_timeline: { attempts: Record<string, unknown>[] } }) => {
+    const [first, second] = old.provider_attempt_timeline.attempts;
+    const attempts = [
+      { ...first, outcome: "retries_exhausted", advanced_to_fallback: true, transport_diagnostics: diagnostics },
+      { ...second, model_ref: "other/model", provider: "other", attempt: 1, token_usage: usage, cost_usd: "0.0042" },
+    ];
+    const steps = old.steps.map((step, index) => (index === 0 ? step : { ...step, name: "other/model" }));
+    const timeline = { ...old.provider_attempt_timeline, attempts, winning_model_ref: "other/model" };
+    return { ...old, steps, outcome: "open", parked, cost_usd: "0.0042", provider_attempt_timeline: timeline };
+  };
+  const stateOf = (old: { agent: object }) => ({ ...old, agent: { ...old.agent, activity: "stuck", open_run: runKey } });
+  const day = (name: string, spent_usd: string) => ({ day: name, spent_usd, reserved_usd: "0.00", requests: 12 });
+  const days = [day("2026-01-01", "0.25"), day("2026-01-02", "1.00"), day("2026-01-03", "0.000042")];
+  const feedOf = (old: { events: { run_key?: string; presentation: object }[] }) => {
+    const event = old.events.findLast((one) => one.run_key === runKey);
+    Object.assign(event ?? {}, { kind: "run_parked", payload: { code: "budget_exceeded", exceeded } });
+    Object.assign(event?.presentation ?? {}, { visibility: "action_required", title: "Run waits" });
+    return old;
+  };
+  const thinking = { type: "thinking", text: "It could be that nobody is there." };
+  const attachment = { type: "attachment", name: "map.png", media_type: "image/png", base64_bytes: 4096 };
+  const transcriptOf = (old: { lines: { role: string; blocks: object[] }[] }) => {
+    old.lines.findLast((line) => line.role === "user")?.blocks.push(attachment);
+    old.lines.findLast((line) => line.role === "assistant")?.blocks.unshift(thinking);
+    return old;
+  };
+  await change(/\/api\/budget$/, budget);
+  await change(/\/api\/runs\/[0-9a-f]+$/, runOf);
+  await change(/\/api\/agents\/gardener\/state$/, stateOf);
+  await change(/\/api\/agents\/gardener\/spending$/, (old: object) => ({ ...old, days }));
+  await change(/\/api\/agents\/gardener\/transcript/, transcriptOf);
+  await change(/\/api\/events\?limit/, feedOf);
+
+  await page.reload();
+  await role("heading", { name: "It waits: the day's money is spent" }).waitFor();
+  await page.locator(".page-head").getByText(/\$0\.0042 · fell back to other\/model/).waitFor();
+  await page.locator(".step-head").getByText("fell back to other/model").waitFor();
+  await text(/1,200 tokens asked \(1,000 from the cache\), 40 answered \(30 of them thought\)/).waitFor();
+  await text("What happened on the way").click();
+  await text("while waiting for the first byte").waitFor();
+  await audit(page);
+  await picture(page, join(images, "attempts.png"));
+  await role("button", { name: "Raise the cap" }).click();
+  await role("dialog", { name: "Daily cap of gardener" }).waitFor();
+  await audit(page);
+  await page.keyboard.press("Escape");
+
+  await page.goto(`${daemon.url}/agents/gardener`);
+  await page.locator(".page-head").getByText("gardener waits: the day's money is spent").waitFor();
+  await role("region", { name: "Cost" }).getByText("$0.000042").waitFor();
+  await text("map.png").waitFor();
+  await text("What it thought first").click();
+  await text("It could be that nobody is there.").waitFor();
+  await audit(page);
+
+  await page.goto(daemon.url);
+  await role("region", { name: "Spent today" }).getByText("close to the cap").waitFor();
+  const waits = role("region", { name: "Needs you" }).locator(".need", { hasText: "Think hard about it" });
+  await waits.getByText(/^This agent may spend|It waits: the day's money is spent/).first().waitFor();
+  await waits.getByRole("button", { name: "Raise the cap" }).waitFor();
+  await page.locator(".agent-card", { hasText: "gardener" }).getByText("Out of money").waitFor();
+  await audit(page);
+  await page.unrouteAll({ behavior: "wait" });
 });
 
 it("it fits a phone", async () => {

@@ -14,7 +14,7 @@ use super::http::Line;
 use crate::Setting;
 use crate::machine::processor_ms_of;
 use crate::measure::ms;
-use crate::program::{Site, quiet, wall_ms};
+use crate::program::{Site, peak_mb_of, quiet, wall_ms};
 
 /// The agent that is spoken to.
 pub(crate) const AGENT: &str = "bench";
@@ -149,6 +149,11 @@ impl Daemon {
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let kb = number_of(&status, "VmRSS:").context("the daemon has no memory")?;
         Ok(kb as f64 * 1024.0 / 1e6)
+    }
+
+    /// The most memory it has had so far, in megabytes.
+    pub(crate) fn peak_mb(&self) -> Result<f64> {
+        peak_mb_of(&self.child.id().to_string())
     }
 
     /// Its processor time so far, in milliseconds.

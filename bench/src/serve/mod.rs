@@ -12,11 +12,11 @@
 //! what plain SQLite does on the same disk.
 
 mod commits;
-mod daemon;
+pub(crate) mod daemon;
 pub(crate) mod drain;
 pub(crate) mod enqueue;
 mod history;
-mod http;
+pub(crate) mod http;
 pub(crate) mod idle;
 pub(crate) mod ready;
 pub(crate) mod stream;

@@ -72,7 +72,7 @@ pub(crate) fn take_late(setting: &Setting) -> Result<Vec<Measure>> {
 }
 
 /// Milliseconds of each of so many bytes to another thread and back.
-fn ping_pong_ms(count: usize) -> Result<Vec<f64>> {
+pub(crate) fn ping_pong_ms(count: usize) -> Result<Vec<f64>> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     let mut client = TcpStream::connect(listener.local_addr()?)?;
     let (mut server, _) = listener.accept()?;

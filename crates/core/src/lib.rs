@@ -17,11 +17,12 @@
 //! | [`inference`] | whether a model may be asked, and what it may be shown |
 //! | [`budget`] | what a model costs, and whether there is money for it |
 //! | [`attempt`] | what is kept of every attempt at a model round |
+//! | [`embedding`] | what may be asked of an embedder, and how near two texts are |
 //! | [`prompt`] | what a model request contains, within named bounds |
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
-//! model), [`attachment`], [`schema`] (how a tool's arguments are described) and [`failure`].
+//! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
 #![forbid(unsafe_code)]
 
 pub mod attachment;
@@ -29,6 +30,7 @@ pub mod attempt;
 pub mod blob;
 pub mod budget;
 pub mod conversation;
+pub mod embedding;
 pub mod failure;
 pub mod id;
 pub mod inference;

@@ -2,9 +2,10 @@
 //!
 //! [`ModelRef`] is what a person may name; the binary reads the file or the key that the name stands for and
 //! builds [`Models`] from it: a route of [`Candidate`]s. The [`Scripted`] model drives tests, the demo and replays; a
-//! [`Hosted`] one is asked over HTTP, in the wire format of its [`Provider`].
+//! [`Hosted`] one is asked over HTTP, in the wire format of its [`Provider`]. [`Embedders`] turn texts into directions.
 #![forbid(unsafe_code)]
 
+mod embedding;
 mod hosted;
 mod known;
 mod price;
@@ -14,6 +15,10 @@ mod route;
 mod scripted;
 mod wire;
 
+pub use embedding::{
+    ADDED_TOKENS_MAX, BadEmbeddingEndpoint, BadTable, BadTensor, BadTokenizer, Embedders, EmbeddingEndpoint,
+    FOLDER_ENTRIES_MAX, HEADER_BYTES_MAX, ROWS_MAX, TENSOR_BYTES_MAX, TOKENIZER_BYTES_MAX, WordTable,
+};
 pub use hosted::{
     BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Clients, Credential, Hosted, Options, Shape,
     TIME_MS_MAX, Times, Told, URL_BYTES_MAX, host_of,
@@ -24,6 +29,7 @@ pub use provider::{Auth, Keyed, Provider};
 pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
 pub use route::{Candidate, Models, Unusable};
 pub use scripted::{
-    DELAY_MS_MAX, Place, ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
+    DELAY_MS_MAX, Place, ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
+    Unwritable, write as write_script,
 };
 pub use wire::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};

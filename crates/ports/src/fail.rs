@@ -7,6 +7,8 @@ pub const POINTS: &[&str] = &[
     "admit.before_commit",
     "admit.after_commit",
     "claim.after_commit",
+    "model.before_reserve",
+    "model.after_reserve",
     "model.before_ask",
     "model.after_answer",
     "transition.before_commit",

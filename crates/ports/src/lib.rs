@@ -5,6 +5,7 @@
 //! | [`store`] | durable reads and transactions, in domain verbs |
 //! | [`records`] | the rows those verbs speak of |
 //! | [`model`] | a model's reply |
+//! | [`embedding`] | texts as directions |
 //! | [`tool`] | actions in the world |
 //! | [`policy`] | verdicts |
 //! | [`clock`] | time and chance |
@@ -15,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod clock;
+pub mod embedding;
 pub mod fail;
 pub mod guidance;
 pub mod model;

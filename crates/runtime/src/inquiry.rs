@@ -19,7 +19,7 @@ use wakeful_core::run::{Bill, Input, Phase, reply};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{ReceiptRow, Reservation};
+use wakeful_ports::records::{Fence, ReceiptRow, Reservation};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::ToolHost;
 
@@ -63,6 +63,7 @@ enum Leave {
 
 /// One question for leave, made ready before its transaction.
 struct Petition {
+    fence: Fence,
     operation_id: OperationId,
     run_key: RunKey,
     agent_id: AgentId,
@@ -168,6 +169,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             (most, price)
         });
         let petition = Petition {
+            fence: claimed.fence,
             operation_id,
             run_key: claimed.run_key(),
             agent_id: claimed.row.agent_id.clone(),
@@ -239,6 +241,8 @@ impl Petition {
     }
 
     fn put(&self, tx: &mut dyn Tx) -> Result<Leave, StoreError> {
+        // The head first, as in every transition: whoever lost the agent spends nothing for it.
+        tx.lock_head(&self.agent_id, self.fence)?;
         let is_confirmed = tx.is_confirmed(&self.terms.provider, &self.policy_version)?;
         let is_implied = !is_confirmed && self.privacy == Privacy::Implied;
         let receipt = if is_confirmed || is_implied {

@@ -1,12 +1,14 @@
 //! What ledger and store say after a mishap, or at the end: all that an invariant may look at.
 
+use wakeful_core::budget::Day;
 use wakeful_core::conversation::Block;
 use wakeful_core::id::Incarnation;
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
 use wakeful_core::run::Turn;
 use wakeful_ports::records::{
-    Agent, EntryRow, EventRow, JournalRow, LockedHead, RUN_OPEN, RunFilter, RunRow, StepRow, WakeRow,
+    Agent, EntryRow, EventRow, JournalRow, LockedHead, RUN_OPEN, RunFilter, RunRow, SpendDay, StepRow,
+    WakeRow,
 };
 use wakeful_ports::store::{ROWS_MAX, StoreError, View};
 
@@ -25,6 +27,8 @@ pub(crate) struct Evidence {
     pub(crate) events: Vec<EventRow>,
     pub(crate) runs: Vec<RunEvidence>,
     pub(crate) entries: Vec<(EntryRow, Vec<Block>)>,
+    /// What every day has cost.
+    pub(crate) spent: Vec<SpendDay>,
     /// The head of the agent's log; only at the end, because it can be seen only by claiming it.
     pub(crate) head: Option<LockedHead>,
     pub(crate) script: Script,
@@ -93,6 +97,7 @@ impl Evidence {
                 events,
                 runs,
                 entries: entries(view, &asked)?,
+                spent: view.spend_days(None, Day(i64::MIN))?,
                 head,
                 script: asked,
             })

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
+use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::conversation::{Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::AgentId;
-use wakeful_core::inference::Terms;
+use wakeful_core::inference::{Boundary, Terms};
 use wakeful_core::json::digest;
 use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
@@ -98,7 +99,19 @@ impl SimModel {
 
 impl Model for SimModel {
     fn terms(&self, _model_ref: &str) -> Terms {
-        Terms::here("sim")
+        // It costs something, so that money is put aside and settled in every mishap.
+        let price = Price {
+            input: MicroUsd(1_000),
+            output: MicroUsd(1_000),
+            cached_read: MicroUsd(1_000),
+            cached_write: MicroUsd(1_000),
+        };
+        Terms {
+            boundary: Boundary::Machine,
+            price: Some((price, PriceBasis::Configured)),
+            output_tokens_max: 100,
+            ..Terms::here("sim")
+        }
     }
 
     async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {

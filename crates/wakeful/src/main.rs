@@ -25,6 +25,7 @@ mod model;
 mod permits;
 mod place;
 mod reach;
+mod redact;
 mod secret;
 mod show;
 mod signals;

@@ -29,7 +29,12 @@ pub(crate) struct ModelHouse {
     clients: Clients,
     // A keyring takes its time and may ask a person. As many entries as there are providers in the settings.
     keyring: Arc<Mutex<BTreeMap<Handle, Credential>>>,
+    // What was asked before, so that a conversation may go on where the provider has it. At most MADE_MAX.
+    made: Arc<Mutex<BTreeMap<String, Hosted>>>,
 }
+
+/// Most models that are kept. Beyond it one is made anew for each run, which only costs what it knew.
+const MADE_MAX: usize = 64;
 
 /// Whose run begins.
 #[derive(Debug, Clone, Copy)]
@@ -79,6 +84,7 @@ impl ModelHouse {
             config: Arc::new(config.clone()),
             clients: Clients::default(),
             keyring: Arc::default(),
+            made: Arc::default(),
         }
     }
 
@@ -86,6 +92,10 @@ impl ModelHouse {
     pub(crate) fn default_ref(&self) -> Result<(String, Why), Failure> {
         if let Some(reference) = &self.config.model.default {
             return Ok((reference.clone(), Why::Configured));
+        }
+        let provider = self.config.provider.name.as_deref().and_then(Known::named);
+        if let Some((known, model)) = provider.and_then(|known| Some((known, known.default_model?))) {
+            return Ok((format!("{}/{model}", known.name), Why::Configured));
         }
         for known in Known::ALL {
             let Some(model) = known.default_model else {
@@ -232,6 +242,20 @@ impl ModelHouse {
 
     pub(crate) fn config(&self) -> &Config {
         &self.config
+    }
+
+    /// The model as it was made before, if it is the same one still.
+    fn kept(&self, model_ref: &str, fresh: Hosted) -> Hosted {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        match made.get(model_ref) {
+            Some(kept) if kept.is_same(&fresh) => kept.clone(),
+            Some(_) | None => {
+                if made.len() < MADE_MAX || made.contains_key(model_ref) {
+                    made.insert(model_ref.to_owned(), fresh.clone());
+                }
+                fresh
+            }
+        }
     }
 
     fn clients(&self) -> Clients {

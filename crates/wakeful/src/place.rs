@@ -142,11 +142,6 @@ impl Place {
         }
     }
 
-    /// The home's settings.
-    pub(crate) fn settings(&self) -> &Config {
-        &self.settings
-    }
-
     /// What the home's settings say of money and privacy.
     pub(crate) fn governance(&self) -> Governance {
         self.settings.governance()

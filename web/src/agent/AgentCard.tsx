@@ -1,4 +1,5 @@
 import type { AgentStatus } from "../api/types";
+import { todayWords, type Today } from "../budget/money";
 import { outcomeTone, outcomeWords } from "../run/words";
 import { agentPath, Link } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -10,9 +11,17 @@ import { doing, usedWords } from "./activity";
 /** Live words that fit a card. */
 const SPOKEN_CHARS_MAX = 140;
 
-/** An agent in the briefing: what it does, what it did last, what it cost so far. */
-export function AgentCard({ agent, spoken }: { agent: AgentStatus; spoken: string }) {
-  const { word, glyph, tone } = doing(agent);
+interface AgentCardProps {
+  agent: AgentStatus;
+  today: Today | undefined;
+  /** Whether its run waits for money. */
+  isParked: boolean;
+  spoken: string;
+}
+
+/** An agent in the briefing: what it does, what it did last, what it costs today and has used so far. */
+export function AgentCard({ agent, today, isParked, spoken }: AgentCardProps) {
+  const { word, glyph, tone } = doing(agent, isParked);
   const last = agent.last_run;
   return (
     <li className={`agent-card ${tone === "busy" ? "busy" : ""}`}>
@@ -44,6 +53,7 @@ export function AgentCard({ agent, spoken }: { agent: AgentStatus; spoken: strin
         </p>
       )}
       <p className="agent-card-cost">
+        {today && `${todayWords(today)} · `}
         {usedWords(agent)}
         {agent.pending > 0 && ` · ${agent.pending} waiting`}
       </p>

@@ -6,17 +6,18 @@ import { counted } from "../text/number";
 import { Glyph } from "../ui/Glyph";
 import { Time } from "../ui/Time";
 import { Trouble } from "../ui/Trouble";
+import { ModelFact } from "./ModelFact";
 import { doing, usedWords } from "./activity";
 
-/** Who this is, what it does now, where it works and what it has cost. */
-export function AgentHeader({ agent }: { agent: AgentStatus }) {
+/** Who this is, what it does now, where it works, who answers for it and what it has used. */
+export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked: boolean }) {
   const client = useQueryClient();
   const isPaused = agent.control === "paused";
   const turning = useMutation({
     mutationFn: () => (isPaused ? resumeAgent(agent.agent_id) : pauseAgent(agent.agent_id)),
     onSuccess: () => client.invalidateQueries({ queryKey: ["agent", agent.agent_id] }),
   });
-  const { words, glyph, tone } = doing(agent);
+  const { words, glyph, tone } = doing(agent, isParked);
   return (
     <div className="page-head">
       <nav aria-label="Where you are" className="crumbs">
@@ -44,6 +45,7 @@ export function AgentHeader({ agent }: { agent: AgentStatus }) {
             <code>{agent.workspace}</code>
           </dd>
         </div>
+        <ModelFact agent={agent} />
         <div>
           <dt>Has used</dt>
           <dd title={`${counted(agent.token_usage.input_tokens, "token")} asked, ${counted(agent.token_usage.output_tokens, "token")} answered`}>

@@ -1,7 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ComponentProps } from "react";
-import { moreLines, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import { moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
 import type { AgentState } from "../api/types";
+import { AgentCost } from "../budget/AgentCost";
+import { ParkedBanner } from "../budget/ParkedBanner";
 import { Timeline } from "../event/Timeline";
 import { spoken, type Speech } from "../live/speech";
 import { Composer } from "../message/Composer";
@@ -26,14 +28,20 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
   const more = moreLines(lines);
   const outbox = useOutbox(agent.agent_id, queue, transcript.data?.lines ?? []);
+  // Only the run itself knows why an agent is stuck.
+  const isStuck = agent.activity === "stuck" && agent.open_run !== undefined;
+  const parked = useQuery({ ...runQuery(agent.open_run ?? ""), enabled: isStuck }).data?.parked;
+  const isParked = isStuck && parked !== undefined;
   useTitle(agent.agent_id);
 
   return (
     <>
-      <AgentHeader agent={agent} />
+      <AgentHeader agent={agent} isParked={isParked} />
+      {isParked && <ParkedBanner parked={parked} agentId={agent.agent_id} />}
       <nav className="jumps" aria-label="On this page">
         <a href="#conversation">Conversation</a>
         <a href="#runs">Runs</a>
+        <a href="#cost">Cost</a>
         <a href="#timeline">Timeline</a>
       </nav>
       <div className="columns">
@@ -59,6 +67,7 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
         </div>
         <div className="column side follows">
           <RunList agentId={agent.agent_id} runs={runs} />
+          <AgentCost agentId={agent.agent_id} />
           <Timeline {...timeline} />
         </div>
       </div>

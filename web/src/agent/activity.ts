@@ -18,8 +18,9 @@ export function usedWords({ token_usage: { total_tokens: tokens }, model_rounds:
   return [tokens > 0 ? counted(tokens, "token") : "", counted(rounds, "model round")].filter((part) => part !== "").join(" · ");
 }
 
-export function doing(agent: AgentStatus): Doing {
+export function doing(agent: AgentStatus, isParked = false): Doing {
   const waiting = agent.pending > 0 ? `, ${counted(agent.pending, "message")} waiting` : "";
+  if (isParked) return { word: "Out of money", words: `waits: the day's money is spent${waiting}`, glyph: "coin", tone: "warn" };
   if (agent.activity === "stuck") return { word: "Stuck", words: `cannot go on${waiting}`, glyph: "knot", tone: "bad" };
   if (agent.activity === "working") return { word: "Working", words: `is working${waiting}`, glyph: "sun", tone: "busy" };
   if (agent.control === "paused") {

@@ -3,7 +3,7 @@ import createClient from "openapi-fetch";
 import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setAnonymous } from "./session";
-import type { CreateAgent } from "./types";
+import type { CreateAgent, SetCap } from "./types";
 
 /** Enough to fill a screen several times over; more is asked for by the reader. */
 export const EVENTS_PER_PAGE = 200;
@@ -42,7 +42,14 @@ export const pauseAgent = (id: string) => answered(client.POST("/api/agents/{age
 export const resumeAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
 export const getRun = (runKey: string) => answered(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
 export const cancelRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
+export const getBudget = () => answered(client.GET("/api/budget"));
+export const setCap = (body: SetCap) => answered(client.POST("/api/budget", { body }));
+export const getSpending = (id: string) => answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
 export const logout = () => answered(client.POST("/api/logout"));
+
+/** Chooses an agent's model; without one the default holds again. */
+export const setModel = (id: string, model: string | undefined) =>
+  answered(client.POST("/api/agents/{agent_id}/model", { params: agent(id), body: { model } }));
 
 export const sendMessage = (id: string, text: string, key: string) =>
   answered(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));

@@ -1,12 +1,15 @@
 // The names under which answers are kept, and how to get them. Events say which names have become stale.
 import { queryOptions } from "@tanstack/react-query";
-import { getAgents, getAgentState, getEventsBefore, getRun, getRuntimeStatus, getTranscript } from "./calls";
+import { getAgents, getAgentState, getBudget, getEventsBefore, getRun, getRuntimeStatus, getSpending, getTranscript } from "./calls";
 
 /** A conversation is read from its end; older lines come on request, as many again each time. */
 export const TRANSCRIPT_LINES = 200;
 
 /** The server's bound. */
 export const TRANSCRIPT_LINES_MAX = 500;
+
+/** Clocks differ a little, so a new day is asked for this much after it began. */
+const DAY_TURN_MS = 5_000;
 
 /** The next larger number of lines to ask for; none when there is no larger one. */
 export function moreLines(lines: number): number | undefined {
@@ -19,6 +22,16 @@ export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: async () => (await getAgents()).agents,
 });
+
+/** Today's money. Events make it stale, and so does the turn of the day, which is no event. */
+export const budgetQuery = queryOptions({
+  queryKey: ["budget"],
+  queryFn: getBudget,
+  refetchInterval: ({ state }) => state.data !== undefined && Math.max(DAY_TURN_MS, Date.parse(state.data.next_day_at) - Date.now() + DAY_TURN_MS),
+});
+
+export const spendingQuery = (id: string) =>
+  queryOptions({ queryKey: ["agent", id, "spending"], queryFn: async () => (await getSpending(id)).days });
 
 export const stateQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
 

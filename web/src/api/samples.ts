@@ -1,5 +1,5 @@
 // Made-up answers for tests.
-import type { AgentStatus, Delta, Event, Level, TranscriptLine } from "./types";
+import type { AgentStatus, Attempt, Budget, Delta, Event, Level, Parked, Run, Step, TranscriptLine } from "./types";
 
 /** An event of `main` with just what a test says about it. */
 export function sampleEvent(seq: number, over: Partial<Event> & { visibility?: Level } = {}): Event {
@@ -40,4 +40,79 @@ export function sampleAgent(over: Partial<AgentStatus> = {}): AgentStatus {
 
 export function sampleLine(role: TranscriptLine["role"], blocks: TranscriptLine["blocks"], runKey = "r"): TranscriptLine {
   return { run_key: runKey, role, at: "2026-01-01T00:00:00Z", blocks };
+}
+
+export function sampleBudget(over: Partial<Budget> = {}): Budget {
+  return {
+    day: "2026-01-01",
+    next_day_at: "2026-01-02T00:00:00Z",
+    daily_cap_usd: "5.00",
+    cap_origin: "default",
+    spent_usd: "0.31",
+    reserved_usd: "0.00",
+    agents: [],
+    days: [],
+    ...over,
+  };
+}
+
+export function sampleParked(over: Partial<Parked> = {}): Parked {
+  return {
+    code: "budget_exceeded",
+    scope: "all",
+    cap_usd: "5.00",
+    spent_usd: "4.98",
+    needed_usd: "0.04",
+    day: "2026-01-01",
+    ...over,
+  };
+}
+
+/** A model round's step; its attempt has the same operation. */
+export function sampleStep(operation: string, over: Partial<Step> = {}): Step {
+  return {
+    operation_id: operation,
+    kind: "model",
+    name: "openai/large",
+    status: "ok",
+    reason: "",
+    at: "2026-01-01T00:00:00Z",
+    token_usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    ...over,
+  };
+}
+
+export function sampleAttempt(operation: string, over: Partial<Attempt> = {}): Attempt {
+  return {
+    operation_id: operation,
+    provider: "openai",
+    model_ref: "openai/large",
+    attempt: 1,
+    max_attempts: 3,
+    started_at: "2026-01-01T00:00:00Z",
+    completed_at: "2026-01-01T00:00:01Z",
+    duration_ms: 1_000,
+    outcome: "succeeded",
+    advanced_to_fallback: false,
+    rule: "inference_gates",
+    ...over,
+  };
+}
+
+export function sampleRun(over: Partial<Run> = {}): Run {
+  return {
+    run_key: "r",
+    agent_id: "main",
+    outcome: "completed",
+    final_text: "",
+    rounds: 1,
+    tool_calls: [],
+    denied: [],
+    unknown: [],
+    token_usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
+    duration_ms: 1_000,
+    started_at: "2026-01-01T00:00:00Z",
+    steps: [],
+    ...over,
+  };
 }

@@ -1,16 +1,20 @@
 import { AgentCard } from "../agent/AgentCard";
-import type { AgentStatus } from "../api/types";
+import type { AgentStatus, Budget } from "../api/types";
+import { todayOf } from "../budget/money";
 import { spoken, type Speech } from "../live/speech";
 import { Glyph } from "../ui/Glyph";
 
 interface AgentsProps {
   agents: readonly AgentStatus[];
+  budget: Budget | undefined;
+  /** Those whose run waits for money. */
+  parked: ReadonlySet<string>;
   speech: Speech;
   onCreate: () => void;
 }
 
 /** Everybody who lives here, as they stand. */
-export function Agents({ agents, speech, onCreate }: AgentsProps) {
+export function Agents({ agents, budget, parked, speech, onCreate }: AgentsProps) {
   return (
     <section aria-labelledby="agents-title" className="panel">
       <header className="panel-head">
@@ -31,7 +35,13 @@ export function Agents({ agents, speech, onCreate }: AgentsProps) {
       ) : (
         <ul className="agent-cards">
           {agents.map((agent) => (
-            <AgentCard key={agent.agent_id} agent={agent} spoken={spoken(speech, agent.open_run)} />
+            <AgentCard
+              key={agent.agent_id}
+              agent={agent}
+              today={todayOf(budget, agent.agent_id)}
+              isParked={parked.has(agent.agent_id)}
+              spoken={spoken(speech, agent.open_run)}
+            />
           ))}
         </ul>
       )}

@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { CreateAgent } from "../agent/CreateAgent";
-import { agentsQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import { SpendingToday } from "../budget/SpendingToday";
 import { DemoNotice } from "../shell/DemoNotice";
 import { useTitle } from "../shell/useTitle";
 import { counted } from "../text/number";
@@ -19,6 +20,7 @@ export function Briefing() {
   const { feed, speech } = useFeed();
   const agents = useQuery(agentsQuery);
   const runtime = useQuery(runtimeQuery);
+  const budget = useQuery(budgetQuery);
   const [storedAt, setLook] = useState(storedLook);
   const [handled, setHandled] = useState(storedHandled);
   const [isCreating, setCreating] = useState(false);
@@ -26,6 +28,7 @@ export function Briefing() {
   const look = storedAt && agents.data && isForeign(storedAt, agents.data) ? undefined : storedAt;
   const events = feed.data?.events ?? [];
   const waiting = useMemo(() => needs(runtime.data?.stuck ?? [], events, handled), [runtime.data, events, handled]);
+  const parked = new Set(waiting.flatMap((need) => (need.kind === "parked" ? [need.agentId] : [])));
   useTitle(waiting.length > 0 ? `(${waiting.length}) Briefing` : "Briefing");
 
   const handle = (ids: readonly string[]) => {
@@ -52,12 +55,16 @@ export function Briefing() {
       {thrown && !feed.data && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void feed.refetch()} />}
       <div className="columns">
         <div className="column">
-          {feed.data ? <NeedsYou needs={waiting} onHandled={handle} /> : !thrown && <Skeleton lines={3} label="Loading what needs you" />}
+          {feed.data ? <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} /> : !thrown && <Skeleton lines={3} label="Loading what needs you" />}
           {feed.data && <SinceLook look={look} events={since(look, events)} onSeen={markSeen} />}
         </div>
         <div className="column side">
+          {budget.data && <SpendingToday budget={budget.data} />}
+          {budget.error && !budget.data && (
+            <Trouble doing="read what was spent" thrown={budget.error} onRetry={() => void budget.refetch()} />
+          )}
           {agents.data ? (
-            <Agents agents={agents.data} speech={speech} onCreate={() => setCreating(true)} />
+            <Agents agents={agents.data} budget={budget.data} parked={parked} speech={speech} onCreate={() => setCreating(true)} />
           ) : (
             !agents.error && <Skeleton lines={6} label="Loading agents" />
           )}

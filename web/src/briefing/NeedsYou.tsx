@@ -1,3 +1,6 @@
+import type { Budget } from "../api/types";
+import { parkedWords } from "../budget/money";
+import { ParkedWays } from "../budget/ParkedWays";
 import { gist } from "../event/payload";
 import { agentPath, Link, runPath } from "../shell/router";
 import { oneLine } from "../text/number";
@@ -8,13 +11,14 @@ import type { Need } from "./needs";
 
 interface NeedsYouProps {
   needs: readonly Need[];
+  budget: Budget | undefined;
   onHandled: (eventIds: readonly string[]) => void;
 }
 
 const PROMPT_CHARS_MAX = 70;
 
 /** What waits for a person. The empty state is the one to be glad of, so it is drawn with as much care. */
-export function NeedsYou({ needs, onHandled }: NeedsYouProps) {
+export function NeedsYou({ needs, budget, onHandled }: NeedsYouProps) {
   return (
     <section aria-labelledby="needs-title" className={`panel needs ${needs.length === 0 ? "calm" : ""}`}>
       <header className="panel-head">
@@ -24,12 +28,12 @@ export function NeedsYou({ needs, onHandled }: NeedsYouProps) {
       {needs.length === 0 ? (
         <div className="calm-words">
           <Glyph name="dawn" />
-          <p>Nothing needs you. Whatever gets stuck, fails, is denied or ends in doubt will stand here.</p>
+          <p>Nothing needs you. Whatever gets stuck, fails, is denied, runs out of money or ends in doubt will stand here.</p>
         </div>
       ) : (
         <ul className="need-list">
           {needs.map((need) => (
-            <NeedView key={need.id} need={need} onHandled={onHandled} />
+            <NeedView key={need.id} need={need} budget={budget} onHandled={onHandled} />
           ))}
         </ul>
       )}
@@ -37,7 +41,30 @@ export function NeedsYou({ needs, onHandled }: NeedsYouProps) {
   );
 }
 
-function NeedView({ need, onHandled }: { need: Need; onHandled: NeedsYouProps["onHandled"] }) {
+function NeedView({ need, budget, onHandled }: { need: Need } & Omit<NeedsYouProps, "needs">) {
+  if (need.kind === "parked") {
+    const { agentId, runKey, prompt, parked, words } = need;
+    return (
+      <li className="need">
+        <Glyph name="coin" />
+        <div>
+          <p className="need-title">
+            <Link to={agentPath(agentId)}>{agentId}</Link>
+            {prompt && ` · “${oneLine(prompt, PROMPT_CHARS_MAX)}”`}
+          </p>
+          <p>
+            <b>It waits: the day&apos;s money is spent.</b> {parked ? parkedWords(parked) : sentence(words)}
+          </p>
+          <ParkedWays budget={budget} agentId={parked?.scope === "agent" ? agentId : undefined} />
+          {runKey && (
+            <p className="need-acts">
+              <Link to={runPath(agentId, runKey)}>See the run</Link>
+            </p>
+          )}
+        </div>
+      </li>
+    );
+  }
   if (need.kind === "stuck") {
     const { agent_id: agentId, message, hint } = need.stuck;
     return (

@@ -34,3 +34,32 @@ it("gives the reason of a failed run and not also that it ended", () => {
 it("needs nobody when all is well", () => {
   expect(needs([], [sampleEvent(1), sampleEvent(2, { visibility: "work_done" })], new Set())).toEqual([]);
 });
+
+const exceeded = { scope: "agent", cap: 1_000_000, spent: 990_000, needed: 20_000, day: 1 };
+const parked = (seq: number) =>
+  sampleEvent(seq, { kind: "run_parked", run_key: "p", visibility: "action_required", payload: { code: "budget_exceeded", exceeded } });
+const outOfMoney = { agent_id: "main", code: "budget_exceeded", message: "no money is left", hint: "raise the cap" };
+
+it("tells once of a run that waits for money, with what is asked and whose cap it is", () => {
+  const asked = sampleEvent(1, { run_key: "p", kind: "message_admitted", payload: { text: "Do it" } });
+  const [need, ...others] = needs([outOfMoney], [asked, parked(2)], new Set());
+  expect(others).toEqual([]);
+  expect(need).toMatchObject({ kind: "parked", id: "parked/main", runKey: "p", prompt: "Do it", parked: { scope: "agent", cap_usd: "1.00" } });
+});
+
+it("knows of an agent without money also when the event is out of reach", () => {
+  expect(needs([outOfMoney], [], new Set())).toMatchObject([{ kind: "parked", agentId: "main", words: "no money is left" }]);
+});
+
+it("cannot be waved away while it waits, and is gone when the run goes on", () => {
+  expect(needs([], [parked(1)], new Set(["id-main-1"]))).toHaveLength(1);
+  expect(needs([], [parked(1), sampleEvent(2, { run_key: "p" })], new Set())).toEqual([]);
+});
+
+it("puts what is stuck for another reason beside it", () => {
+  expect(needs([outOfMoney, stuck], [parked(1), urgent(2, "a")], new Set()).map((need) => need.id)).toEqual([
+    "parked/main",
+    "stuck/books",
+    "main/run/a",
+  ]);
+});

@@ -1,8 +1,22 @@
 // What waits for a person: agents that cannot go on, and events that somebody has to do something about.
-import type { Event, Stuck } from "../api/types";
-import { tell } from "../event/story";
+import type { Event, Parked, Stuck } from "../api/types";
+import { parkedOf } from "../budget/money";
+import { gist } from "../event/payload";
+import { tell, type Story } from "../event/story";
 
-export type Need = StuckAgent | Trouble;
+export type Need = ParkedAgent | StuckAgent | Trouble;
+
+interface ParkedAgent {
+  kind: "parked";
+  id: string;
+  agentId: string;
+  runKey?: string;
+  prompt?: string;
+  /** Why, as far as its event tells. */
+  parked?: Parked;
+  /** Why, as the server says it. */
+  words: string;
+}
 
 interface StuckAgent {
   kind: "stuck";
@@ -23,20 +37,51 @@ interface Trouble {
   keys: readonly string[];
 }
 
+/** The server's word for an agent that is stuck because its run has no money. */
+const OUT_OF_MONEY = "budget_exceeded";
+const PARKED = "run_parked";
+
 /**
- * Stuck agents first, then troubles, newest first, one per run. A stuck agent cannot be waved away: it is there until
- * it moves again. A trouble is, event by event, so that a new one in the same run comes up again.
+ * Agents without money and stuck ones first, then troubles, newest first, one per run. Who waits or is stuck cannot be
+ * waved away: it is there until it moves again. A trouble is, event by event, so that a new one in the same run comes up
+ * again.
  */
 export function needs(stuck: readonly Stuck[], events: readonly Event[], handled: ReadonlySet<string>): Need[] {
-  const standing = stuck.map((one): Need => ({ kind: "stuck", id: `stuck/${one.agent_id}`, stuck: one }));
-  const prompts = new Map(tell(events).map((story) => [story.id, story.prompt]));
-  const isOpen = (event: Event) => event.presentation.visibility === "action_required" && !handled.has(event.event_id);
+  const stories = tell(events);
+  const prompts = new Map(stories.map((story) => [story.id, story.prompt]));
+  const standing = stuck
+    .filter((one) => one.code !== OUT_OF_MONEY)
+    .map((one): Need => ({ kind: "stuck", id: `stuck/${one.agent_id}`, stuck: one }));
+  // That a run waited is no trouble any more once it goes on.
+  const isOpen = (event: Event) =>
+    event.presentation.visibility === "action_required" && event.kind !== PARKED && !handled.has(event.event_id);
   const troubles = tell(events.filter(isOpen)).map((story): Need => {
     const { id, agentId, runKey, at } = story;
     const keys = story.events.map((event) => event.event_id);
     return { kind: "trouble", id, agentId, runKey, at, prompt: prompts.get(id), events: distinct(story.events), keys };
   });
-  return [...standing, ...troubles];
+  return [...withoutMoney(stuck, stories), ...standing, ...troubles];
+}
+
+/** Whose run waits for money: those of whom the server says so, and those of whom it is the newest thing that happened. */
+function withoutMoney(stuck: readonly Stuck[], stories: readonly Story[]): Need[] {
+  const waiting = new Map(
+    stories.filter((story) => story.events.at(-1)?.kind === PARKED).map((story): [string, Story] => [story.agentId, story]),
+  );
+  const said = new Map(stuck.filter((one) => one.code === OUT_OF_MONEY).map((one) => [one.agent_id, one.message]));
+  return [...new Set([...said.keys(), ...waiting.keys()])].sort().map((agentId): Need => {
+    const story = waiting.get(agentId);
+    const event = story?.events.at(-1);
+    return {
+      kind: "parked",
+      id: `parked/${agentId}`,
+      agentId,
+      runKey: story?.runKey,
+      prompt: story?.prompt,
+      parked: event && parkedOf(event),
+      words: said.get(agentId) ?? (event && gist(event)) ?? "",
+    };
+  });
 }
 
 /** Each thing said once; that a run ended is not said beside the reason. */

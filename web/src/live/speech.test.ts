@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { sampleDelta, sampleEvent } from "../api/samples";
-import { endsSpeech, forget, hear, settle, SILENCE, spoken } from "./speech";
+import { forget, hear, heed, settle, SILENCE, spoken } from "./speech";
 
 const heard = (...deltas: Parameters<typeof sampleDelta>[]) =>
   deltas.reduce((speech, delta) => hear(speech, sampleDelta(...delta)), SILENCE);
@@ -35,8 +35,41 @@ it("does not forget a new attempt together with the old one", () => {
 });
 
 it("knows which events end a speech", () => {
-  const ends = (kind: string) => endsSpeech(sampleEvent(1, { kind, run_key: "r" }));
-  expect([ends("assistant_round_recorded"), ends("run_ended"), ends("tool_executed")]).toEqual([true, true, false]);
+  const takesMore = (kind: string) => {
+    const after = heed(heard([0, 0, "a"]), sampleEvent(1, { kind, run_key: "r" }));
+    return spoken(hear(after, sampleDelta(0, 1, "b")), "r") === "ab";
+  };
+  expect([takesMore("assistant_round_recorded"), takesMore("run_ended"), takesMore("tool_executed")]).toEqual([false, false, true]);
+});
+
+const attempted = (outcome: string) => sampleEvent(1, { kind: "provider_round_completed", run_key: "r", payload: { outcome } });
+
+it("drops the words of an attempt as soon as it failed, and begins clean with the next", () => {
+  const failed = heed(heard([0, 0, "half a "], [0, 1, "sentence"]), attempted("retrying"));
+  expect(spoken(failed, "r")).toBe("");
+  expect(spoken(hear(failed, sampleDelta(1, 0, "whole")), "r")).toBe("whole");
+});
+
+it("drops them also when another model is asked, and not when the attempt succeeded", () => {
+  const said = heard([3, 0, "words"]);
+  expect(spoken(heed(said, attempted("retries_exhausted")), "r")).toBe("");
+  expect(spoken(heed(said, attempted("fail_fast_aborted")), "r")).toBe("");
+  expect(spoken(heed(said, attempted("succeeded")), "r")).toBe("words");
+});
+
+it("does not silence the next attempt when the failure of the one before is told late", () => {
+  const next = heed(heard([0, 0, "wrong"], [1, 0, "right, "]), attempted("retrying"));
+  expect(spoken(hear(next, sampleDelta(1, 1, "and on")), "r")).toBe("… and on");
+});
+
+it("leaves the words of other runs alone", () => {
+  const both = hear(heard([0, 0, "mine"]), { ...sampleDelta(0, 0, "theirs"), run_key: "other" });
+  const failed = heed(both, attempted("retrying"));
+  expect([spoken(failed, "r"), spoken(failed, "other")]).toEqual(["", "theirs"]);
+});
+
+it("begins again when an attempt that a crash cut off is made anew under its number", () => {
+  expect(spoken(heard([0, 0, "I go "], [0, 1, "left"], [0, 0, "I stay "], [0, 1, "here"]), "r")).toBe("I stay here");
 });
 
 it("is silent where nothing was said", () => {

@@ -1,6 +1,7 @@
 // What models are saying right now, put together from the pieces that streams carry. Nothing of it is kept anywhere:
 // the committed round replaces it.
 import type { Delta, Event } from "../api/types";
+import { textOf } from "../event/payload";
 
 interface Attempt {
   attempt: number;
@@ -15,19 +16,36 @@ export type Speech = ReadonlyMap<string, Attempt>;
 
 export const SILENCE: Speech = new Map();
 
-/** Takes in one piece. A greater attempt replaces a smaller one; what belongs to a finished one is dropped. */
+/**
+ * Takes in one piece. A greater attempt replaces a smaller one; what belongs to a finished one is dropped. Other words
+ * in a known place mean that a crash cut the attempt off and it is made anew under its number: it begins again.
+ */
 export function hear(speech: Speech, delta: Delta): Speech {
   const now = speech.get(delta.run_key);
   if (now && delta.attempt < now.attempt) return speech;
-  if (now && delta.attempt === now.attempt && (now.isOver || now.chunks.has(delta.chunk))) return speech;
-  const before = now?.attempt === delta.attempt ? now.chunks : [];
+  const isSame = now?.attempt === delta.attempt;
+  const known = isSame ? now.chunks.get(delta.chunk) : undefined;
+  if (isSame && (now.isOver || known === delta.text)) return speech;
+  const before = isSame && known === undefined ? now.chunks : [];
   const chunks = new Map(before).set(delta.chunk, delta.text);
   return new Map(speech).set(delta.run_key, { attempt: delta.attempt, chunks, isOver: false });
 }
 
-/** Whether an event says that what a run's model was saying is now in the transcript, or never will be. */
-export function endsSpeech(event: Event): boolean {
-  return event.run_key !== undefined && ["assistant_round_recorded", "runtime_error", "run_ended"].includes(event.kind);
+/** The events that say that what a run's model was saying is now in the transcript, or never will be. */
+const ENDS: readonly string[] = ["assistant_round_recorded", "runtime_error", "run_ended"];
+
+/** Takes in what an event says about the speech of its run. */
+export function heed(speech: Speech, event: Event): Speech {
+  if (event.run_key === undefined) return speech;
+  if (ENDS.includes(event.kind)) return settle(speech, event.run_key);
+  const isFailed = event.kind === "provider_round_completed" && textOf(event, "outcome") !== "succeeded";
+  return isFailed ? drop(speech, event.run_key) : speech;
+}
+
+/** Drops the words of an attempt that failed. It is not marked as over: after a lost connection this may come late. */
+function drop(speech: Speech, runKey: string): Speech {
+  const now = speech.get(runKey);
+  return !now || now.isOver ? speech : new Map(speech).set(runKey, { ...now, chunks: new Map() });
 }
 
 /** Marks what a run is saying as complete. The words stay until the transcript has them, so that nothing flickers. */

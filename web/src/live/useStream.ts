@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Event } from "../api/types";
 import { setConnection } from "./connection";
 import { probe } from "./probe";
-import { endsSpeech, forget, hear, settle, SILENCE, type Speech } from "./speech";
+import { forget, hear, heed, SILENCE, type Speech } from "./speech";
 import { Stream } from "./stream";
 
 /** Events come in bursts (a transition commits several); one render and one fetch per burst is enough. */
@@ -54,7 +54,7 @@ export function useStream(name: string, following: Following): Speech {
       probe,
       onDelta: (delta) => setSpeech((before) => hear(before, delta)),
       onEvent: (event, position) => {
-        if (endsSpeech(event)) setSpeech((before) => settle(before, event.run_key as string));
+        setSpeech((before) => heed(before, event));
         batch.push(event);
         reached = position;
         timer ??= setTimeout(() => void flush(), BATCH_MS);

@@ -3,11 +3,13 @@ import { useState } from "react";
 import { cancelRun } from "../api/calls";
 import { moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
 import type { AgentStatus, Run } from "../api/types";
+import { dollars, isSpent } from "../budget/money";
+import { ParkedBanner } from "../budget/ParkedBanner";
 import { spoken, type Speech } from "../live/speech";
 import { PlainHead } from "../shell/PlainHead";
 import { agentPath, briefingPath, Link } from "../shell/router";
 import { useTitle } from "../shell/useTitle";
-import { counted, grouped, oneLine } from "../text/number";
+import { counted, oneLine } from "../text/number";
 import { lasting } from "../text/time";
 import { accountOf } from "../transcript/conversation";
 import { Badge } from "../ui/Badge";
@@ -18,6 +20,7 @@ import { Time } from "../ui/Time";
 import { Trouble } from "../ui/Trouble";
 import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
+import { fallbackOf, tokenWords } from "./round";
 import { Steps } from "./Steps";
 import { isOpen, outcomeTone, outcomeWords } from "./words";
 
@@ -48,6 +51,7 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
       <RunHeader run={run.data} />
       <div className="columns">
         <div className="column">
+          {run.data.parked && <ParkedBanner parked={run.data.parked} agentId={run.data.agent_id} />}
           {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
           {run.data.unreadable && (
             <p className="notice">
@@ -92,7 +96,8 @@ function RunHeader({ run }: { run: Run }) {
         <div className="agent-head-words">
           <h1 tabIndex={-1}>{run.cause ? `“${oneLine(run.cause.text, TITLE_CHARS_MAX)}”` : `Run of ${run.agent_id}`}</h1>
           <p className="lede" role="status">
-            <Badge tone={outcomeTone(run.outcome)}>{outcomeWords(run.outcome)}</Badge> {summary(run)}
+            <Badge tone={run.parked ? "warn" : outcomeTone(run.outcome)}>{run.parked ? "Waits for money" : outcomeWords(run.outcome)}</Badge>{" "}
+            {summary(run)}
           </p>
         </div>
         {isOpen(run.outcome) && (
@@ -108,11 +113,14 @@ function RunHeader({ run }: { run: Run }) {
 
 /** The run in one line. Doubt and refusal are said even when the run went well otherwise. */
 function summary(run: Run): string {
+  const fallback = fallbackOf(run);
   const parts = [
     run.ended_at ? `in ${lasting(run.duration_ms)}` : "",
     counted(run.tool_calls.length, "action"),
     counted(run.rounds, "model round"),
     run.token_usage.total_tokens > 0 ? counted(run.token_usage.total_tokens, "token") : "",
+    isSpent(run.cost_usd) ? dollars(run.cost_usd) : "",
+    fallback === undefined ? "" : `fell back to ${fallback}`,
     run.denied.length > 0 ? `${run.denied.length} denied` : "",
     run.unknown.length > 0 ? `${run.unknown.length} with an unknown outcome` : "",
   ];
@@ -120,6 +128,9 @@ function summary(run: Run): string {
 }
 
 function RunFacts({ run }: { run: Run }) {
+  const requested = run.provider_attempt_timeline?.requested_model_ref;
+  const answered = run.provider_attempt_timeline?.winning_model_ref ?? run.model;
+  const tokens = tokenWords(run.token_usage);
   return (
     <section className="panel" aria-labelledby="facts-title">
       <h2 id="facts-title">Facts</h2>
@@ -130,10 +141,13 @@ function RunFacts({ run }: { run: Run }) {
             <Time at={run.started_at} />
           </dd>
         </div>
-        {run.model && (
+        {answered && (
           <div>
             <dt>Who answered</dt>
-            <dd>{run.model}</dd>
+            <dd>
+              {answered}
+              {requested && requested !== answered && <span className="quiet">, in the place of {requested}</span>}
+            </dd>
           </div>
         )}
         {run.workspace && (
@@ -144,14 +158,16 @@ function RunFacts({ run }: { run: Run }) {
             </dd>
           </div>
         )}
-        {run.token_usage.total_tokens > 0 && (
+        {tokens !== "" && (
           <div>
             <dt>Tokens</dt>
-            <dd>
-              {grouped(run.token_usage.input_tokens)} asked, {grouped(run.token_usage.output_tokens)} answered
-            </dd>
+            <dd>{tokens}</dd>
           </div>
         )}
+        <div>
+          <dt>Cost</dt>
+          <dd>{isSpent(run.cost_usd) ? dollars(run.cost_usd) : "nothing"}</dd>
+        </div>
         <div>
           <dt>Run key</dt>
           <dd>

@@ -7,6 +7,8 @@ import { commandOf, readReceipt } from "../transcript/receipt";
 import { Badge } from "../ui/Badge";
 import { Glyph } from "../ui/Glyph";
 import { Prose } from "../ui/Prose";
+import { Attempts } from "./Attempts";
+import { itemsOf, leaveWords, roundCost, tokenWords, type Try } from "./round";
 import { sandboxWords, statusWords, verdictWords } from "./words";
 
 interface StepsProps {
@@ -23,19 +25,19 @@ export function Steps({ run, account, live }: StepsProps) {
   // Only requests that were answered left a reply.
   const answered = run.steps.filter((step) => step.kind === "model" && step.status === "ok");
   const tools = run.steps.filter((step) => step.kind === "tool");
+  const replyTo = (tries: readonly Try[]) => account?.replies[answered.indexOf(tries.at(-1)?.step as Step)];
   return (
     <section className="panel" aria-labelledby="steps-title">
       <h2 id="steps-title">What it did, step by step</h2>
       {run.steps.length === 0 && <p className="quiet">Nothing yet.</p>}
       <ol className="steps">
-        {run.steps.map((step) => (
-          <StepView
-            key={step.operation_id}
-            step={step}
-            reply={quoted(account?.replies[answered.indexOf(step)], run.final_text)}
-            call={account?.calls[tools.indexOf(step)]}
-          />
-        ))}
+        {itemsOf(run).map((item) =>
+          item.kind === "act" ? (
+            <ActView key={item.id} step={item.step} call={account?.calls[tools.indexOf(item.step)]} />
+          ) : (
+            <RoundView key={item.id} tries={item.tries} reply={quoted(replyTo(item.tries), run.final_text)} />
+          ),
+        )}
       </ol>
       {live !== "" && (
         <div className="live step-live">
@@ -46,7 +48,40 @@ export function Steps({ run, account, live }: StepsProps) {
   );
 }
 
-function StepView({ step, reply, call }: { step: Step; reply?: string; call?: Call }) {
+/** One model round: how it ended is how its last attempt did; a fallback is seen without opening anything. */
+function RoundView({ tries, reply }: { tries: readonly Try[]; reply: string }) {
+  const { step } = tries.at(-1) as Try;
+  const { words, tone } = statusWords(step.status);
+  const only = tries.length === 1 ? tries[0]?.attempt : undefined;
+  const isPlain = only?.outcome === "succeeded";
+  // What was wrong with an attempt stands beside it, where anything was kept of it.
+  const verdict = isPlain ? leaveWords(only) : tries.at(-1)?.attempt ? "" : verdictWords(step);
+  const fellBackTo = tries.findLast((one) => one.fellBackTo)?.fellBackTo;
+  const cost = roundCost(tries);
+  return (
+    <li className={`step ${tone}`}>
+      <span className="step-mark" aria-hidden="true">
+        <Glyph name="spark" />
+      </span>
+      <div className="step-words">
+        <p className="step-head">
+          <b>Asked the model</b>
+          <span className="quiet">{step.name}</span>
+          <Badge tone={tone}>{words}</Badge>
+          {fellBackTo && <Badge tone="warn">fell back to {fellBackTo}</Badge>}
+          {tries.length > 1 && <span className="quiet">{counted(tries.length, "attempt")}</span>}
+          <span className="step-cost quiet">{[spent(step), cost].filter(Boolean).join(" · ")}</span>
+        </p>
+        {reply && <p className="step-reply">{reply}</p>}
+        {verdict !== "" && <p className="step-why">{verdict}.</p>}
+        {isPlain ? <p className="attempt-took">{[`by ${only.provider}`, tokenWords(only.token_usage)].filter(Boolean).join(" · ")}</p> : <Attempts tries={tries} />}
+      </div>
+    </li>
+  );
+}
+
+/** One tool call. */
+function ActView({ step, call }: { step: Step; call?: Call }) {
   const { words, tone } = statusWords(step.status);
   const verdict = verdictWords(step);
   const command = call && commandOf(call.input);
@@ -54,16 +89,14 @@ function StepView({ step, reply, call }: { step: Step; reply?: string; call?: Ca
   return (
     <li className={`step ${tone}`}>
       <span className="step-mark" aria-hidden="true">
-        <Glyph name={step.kind === "model" ? "spark" : "terminal"} />
+        <Glyph name="terminal" />
       </span>
       <div className="step-words">
         <p className="step-head">
-          <b>{step.kind === "model" ? "Asked the model" : command === undefined ? `Used ${step.name}` : "Ran a command"}</b>
-          {step.kind === "model" && <span className="quiet">{step.name}</span>}
+          <b>{command === undefined ? `Used ${step.name}` : "Ran a command"}</b>
           <Badge tone={tone}>{words}</Badge>
           <span className="step-cost quiet">{spent(step)}</span>
         </p>
-        {reply && <p className="step-reply">{reply}</p>}
         {command !== undefined && <code className="step-line">{firstLine(command, COMMAND_CHARS_MAX)}</code>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
         {step.sandbox && (

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { counted, firstLine, listed, oneLine } from "./number";
+import { counted, firstLine, listed, oneLine, sized } from "./number";
 import { sentence } from "./sentence";
 
 it("groups digits and makes the noun agree", () => {
@@ -8,6 +8,10 @@ it("groups digits and makes the noun agree", () => {
     "1,234,567 tokens",
     "0 entries",
   ]);
+});
+
+it("says how large something is in the unit that fits", () => {
+  expect([1, 812, 3_072, 42_400, 1_240_000].map(sized)).toEqual(["1 byte", "812 bytes", "3.1 kB", "42 kB", "1.2 MB"]);
 });
 
 it("cuts to the first line and shows that it did", () => {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { ago, exact, lasting } from "./time";
+import { ago, clock, dayWords, exact, lasting } from "./time";
 
 const NOW = Date.parse("2026-03-10T12:00:00Z");
 const before = (seconds: number) => ago(new Date(NOW - seconds * 1_000).toISOString(), NOW);
@@ -30,4 +30,16 @@ it("does not fall over a time that is none", () => {
 
 it("gives durations no more precision than anybody reads", () => {
   expect([24, 1_240, 42_400, 184_000, 3_600_000, 5_400_000].map(lasting)).toEqual(["24 ms", "1.2 s", "42 s", "3 min 4 s", "1 h", "1 h 30 min"]);
+});
+
+it("tells the time by the reader's clock, and the day where it is another one", () => {
+  const at = new Date(2026, 2, 10, 9, 5);
+  const sameDay = new Date(2026, 2, 10, 1, 0).getTime();
+  const dayBefore = new Date(2026, 2, 9, 23, 0).getTime();
+  expect([clock(at.toISOString(), sameDay), clock(at.toISOString(), dayBefore)]).toEqual(["09:05", "09:05 on Tuesday"]);
+  expect(clock("soon", NOW)).toBe("soon");
+});
+
+it("writes a day of the calendar the same wherever the reader is", () => {
+  expect([dayWords("2026-11-15"), dayWords("someday")]).toEqual(["Sun, Nov 15", "someday"]);
 });

@@ -24,6 +24,22 @@ export function exact(iso: string): string {
   return Number.isNaN(date.getTime()) ? iso : date.toLocaleString("en", { dateStyle: "full", timeStyle: "long" });
 }
 
+/** A moment of today or tomorrow by the clock on the wall: "01:00", with the day where it is another one. */
+export function clock(iso: string, now: number): string {
+  const date = new Date(iso);
+  if (Number.isNaN(date.getTime())) return iso;
+  const time = date.toLocaleTimeString("en", { hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  const isToday = date.toDateString() === new Date(now).toDateString();
+  return isToday ? time : `${time} on ${date.toLocaleDateString("en", { weekday: "long" })}`;
+}
+
+/** A day of the calendar, such as "2026-11-15", as people write it; the same day wherever the reader is. */
+export function dayWords(day: string): string {
+  const date = new Date(`${day}T00:00:00Z`);
+  if (Number.isNaN(date.getTime())) return day;
+  return date.toLocaleDateString("en", { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" });
+}
+
 /** A duration with no more precision than anybody reads. */
 export function lasting(ms: number): string {
   if (ms < SECOND) return `${ms} ms`;

@@ -3,6 +3,7 @@ import type { AgentStatus, Queued, TranscriptLine } from "../api/types";
 import { OutgoingView } from "../message/OutgoingView";
 import type { OutboxHandle } from "../message/useOutbox";
 import { Link, runPath } from "../shell/router";
+import { sized } from "../text/number";
 import { Glyph } from "../ui/Glyph";
 import { Prose } from "../ui/Prose";
 import { Time } from "../ui/Time";
@@ -101,6 +102,21 @@ function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
           <Prose text={part.text} />
         </li>
       );
+    case "thought":
+      return (
+        <li className="turn thought">
+          <Thought text={part.text} />
+        </li>
+      );
+    case "attached":
+      return (
+        <li className="turn asked attached">
+          <p className="bubble">
+            <Glyph name="clip" /> <b>{part.name}</b> <span className="quiet">{`${part.mediaType}, ${sized(part.bytes)}`}</span>
+          </p>
+          {link}
+        </li>
+      );
     case "called":
       return (
         <li className="turn called">
@@ -115,6 +131,17 @@ function PartView({ part, agentId, isFirst, isOpen }: PartViewProps) {
         </li>
       );
   }
+}
+
+/** What the model thought before it spoke. It is no answer, so it stays closed until somebody wants to know. */
+function Thought({ text }: { text: string }) {
+  if (text === "") return <p className="quiet">It thought first; its provider does not show what.</p>;
+  return (
+    <details className="step-details">
+      <summary>What it thought first</summary>
+      <Prose text={text} />
+    </details>
+  );
 }
 
 function isFirstOfRun(parts: readonly Part[], index: number): boolean {

@@ -26,6 +26,26 @@ it("does not mix up calls of different runs", () => {
   expect(parts.map((part) => part.kind === "called" && part.call.result?.content)).toEqual([undefined, "b's"]);
 });
 
+it("tells thoughts and what was attached from what was said", () => {
+  const attachment = { type: "attachment" as const, name: "map.png", media_type: "image/png", base64_bytes: 4_096 };
+  const parts = converse([
+    sampleLine("user", [text("where?"), attachment]),
+    sampleLine("assistant", [{ type: "thinking", text: " north, I think " }, { type: "thinking", text: "" }, text("North.")]),
+  ]);
+  expect(parts).toMatchObject([
+    { kind: "asked", text: "where?" },
+    { kind: "attached", name: "map.png", mediaType: "image/png", bytes: 3_072 },
+    { kind: "thought", text: "north, I think" },
+    { kind: "thought", text: "" },
+    { kind: "said", text: "North." },
+  ]);
+});
+
+it("does not take a thought for a reply", () => {
+  const lines = [sampleLine("user", [text("go")]), sampleLine("assistant", [{ type: "thinking", text: "hm" }, text("Done.")])];
+  expect(accountOf({ agent_id: "main", lines, has_more: false }, "r")?.replies).toEqual(["Done."]);
+});
+
 it("shows that something was erased", () => {
   expect(converse([{ ...sampleLine("user", []), erased: true }])).toMatchObject([{ kind: "erased" }]);
 });

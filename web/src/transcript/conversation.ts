@@ -12,6 +12,8 @@ export interface Call {
 export type Part =
   | { kind: "asked"; id: string; runKey: string; at: string; text: string }
   | { kind: "said"; id: string; runKey: string; at: string; text: string }
+  | { kind: "thought"; id: string; runKey: string; at: string; text: string }
+  | { kind: "attached"; id: string; runKey: string; at: string; name: string; mediaType: string; bytes: number }
   | { kind: "called"; id: string; runKey: string; at: string; call: Call }
   | { kind: "erased"; id: string; runKey: string; at: string };
 
@@ -24,20 +26,36 @@ export function converse(lines: readonly TranscriptLine[]): Part[] {
     if (line.erased) parts.push({ kind: "erased", id: `${index}`, runKey, at });
     line.blocks.forEach((block, position) => {
       const id = `${index}.${position}`;
-      if (block.type === "text") {
-        if (block.text.trim() !== "") parts.push({ kind: line.role === "user" ? "asked" : "said", id, runKey, at, text: block.text });
-      } else if (block.type === "tool_use") {
-        const call: Call = { id, name: block.name, input: block.input };
-        const name = `${runKey}/${block.call_id}`;
-        open.set(name, [...(open.get(name) ?? []), call]);
-        parts.push({ kind: "called", id, runKey, at, call });
-      } else {
-        const call = open.get(`${runKey}/${block.call_id}`)?.shift();
-        if (call) call.result = { isError: block.is_error, content: block.content };
+      switch (block.type) {
+        case "text":
+          if (block.text.trim() !== "") parts.push({ kind: line.role === "user" ? "asked" : "said", id, runKey, at, text: block.text });
+          break;
+        case "thinking":
+          parts.push({ kind: "thought", id, runKey, at, text: block.text.trim() });
+          break;
+        case "attachment":
+          parts.push({ kind: "attached", id, runKey, at, name: block.name, mediaType: block.media_type, bytes: decoded(block.base64_bytes) });
+          break;
+        case "tool_use": {
+          const call: Call = { id, name: block.name, input: block.input };
+          const name = `${runKey}/${block.call_id}`;
+          open.set(name, [...(open.get(name) ?? []), call]);
+          parts.push({ kind: "called", id, runKey, at, call });
+          break;
+        }
+        case "tool_result": {
+          const call = open.get(`${runKey}/${block.call_id}`)?.shift();
+          if (call) call.result = { isError: block.is_error, content: block.content };
+        }
       }
     });
   });
   return parts;
+}
+
+/** Four characters of base64 are three bytes. */
+function decoded(base64Bytes: number): number {
+  return Math.floor((base64Bytes * 3) / 4);
 }
 
 /** What a transcript can add to the steps of a run: the words of its replies and its calls, each in order. */

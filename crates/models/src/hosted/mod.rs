@@ -3,6 +3,7 @@
 //! One request is one attempt over HTTP. An event stream is asked for and its words are passed on as they come; a server
 //! that answers with the whole at once is understood as well, and gives the same answer.
 
+mod beside;
 mod credential;
 mod endpoint;
 mod event;
@@ -34,6 +35,16 @@ use self::transport::{Body, Form, Source, Transport};
 use crate::price::listed_or_assumed;
 use crate::provider::{Keyed, Provider};
 use crate::wire::{self, Flow, Heard, Lowering, Thread};
+
+/// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
+/// there would be nothing to put aside. Thoughts count.
+const OUTPUT_TOKENS: u32 = 16_384;
+
+/// The same at servers that many models live behind, small ones among them.
+const OUTPUT_TOKENS_ELSEWHERE: u32 = 8_192;
+
+/// What is put aside for one that cannot be told.
+const OUTPUT_TOKENS_UNTOLD: u32 = 32_768;
 
 /// What a model at a provider is made from.
 #[derive(Debug, Clone)]
@@ -121,6 +132,7 @@ pub struct Hosted {
     credential: Option<Credential>,
     key_source: String,
     price: Option<(Price, PriceBasis)>,
+    output_tokens_max: u64,
     transport: Transport,
     shape: Shaped,
     threads: Threads,
@@ -163,7 +175,6 @@ impl Hosted {
                 boundary: boundary(&endpoint),
             });
         }
-        let shape = Shaped::new(provider, endpoint.is_own(provider), &asked)?;
         let auth = asked.auth.unwrap_or(provider.auth());
         let key = credential.as_ref().and_then(|key| key.header(auth));
         let price = match (price, boundary(&endpoint)) {
@@ -172,6 +183,14 @@ impl Hosted {
             (None, Boundary::Machine | Boundary::Process) => None,
             (None, Boundary::Outside) => Some(listed_or_assumed(model)),
         };
+        let is_own = endpoint.is_own(provider);
+        let told = price.and_then(|_| told_length(provider, is_own));
+        let longest = asked.max_output_tokens.or(told);
+        let asked = Shape {
+            max_output_tokens: longest,
+            ..asked
+        };
+        let shape = Shaped::new(provider, is_own, &asked)?;
         Ok(Self {
             provider,
             name: name.to_owned(),
@@ -182,6 +201,7 @@ impl Hosted {
             credential,
             key_source,
             price,
+            output_tokens_max: u64::from(longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)),
             shape,
             threads: Threads::default(),
         })
@@ -233,6 +253,14 @@ impl Hosted {
         Ok(decoder.end()?)
     }
 
+    /// Whether another one asks the same model at the same place with the same key. Then either may go on with what the
+    /// other began.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.name, &self.model, &self.url, &self.credential)
+            == (&other.name, &other.model, &other.url, &other.credential)
+    }
+
     /// Where requests go, without anything after the path.
     fn shown_url(&self) -> String {
         let mut url = self.url.clone();
@@ -245,6 +273,17 @@ impl Hosted {
         self.credential
             .as_ref()
             .map_or_else(|| text.to_owned(), |key| key.hide_in(text))
+    }
+}
+
+/// How long a reply a provider is told where nobody says otherwise; none where it takes no such word.
+const fn told_length(provider: Provider, is_own: bool) -> Option<u32> {
+    match (provider, is_own) {
+        (Provider::OpenAiCodex, _) => None,
+        (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, true) => Some(OUTPUT_TOKENS),
+        (Provider::Anthropic, _) | (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, false) => {
+            Some(OUTPUT_TOKENS_ELSEWHERE)
+        }
     }
 }
 
@@ -262,7 +301,7 @@ impl Model for Hosted {
             provider: self.name.clone(),
             boundary: boundary(&self.endpoint),
             price: self.price,
-            output_tokens_max: self.shape.reserved_tokens(),
+            output_tokens_max: self.output_tokens_max,
             secret: match self.credential {
                 Some(_) => Secret::Available,
                 None => Secret::NotNeeded,

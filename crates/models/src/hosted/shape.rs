@@ -18,9 +18,6 @@ const API_VERSION: &str = "anthropic-version";
 /// What lets Anthropic clear old tool results.
 const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
 
-/// Longest reply in tokens that money is put aside for, where none is configured.
-const RESERVED_TOKENS: u32 = 8_192;
-
 /// What may be set for a provider. The default is what works everywhere.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shape<'a> {
@@ -108,11 +105,6 @@ impl Shaped {
             sealed_thoughts: !self.thoughtless.load(Ordering::Relaxed),
             thread,
         }
-    }
-
-    /// Longest reply in tokens that money is put aside for.
-    pub(super) fn reserved_tokens(&self) -> u64 {
-        u64::from(self.output_tokens_max.unwrap_or(RESERVED_TOKENS))
     }
 
     /// Whether conversations may be left with the provider.

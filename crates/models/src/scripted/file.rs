@@ -25,16 +25,16 @@ const DEPTH_MAX: usize = 32;
 const NODES_MAX: usize = 2_000_000;
 
 /// Longest wait a failure may ask for, a day. Far beyond what a run accepts, so that giving up can be tried.
-const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
+pub(super) const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 
 /// Most tokens of one direction. JSON numbers are exact up to 2^53, and sums of rounds must stay below.
-const TOKENS_MAX: u64 = 1_000_000_000;
+pub(super) const TOKENS_MAX: u64 = 1_000_000_000;
 
 /// Dearest million tokens, in dollars: ten times the dearest that was ever offered.
 const DOLLARS_MAX: f64 = 10_000.0;
 
 /// The statuses a failed attempt can have.
-const STATUSES: std::ops::RangeInclusive<u16> = 400..=599;
+pub(super) const STATUSES: std::ops::RangeInclusive<u16> = 400..=599;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -237,19 +237,24 @@ fn round(shape: RoundShape) -> Result<Round, (&'static str, String)> {
     Ok(Round { delay, play })
 }
 
-/// An attempt that fails. The status says whether another is worth it; where there is none, the way broke, and it is,
-/// unless the conversation is too long, which no attempt makes shorter.
+/// Whether another attempt is worth it, if the script does not say: the status knows; where there is none, the way
+/// broke, and it is, unless the conversation is too long, which no attempt makes shorter.
+pub(super) fn usual_kind(status: Option<u16>, word: &str) -> ModelFailureKind {
+    match status {
+        Some(status) => ModelFailure::kind_of_status(status),
+        None if word == CONTEXT_LENGTH_EXCEEDED => ModelFailureKind::FailFast,
+        None => ModelFailureKind::Retryable,
+    }
+}
+
+/// An attempt that fails.
 fn failure(shape: FailShape) -> Result<Fail, (&'static str, String)> {
     let word = match (shape.kind, shape.status) {
         (Some(word), _) => word,
         (None, Some(status)) => format!("http_{status}"),
         (None, None) => return Err((".fail", "says not how; give it `status` or `kind`".into())),
     };
-    let usual = match shape.status {
-        Some(status) => ModelFailure::kind_of_status(status),
-        None if word == CONTEXT_LENGTH_EXCEEDED => ModelFailureKind::FailFast,
-        None => ModelFailureKind::Retryable,
-    };
+    let usual = usual_kind(shape.status, &word);
     let kind = match shape.retry {
         Some(true) => ModelFailureKind::Retryable,
         Some(false) => ModelFailureKind::FailFast,

@@ -8,6 +8,7 @@ mod error;
 mod file;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use wakeful_core::prompt::Request;
 use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use error::{Place, ScriptError};
+pub use write::{Recorded, Unwritable, write};
 
 /// Largest script in bytes. A hundred thousand rounds of ordinary length fit.
 pub const SCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;

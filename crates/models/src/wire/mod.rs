@@ -133,7 +133,7 @@ pub(crate) fn heard(provider: Provider, request: u32, body: &[u8]) -> Result<Hea
 }
 
 /// Reads JSON from a provider. What it says instead of an answer is looked for first, because it may come in any place.
-fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
+pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Fault> {
     if let Some(complaint) = Complaint::found_in(text) {
         return Err(Fault::Reported(complaint));
     }

@@ -1,4 +1,5 @@
 mod answer;
+mod embedding;
 mod failure;
 mod fake;
 mod hostile;

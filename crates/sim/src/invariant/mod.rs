@@ -28,7 +28,7 @@ pub(crate) struct Invariant {
 pub(crate) type Verdict = Result<(), String>;
 
 /// All of them.
-pub(crate) const ALL: [Invariant; 19] = [
+pub(crate) const ALL: [Invariant; 20] = [
     named("NoPlainEffectTwice", effect::no_plain_effect_twice),
     named("ReportedOkMeansDone", effect::reported_ok_means_done),
     named("DoneIsReported", effect::done_is_reported),
@@ -46,6 +46,7 @@ pub(crate) const ALL: [Invariant; 19] = [
     named("TranscriptIsWhole", record::transcript_is_whole),
     named("ShownIsCommitted", record::shown_is_committed),
     named("CountersAddUp", record::counters_add_up),
+    named("MoneyAddsUp", record::money_adds_up),
     named("ReplayGivesTheSameStates", replay::replay_gives_the_same_states),
     named("NobodyComplains", effect::nobody_complains),
 ];

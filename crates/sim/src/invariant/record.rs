@@ -168,3 +168,14 @@ pub(super) fn counters_add_up(evidence: &Evidence) -> Verdict {
         format!("counted {counted:?}, and the journals have {rounds} rounds and {usage:?}")
     })
 }
+/// What replies cost was spent, what nobody knows the end of was spent as well, and in the end nothing is put aside.
+pub(super) fn money_adds_up(evidence: &Evidence) -> Verdict {
+    let known: u64 = evidence.runs.iter().map(|run| run.turn.cost.0).sum();
+    let settled: u64 = evidence.spent.iter().map(|day| day.settled.0).sum();
+    let reserved: u64 = evidence.spent.iter().map(|day| day.reserved.0).sum();
+    unless(settled >= known, || {
+        format!("{settled} is less than the {known} that replies cost")
+    })?;
+    let is_over = evidence.moment == Moment::End;
+    unless(!is_over || reserved == 0, || format!("{reserved} stay put aside"))
+}

@@ -293,6 +293,14 @@ fn a_round_that_was_counted_twice_is_found() {
 }
 
 #[test]
+fn money_that_is_gone_or_stays_put_aside_is_found() {
+    let gone = |evidence: &mut Evidence| evidence.spent.clear();
+    assert!(tampered("MoneyAddsUp", gone).is_err());
+    let aside = |evidence: &mut Evidence| evidence.spent[0].reserved.0 += 1;
+    assert!(tampered("MoneyAddsUp", aside).is_err());
+}
+
+#[test]
 fn a_state_that_does_not_follow_from_its_journal_is_found() {
     let elsewhere = |evidence: &mut Evidence| evidence.runs[0].row.state.push(' ');
     assert!(tampered("ReplayGivesTheSameStates", elsewhere).is_err());

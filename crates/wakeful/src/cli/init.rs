@@ -23,15 +23,6 @@ use crate::workspace::WorkspacePath;
 /// The cap that a new home gets unless somebody says otherwise: enough for a day of trying, and no bad surprise.
 const DAILY_USD: &str = "5";
 
-/// Settings that are written down and that nothing looks at yet.
-const STORED_ONLY: [(Key, &str); 2] = [
-    (
-        Key::BudgetDailyUsd,
-        "the daily spending cap is stored and not yet enforced",
-    ),
-    (Key::ProviderName, "the provider is stored and not yet used"),
-];
-
 /// Codes of failures that only say that there is no such agent yet.
 const ABSENT: [&str; 4] = ["agent_unknown", "home_missing", "database_empty", "schema_older"];
 
@@ -43,7 +34,7 @@ const NEXT: [&str; 3] = [
 
 #[derive(Debug, Args)]
 pub(crate) struct InitArgs {
-    /// Who provides models (stored, not yet used)
+    /// Who provides models: its usual model answers where none is named
     #[arg(long, value_name = "NAME")]
     provider: Option<String>,
     /// The model of runs that name none: `PROVIDER/MODEL`, `scripted:FILE`, or `demo`
@@ -56,7 +47,7 @@ pub(crate) struct InitArgs {
     /// The name of the first agent [default: main]
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
-    /// US dollars that may be spent in a day (stored, not yet enforced) [default: 5]
+    /// US dollars that all agents together may spend in a day [default: 5]
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     daily_usd: Option<String>,
     /// Ask nothing: what no flag says is as it was, or as it is by default
@@ -105,7 +96,7 @@ pub(crate) async fn init(args: &InitArgs, shared: &Shared, out: &Out) -> Result<
             agent.agent_id, agent.workspace
         ));
     }
-    tell(&home, &agent, [changed, made], out)?;
+    tell(&home, &agent, [changed, made], out);
     Ok(0)
 }
 
@@ -286,15 +277,7 @@ async fn first_agent(
     }
 }
 
-fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out) -> Result<(), Failure> {
-    let lasting = config::load_lasting(home.root(), &Overrides::default())?;
-    let stored_only: Vec<(Key, &str)> = STORED_ONLY
-        .into_iter()
-        .filter(|(key, _)| lasting.value(*key).is_some())
-        .collect();
-    for (key, sentence) in &stored_only {
-        out.note(&format!("{}: {sentence}", key.name()));
-    }
+fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out) {
     let (path, name) = (
         config::path(home.root()).display().to_string(),
         agent.agent_id.clone(),
@@ -306,7 +289,6 @@ fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out)
         "agent_id": name,
         "workspace": agent.workspace,
         "agent_created": made,
-        "stored_only": stored_only.iter().map(|(key, _)| key.name()).collect::<Vec<_>>(),
         "next": NEXT,
     });
     let did = |done: bool, word: &'static str| if done { word } else { "was there already" };
@@ -323,5 +305,4 @@ fn tell(home: &Home, agent: &AgentStatus, [changed, made]: [bool; 2], out: &Out)
         out.note("everything was set up before; nothing was changed");
     }
     out.answer(&object, &text.join("\n"));
-    Ok(())
 }

@@ -11,6 +11,7 @@ mod init;
 mod message;
 mod models;
 mod open;
+mod record;
 mod run;
 mod runs;
 mod serve;
@@ -149,6 +150,8 @@ enum Verb {
     Budget(budget::BudgetVerb),
     /// Show what was said between you, an agent and its tools
     Transcript(transcript::TranscriptArgs),
+    /// Turn a run into a script that gives the same answers again, without its secrets
+    Record(record::RecordArgs),
     /// Run the daemon in the foreground: the API, the page, and everything that waits
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(serve::ServeArgs),
@@ -220,6 +223,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
             Verb::Budget(verb) => budget::budget(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
+            Verb::Record(args) => record::record(&args, &shared, out).await,
             Verb::Message(args) => message::message(&args, &shared, out).await,
             Verb::Status(args) => status::status(&args, &shared, out).await,
             Verb::Tail(args) => events::tail(&args, &shared, out).await,

@@ -23,8 +23,8 @@ pub(crate) enum ModelsVerb {
     Doctor,
     /// Agree that a provider may be shown your agents' work, under the rules that hold now
     Confirm {
-        /// Its name, such as `anthropic`
-        provider: String,
+        /// Its name, such as `anthropic`; without one, what was agreed to is shown
+        provider: Option<String>,
     },
 }
 
@@ -45,6 +45,6 @@ pub(crate) async fn models(verb: &ModelsVerb, shared: &Shared, out: &Out) -> Res
         ModelsVerb::List => list::list(&house, out),
         ModelsVerb::Probe(args) => probe::probe(args, &house, shared, out).await,
         ModelsVerb::Doctor => doctor::doctor(&house, out).await,
-        ModelsVerb::Confirm { provider } => confirm::confirm(provider, &house, shared, out).await,
+        ModelsVerb::Confirm { provider } => confirm::confirm(provider.as_deref(), &house, shared, out).await,
     }
 }

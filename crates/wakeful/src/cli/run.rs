@@ -1,6 +1,7 @@
 //! `wakeful run`: one message, one run, one answer.
 
 mod attach;
+mod cap;
 mod journey;
 mod prompt;
 mod remote;
@@ -140,6 +141,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 models = house.route(&chain.model_ref, &chain.fallbacks)?;
             }
             chain.tell(out);
+            cap::settle(place, &models, &settings.config, (out, shared.json)).await?;
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
             let signals = Signals::listen()?;
             let mut journey = Journey {

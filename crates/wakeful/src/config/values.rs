@@ -138,11 +138,11 @@ pub(crate) struct Budget {
     pub(crate) daily_usd: Option<f64>,
 }
 
-/// Who provides models. Stored and not yet used.
+/// Who provides models.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Provider {
-    /// The provider's name. Stored and not yet used.
+    /// The provider whose usual model answers runs that name none, where `model.default` names none either.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub(crate) name: Option<String>,

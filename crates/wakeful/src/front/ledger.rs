@@ -1,13 +1,18 @@
 //! Money, models and confirmations, at the daemon or in the database.
 
-use wakeful_api::{AgentSpending, AgentStatus, Budget, SetCap, SetModel};
+use std::collections::BTreeSet;
+
+use wakeful_api::{AgentSpending, AgentStatus, Budget, Receipt, SetCap, SetModel};
 use wakeful_core::budget::MicroUsd;
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_runtime::desk::Ledger as _;
 use wakeful_server::view::{self, Going};
 
 use super::Front;
 use crate::failure::Failure;
+
+/// By which door a confirmation came.
+const CHANNEL: &str = "cli";
 
 impl Front {
     /// What was spent, and what may be.
@@ -58,6 +63,29 @@ impl Front {
                 let agent = clerk.set_model(agent, model).await?;
                 Ok(view::agent_status(&agent, Going::Well))
             }
+        }
+    }
+
+    /// Confirms that a provider may be shown agents' work. A daemon goes by the rules that it was started with.
+    pub(crate) async fn confirm(
+        &self,
+        provider: String,
+        versions: BTreeSet<PolicyVersion>,
+    ) -> Result<Vec<Receipt>, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client.post(&format!("/api/receipts/{provider}"), &()).await?),
+            Self::Here(clerk) => {
+                let receipts = clerk.confirm(provider, versions, CHANNEL).await?;
+                Ok(receipts.iter().map(view::receipt).collect())
+            }
+        }
+    }
+
+    /// Every confirmation, oldest first.
+    pub(crate) async fn receipts(&self) -> Result<Vec<Receipt>, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client.get("/api/receipts").await?),
+            Self::Here(clerk) => Ok(clerk.receipts().await?.iter().map(view::receipt).collect()),
         }
     }
 }

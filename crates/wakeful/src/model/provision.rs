@@ -111,7 +111,8 @@ impl Provision {
             shape: self.shape(),
             ..defaults
         };
-        Hosted::sharing(options, house.clients()).map_err(|error| self.unusable(&error))
+        let made = Hosted::sharing(options, house.clients());
+        Ok(house.kept(model_ref, made.map_err(|error| self.unusable(&error))?))
     }
 
     /// Who listens at its address.
@@ -157,16 +158,6 @@ impl Provision {
         }
     }
 
-    fn times(&self) -> Times {
-        let (own, defaults) = (&self.settings, Times::default());
-        Times {
-            connect_ms: own.connect_ms.unwrap_or(defaults.connect_ms),
-            first_byte_ms: own.first_byte_ms.unwrap_or(defaults.first_byte_ms),
-            idle_ms: own.idle_ms.unwrap_or(defaults.idle_ms),
-            total_ms: own.total_ms.or(defaults.total_ms),
-        }
-    }
-
     fn shape(&self) -> Shape<'_> {
         let own = &self.settings;
         Shape {
@@ -182,6 +173,16 @@ impl Provision {
         }
     }
 
+    fn times(&self) -> Times {
+        let (own, defaults) = (&self.settings, Times::default());
+        Times {
+            connect_ms: own.connect_ms.unwrap_or(defaults.connect_ms),
+            first_byte_ms: own.first_byte_ms.unwrap_or(defaults.first_byte_ms),
+            idle_ms: own.idle_ms.unwrap_or(defaults.idle_ms),
+            total_ms: own.total_ms.or(defaults.total_ms),
+        }
+    }
+
     fn unusable(&self, error: &BadHosted) -> (Boundary, Failure) {
         match error {
             BadHosted::SecretMissing { boundary, .. } => {
@@ -189,9 +190,11 @@ impl Provision {
                 (*boundary, Failure::new(NO_SECRET, error.to_string(), hint))
             }
             BadHosted::ApiVersion { .. } => {
-                let message = format!("providers.{}.api_version: {error}", self.name);
-                let hint = "write one of these, or leave it out";
-                (Boundary::Process, Failure::new("config_invalid", message, hint))
+                let hint = format!("mend providers.{}.api_version", self.name);
+                (
+                    Boundary::Process,
+                    Failure::new("unsupported_transport", error.to_string(), hint),
+                )
             }
             BadHosted::Url { source, .. } => {
                 let place = self.base_url.as_ref().map_or("built in", |(_, place)| place);

@@ -45,14 +45,11 @@ fn ask(program: &str, service: &str, account: &str) -> Result<String, String> {
         let _ = sender.send(read.is_some_and(|read| read.is_ok()).then_some(text));
     });
     let heard = receiver.recv_timeout(Duration::from_millis(WAIT_MS_MAX));
-    let text = match heard {
-        Ok(text) => text,
-        Err(_) => {
-            end(&mut child);
-            return Err(format!(
-                "the keyring did not answer within {WAIT_MS_MAX} ms; is it locked?"
-            ));
-        }
+    let Ok(text) = heard else {
+        end(&mut child);
+        return Err(format!(
+            "the keyring did not answer within {WAIT_MS_MAX} ms; is it locked?"
+        ));
     };
     let succeeded = {
         // What has said all it has to say and stays is not waited for.

@@ -21,20 +21,29 @@ const EFFECTS: [&str; 4] = ["one", "two", "three", "four"];
 /// Passages of a point that are tried at most. No point is passed more often in the scenario.
 const PASSAGES_MAX: u32 = 40;
 
-/// Four plain effects: two in one reply, one with an output too large for a row, one after a pause.
+/// Four plain effects: two in one reply, one with an output too large for a row, one after a pause. Each of the four
+/// answers costs a millionth of a dollar.
 const SCENARIO: &str = r#"
+price: { input: 0.001, output: 0.001 }
 rounds:
   - text: "two at once"
+    usage: { input_tokens: 1000, output_tokens: 0 }
     tools:
       - { name: ExecCommand, input: { cmd: "echo one >> world.txt" } }
       - { name: ExecCommand, input: { cmd: "echo two >> world.txt" } }
   - fail: { status: 503, retry_after_ms: 1 }
-  - tools:
+  - usage: { input_tokens: 1000, output_tokens: 0 }
+    tools:
       - { name: ExecCommand, input: { cmd: "echo three >> world.txt; head -c 150000 /dev/urandom | od -An -tx1" } }
-  - tools:
+  - usage: { input_tokens: 1000, output_tokens: 0 }
+    tools:
       - { name: ExecCommand, input: { cmd: "echo four >> world.txt" } }
   - text: "done"
+    usage: { input_tokens: 1000, output_tokens: 0 }
 "#;
+
+/// What the four answers cost, in millionths of a dollar.
+const COST: f64 = 4.0;
 
 /// The program with its fail points compiled in.
 pub(super) fn crash_binary() -> &'static PathBuf {
@@ -146,12 +155,31 @@ impl Stage {
             said = self.start(None);
         }
         judge(&self.world, &said, story);
+        self.audit(story);
         let again = self.resume(None);
         assert_eq!(
             (again.code, again.json()["resumed"].as_u64()),
             (Some(0), Some(0)),
             "{story}: still open {again:?}"
         );
+    }
+}
+
+impl Stage {
+    /// Nothing stays put aside, and what was sent twice was paid twice: the sum is never too small.
+    fn audit(&self, story: &str) {
+        let budget = self.world.wakeful(&["budget", "show", "--json"]).json();
+        let agents = budget["agents"].as_array().expect("agents");
+        let agent = agents
+            .iter()
+            .find(|agent| agent["agent_id"] == self.agent.as_str());
+        let agent = agent.unwrap_or_else(|| panic!("{story}: {budget}"));
+        assert_eq!(agent["reserved_usd"], "0.00", "{story}: {budget}");
+        let spent: f64 = agent["spent_usd"]
+            .as_str()
+            .and_then(|usd| usd.parse().ok())
+            .expect("dollars");
+        assert!(spent * 1e6 > COST - 0.5, "{story}: {budget}");
     }
 }
 

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 41] = [
+const VERBS: [&str; 42] = [
     "init",
     "run",
     "message",
@@ -21,6 +21,7 @@ const VERBS: [&str; 41] = [
     "agent pause",
     "agent resume",
     "transcript",
+    "record",
     "serve",
     "daemon",
     "daemon start",

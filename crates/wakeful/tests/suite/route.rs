@@ -279,6 +279,15 @@ fn an_agent_has_a_model_of_its_own_and_may_ask_only_those_on_its_list() {
     );
 }
 
+/// The models of a list with how far their prices are to be trusted.
+fn bases(list: &Value) -> Vec<String> {
+    let rows = list["prices"].as_array().expect("prices");
+    let word = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    rows.iter()
+        .map(|row| format!("{} {}", word(row, "model_ref"), word(row, "basis")))
+        .collect()
+}
+
 #[test]
 fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
     let world = World::new();
@@ -328,24 +337,13 @@ fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
         (&json!("not needed"), &json!("127.0.0.1:11434"))
     );
     assert_eq!(one("openrouter")["key"], "absent");
-    let bases: Vec<(&str, &str)> = list["prices"]
-        .as_array()
-        .expect("prices")
-        .iter()
-        .map(|row| {
-            (
-                row["model_ref"].as_str().unwrap_or_default(),
-                row["basis"].as_str().unwrap_or_default(),
-            )
-        })
-        .collect();
     assert_eq!(
-        bases,
+        bases(&list),
         [
-            ("anthropic/claude-sonnet-4-5", "listed"),
-            ("mine/x", "configured"),
-            ("ollama/llama3.2", "free"),
-            ("openai/gpt-who", "assumed"),
+            "anthropic/claude-sonnet-4-5 listed",
+            "mine/x configured",
+            "ollama/llama3.2 free",
+            "openai/gpt-who assumed",
         ]
     );
     let text = call(&world, &["models", "list"], &environment);
@@ -445,20 +443,41 @@ fn the_doctor_looks_at_providers_without_spending() {
     assert!(!format!("{said:?}").contains(KEY));
 }
 
+/// Where a person wants to be asked, nothing is sent before they agreed, and a change of the rules asks again.
 #[test]
-fn a_confirmation_is_kept_for_a_provider_that_there_is() {
+fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
     let world = World::new();
-    write(
-        &world,
-        "[privacy]\nconfirm = \"explicit\"\n[agents.coach]\nshown = [\"words\"]\n",
-    );
-    let said = world.wakeful(&["models", "confirm", "anthropic", "--json"]);
+    // What it may be shown is too little for any request, so that nothing is ever sent.
+    let rules = |shown: &str| {
+        format!(
+            "[privacy]\nconfirm = \"explicit\"\n[providers.out]\nkind = \"openai-chat\"\nkey = \"none\"\n\
+             base_url = \"https://nowhere.invalid/v1\"\n[inference]\nshown = [{shown}]\n"
+        )
+    };
+    let kind = || {
+        let said = call(&world, &["run", "x", "--json", "--model", "out/m"], &[]);
+        let kind = said.json()["failure_artifact"]["kind"].clone();
+        (said.code, kind.as_str().unwrap_or_default().to_owned())
+    };
+    let refused = |code: &str| (Some(4), code.to_owned());
+    write(&world, &rules("\"words\""));
+    assert_eq!(kind(), refused("privacy_confirmation_required"));
+    let said = world.wakeful(&["models", "confirm", "out", "--json"]);
     assert_eq!(
-        (said.code, &said.json()["policy_versions"]),
-        (Some(0), &json!(2)),
+        (said.code, &said.json()["provider"]),
+        (Some(0), &json!("out")),
         "{said:?}"
     );
-    let said = world.wakeful(&["models", "confirm", "antropic", "--json"]);
+    assert_eq!(kind(), refused("overshared_payload_blocked"));
+    write(&world, &rules("\"words\", \"contract\""));
+    assert_eq!(kind(), refused("privacy_confirmation_required"));
+    let said = world.wakeful(&["models", "confirm", "--json"]);
+    assert_eq!(
+        said.json()["receipts"].as_array().map(Vec::len),
+        Some(1),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["models", "confirm", "nobody", "--json"]);
     assert_eq!(
         (said.code, said.error_code().as_str()),
         (Some(2), "model_unknown"),

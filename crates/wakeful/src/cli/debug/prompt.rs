@@ -114,10 +114,13 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Res
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
     let request = request(&agent, &status.workspace, &guidance, &model_ref);
-    let mut view = view(args, &guidance, &request, &house);
-    view.agent_home = files.agent_home(&agent).display().to_string();
-    (view.execution_root, view.cwd) = (status.workspace.clone(), status.workspace.clone());
-    view.workspace = status.workspace;
+    let agent_home = files.agent_home(&agent).display().to_string();
+    let view = view(
+        args,
+        (agent_home, status.workspace),
+        &guidance,
+        (&request, &house),
+    );
     out.answer(&view, &words(&view));
     Ok(0)
 }
@@ -142,7 +145,12 @@ fn request(agent: &AgentId, workspace: &str, guidance: &Guidance, model_ref: &st
     })
 }
 
-fn view(args: &PromptArgs, guidance: &Guidance, request: &Request, house: &ModelHouse) -> FrameView {
+fn view(
+    args: &PromptArgs,
+    (agent_home, workspace): (String, String),
+    guidance: &Guidance,
+    (request, house): (&Request, &ModelHouse),
+) -> FrameView {
     let tools = request.tools.iter().map(|tool| {
         let bytes = serde_json::to_vec(tool).map_or(0, |json| json.len());
         ToolView {
@@ -157,10 +165,11 @@ fn view(args: &PromptArgs, guidance: &Guidance, request: &Request, house: &Model
         .map(|block| block_view(args, guidance, block));
     FrameView {
         agent_id: request.cache.agent_id.to_string(),
-        agent_home: String::new(),
-        workspace: String::new(),
-        execution_root: String::new(),
-        cwd: String::new(),
+        agent_home,
+        // Commands begin in the workspace and nowhere else, so all three are one folder.
+        execution_root: workspace.clone(),
+        cwd: workspace.clone(),
+        workspace,
         model_ref: request.model_ref.clone(),
         policy: policy(),
         loaded_agents_md: loaded_agents_md(guidance),
@@ -225,7 +234,7 @@ fn size(request: &Request, house: &ModelHouse) -> SizeView {
     });
     let wire = hosted.and_then(|model| model.body(request).ok());
     let format = if wire.is_some() { "wire" } else { "frame" };
-    let body = wire.map_or_else(|| serde_json::to_vec(request).unwrap_or_default(), |body| body);
+    let body = wire.unwrap_or_else(|| serde_json::to_vec(request).unwrap_or_default());
     SizeView {
         bytes: body.len(),
         format,

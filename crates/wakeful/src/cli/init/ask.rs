@@ -95,11 +95,11 @@ impl<'a> Dialogue<'a> {
 
 const fn words(question: Question) -> &'static str {
     match question {
-        Question::Provider => "Model provider (stored, not yet used)",
+        Question::Provider => "Model provider",
         Question::Model => "Model, as PROVIDER/MODEL, scripted:FILE or demo",
         Question::Workspace => "Folder for the agent's work",
         Question::Agent => "Name of the first agent",
-        Question::Cap => "Daily spending cap in US dollars (stored, not yet enforced)",
+        Question::Cap => "Daily spending cap in US dollars, all agents together",
     }
 }
 

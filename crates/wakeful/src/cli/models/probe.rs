@@ -19,9 +19,9 @@ use wakeful_ports::records::Reservation;
 use wakeful_ports::store::Store as _;
 
 use super::ProbeArgs;
-use super::confirm::open;
 use crate::cli::Shared;
 use crate::failure::{FAILED, Failure, OUT_OF_MONEY};
+use crate::home::Home;
 use crate::model::{ModelHouse, canonical};
 use crate::place::Place;
 use crate::show::Out;
@@ -214,7 +214,7 @@ impl Probe<'_> {
             return Ok(());
         };
         let day = Day::of(RealClock::new().now());
-        let default = self.place.settings().governance().daily_cap;
+        let default = self.place.governance().daily_cap;
         let reservation = Reservation {
             operation_id: model_operation(&self.run, self.requests),
             run_key: self.run,
@@ -293,6 +293,15 @@ impl Probe<'_> {
             self.requests,
         );
         out.answer(&object, &words);
+    }
+}
+
+/// Beside whoever works in the home, if there is one.
+async fn open(shared: &Shared) -> Result<Place, Failure> {
+    if Home::is_there(&shared.home()?) {
+        Place::open_beside(shared).await
+    } else {
+        Place::open_for_writing(shared).await
     }
 }
 

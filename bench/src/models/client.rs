@@ -1,0 +1,151 @@
+//! Our client as a process of its own: it asks a fake again and again and says what that cost.
+
+use std::fs;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::task::JoinSet;
+use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
+use wakeful_core::id::AgentId;
+use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
+use wakeful_models::{Credential, Hosted, Options, Provider};
+use wakeful_ports::model::{Model as _, NoAudience};
+
+use crate::program::peak_mb_of;
+
+/// Requests before the count begins: connections are made and buffers have grown.
+const WARM: usize = 20;
+
+/// No key, but as long as one.
+const KEY: &str = "no-key-but-as-long-as-one-0123456789";
+
+/// What to do.
+#[derive(Debug, Args)]
+pub(crate) struct Job {
+    /// `openai` or `anthropic`
+    #[arg(long)]
+    provider: String,
+    /// The fake's base URL
+    #[arg(long)]
+    url: String,
+    /// Requests that are counted
+    #[arg(long)]
+    count: usize,
+    /// Ask for all of them at once, and not one after the other
+    #[arg(long)]
+    at_once: bool,
+}
+
+/// What it cost, all requests together. The SDKs' loop says the same.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Used {
+    pub(crate) processor_us: f64,
+    pub(crate) wall_us: f64,
+    pub(crate) peak_mb: f64,
+}
+
+/// Does it and prints the cost.
+pub(crate) fn work(job: &Job) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let used = runtime.block_on(ask_all(job))?;
+    Ok(writeln!(std::io::stdout(), "{}", serde_json::to_string(&used)?)?)
+}
+
+async fn ask_all(job: &Job) -> Result<Used> {
+    let model = Arc::new(hosted(&job.provider, &job.url)?);
+    let request = request()?;
+    if !job.at_once {
+        for _ in 0..WARM {
+            ask(&model, request.clone()).await?;
+        }
+    }
+    let (begun, before) = (Instant::now(), processor_us()?);
+    if job.at_once {
+        let mut all = JoinSet::new();
+        for _ in 0..job.count {
+            let (model, request) = (Arc::clone(&model), request.clone());
+            all.spawn(async move { ask(&model, request).await });
+        }
+        while let Some(answered) = all.join_next().await {
+            answered??;
+        }
+    } else {
+        for _ in 0..job.count {
+            ask(&model, request.clone()).await?;
+        }
+    }
+    Ok(Used {
+        processor_us: processor_us()? - before,
+        wall_us: begun.elapsed().as_secs_f64() * 1e6,
+        peak_mb: peak_mb_of("self")?,
+    })
+}
+
+async fn ask(model: &Hosted, request: Request) -> Result<()> {
+    let answer = model.ask(request, &NoAudience).await;
+    let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
+    ensure!(!answer.blocks.is_empty(), "the fake said nothing");
+    Ok(())
+}
+
+/// The client, which is asked for nothing yet.
+pub(super) fn hosted(provider: &str, url: &str) -> Result<Hosted> {
+    let known = Provider::ALL.into_iter().find(|known| known.word() == provider);
+    Ok(Hosted::new(Options {
+        provider: known.with_context(|| format!("nobody is called {provider}"))?,
+        model: "m",
+        base_url: Some(url),
+        credential: Some(Credential::new(KEY)?),
+    })?)
+}
+
+/// A request as a run begins with: instructions, some tools, a question; 8 kB in all.
+pub(super) fn request() -> Result<Request> {
+    let words = |count: usize| "Look before you act, and say what you did. ".repeat(count);
+    let tool = |number: usize| ToolSpec {
+        name: format!("Tool{number}"),
+        description: words(5),
+        input_schema: json!({
+            "type": "object", "additionalProperties": false, "required": ["path"],
+            "properties": {
+                "path": {"type": "string", "description": words(1)},
+                "limit": {"type": "integer", "minimum": 1, "description": words(1)},
+            },
+        }),
+    };
+    Ok(Request {
+        model_ref: "bench".to_owned(),
+        request: 0,
+        system: vec![PromptBlock {
+            text: words(60),
+            stability: Stability::Stable,
+            source: Source::Contract,
+            cache_breakpoint: false,
+        }],
+        entries: vec![Entry {
+            role: Role::User,
+            blocks: vec![Block::Text { text: words(5) }],
+        }],
+        tools: (0..8).map(tool).collect(),
+        cache: PromptCache::none(AgentId::parse("bench")?),
+    })
+}
+
+/// The processor time of this process so far, to the nanosecond. Read from the kernel's files and not from its clock:
+/// the clock's shortcut is one that valgrind does not know.
+fn processor_us() -> Result<f64> {
+    let mut used_ns = 0.0;
+    for thread in fs::read_dir("/proc/self/task")? {
+        let text = fs::read_to_string(thread?.path().join("schedstat"))?;
+        let first = text.split(' ').next().context("no processor time")?;
+        used_ns += first.parse::<f64>()?;
+    }
+    Ok(used_ns / 1e3)
+}

@@ -1,0 +1,253 @@
+//! Embeddings from a table of words on this machine, in the layout of the Python package `wordllama`.
+//!
+//! The embedding of a text is the average of the rows of its tokens. It knows no order of words; it is quick, needs
+//! nobody, and finds candidates.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use wakeful_core::conversation::Usage;
+use wakeful_core::embedding::Embedding;
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::inference::Terms;
+use wakeful_core::key::Digest;
+use wakeful_ports::embedding::{Embedded, Embedder};
+
+use super::bpe::{BadTokenizer, Bpe, TOKENIZER_BYTES_MAX};
+use super::safetensors::{BadTensor, TENSOR_BYTES_MAX, Tensor};
+
+/// Most entries of a folder that are looked at.
+pub const FOLDER_ENTRIES_MAX: usize = 1_024;
+
+/// A table of words. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct WordTable {
+    parts: Arc<Parts>,
+}
+
+#[derive(Debug)]
+struct Parts {
+    identity: String,
+    tokenizer: Bpe,
+    tensor: Tensor,
+}
+
+/// Why a folder is no word table.
+#[derive(Debug, thiserror::Error)]
+pub enum BadTable {
+    /// Something could not be read.
+    #[error("{path}: {source}", path = path.display())]
+    Unreadable {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A part is not there, or more than once.
+    #[error("{folder} holds {given} {wanted}, and a word table has one", folder = folder.display())]
+    Parts {
+        /// Where it was looked for.
+        folder: PathBuf,
+        /// What was looked for.
+        wanted: &'static str,
+        /// How many there are.
+        given: usize,
+    },
+    /// More than is read.
+    #[error("{path} has more than {bytes_max} bytes", path = path.display())]
+    Large {
+        /// What.
+        path: PathBuf,
+        /// The bound.
+        bytes_max: usize,
+    },
+    /// The numbers cannot be used.
+    #[error("{path}: {source}", path = path.display())]
+    Tensor {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: BadTensor,
+    },
+    /// The tokens cannot be used.
+    #[error("{path}: {source}", path = path.display())]
+    Tokenizer {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: BadTokenizer,
+    },
+    /// The two do not belong together.
+    #[error("the tokenizer has a token {token} and the table {rows} rows; they do not belong together")]
+    Mismatch {
+        /// The largest token.
+        token: u32,
+        /// How many rows there are.
+        rows: usize,
+    },
+}
+
+impl WordTable {
+    /// Reads a folder: one `.safetensors` in it or in its `weights`, and a `tokenizer.json` in it or one `.json` in its
+    /// `tokenizers`. Blocks while it reads.
+    pub fn open(folder: &Path) -> Result<Self, BadTable> {
+        let tensor_path = tensor_path(folder)?;
+        let tokenizer_path = tokenizer_path(folder)?;
+        let tokenizer_file = read(&tokenizer_path, TOKENIZER_BYTES_MAX)?;
+        let tokenizer = Bpe::parse(&tokenizer_file).map_err(|source| BadTable::Tokenizer {
+            path: tokenizer_path,
+            source,
+        })?;
+        let tensor_file = read(&tensor_path, TENSOR_BYTES_MAX)?;
+        let content = [Digest::of(&tensor_file), Digest::of(&tokenizer_file)];
+        let tensor = Tensor::parse(tensor_file).map_err(|source| BadTable::Tensor {
+            path: tensor_path,
+            source,
+        })?;
+        let (token, rows) = (tokenizer.largest(), tensor.rows());
+        if usize::try_from(token).is_ok_and(|token| token < rows) {
+            // By content and not by name: a table that was exchanged is another.
+            let content = Digest::of(&content.map(|part| *part.as_bytes()).concat());
+            let identity = format!("table/{}/{content}", tensor.columns());
+            let parts = Arc::new(Parts {
+                identity,
+                tokenizer,
+                tensor,
+            });
+            return Ok(Self { parts });
+        }
+        Err(BadTable::Mismatch { token, rows })
+    }
+}
+
+impl Parts {
+    fn embed(&self, texts: &[String]) -> Result<Embedded, ModelFailure> {
+        let mut input_tokens = 0_u64;
+        let mut embeddings = Vec::with_capacity(texts.len());
+        for text in texts {
+            let tokens = self.tokenizer.tokens(text);
+            input_tokens = input_tokens.saturating_add(u64::try_from(tokens.len()).unwrap_or(u64::MAX));
+            let embedding = Embedding::new(self.average(&tokens));
+            embeddings.push(embedding.map_err(|bad| super::refused("bad_table", &bad.to_string()))?);
+        }
+        Ok(Embedded {
+            embeddings,
+            usage: Usage::of(input_tokens, 0),
+        })
+    }
+
+    /// The average of the tokens' rows. Only its direction counts; dividing keeps large numbers in range.
+    fn average(&self, tokens: &[u32]) -> Vec<f32> {
+        let mut average = vec![0.0_f32; self.tensor.columns()];
+        let count: f32 = tokens.iter().map(|_| 1.0_f32).sum();
+        for token in tokens {
+            let row = self.tensor.row(usize::try_from(*token).unwrap_or(usize::MAX));
+            for (mean, number) in average.iter_mut().zip(row) {
+                *mean += number / count;
+            }
+        }
+        average
+    }
+}
+
+impl Embedder for WordTable {
+    fn identity(&self) -> &str {
+        &self.parts.identity
+    }
+
+    fn dimensions(&self) -> usize {
+        self.parts.tensor.columns()
+    }
+
+    fn terms(&self) -> Terms {
+        Terms::here("table")
+    }
+
+    async fn embed(&self, texts: Vec<String>) -> Result<Embedded, ModelFailure> {
+        let texts = super::checked(texts)?;
+        let parts = Arc::clone(&self.parts);
+        // Long texts take a while, and whoever else is served by this thread should not wait for them.
+        let done = tokio::task::spawn_blocking(move || parts.embed(&texts)).await;
+        done.unwrap_or_else(|error| Err(super::refused("table_failed", &error.to_string())))
+    }
+}
+
+fn tensor_path(folder: &Path) -> Result<PathBuf, BadTable> {
+    let wanted = ".safetensors";
+    match only(folder, wanted)? {
+        Ok(path) => Ok(path),
+        Err(0) => one_of(&folder.join("weights"), wanted),
+        Err(given) => Err(parts(folder, wanted, given)),
+    }
+}
+
+fn tokenizer_path(folder: &Path) -> Result<PathBuf, BadTable> {
+    let flat = folder.join("tokenizer.json");
+    match flat.is_file() {
+        true => Ok(flat),
+        false => one_of(&folder.join("tokenizers"), ".json"),
+    }
+}
+
+fn one_of(folder: &Path, ending: &'static str) -> Result<PathBuf, BadTable> {
+    only(folder, ending)?.map_err(|given| parts(folder, ending, given))
+}
+
+fn parts(folder: &Path, wanted: &'static str, given: usize) -> BadTable {
+    let folder = folder.to_owned();
+    BadTable::Parts {
+        folder,
+        wanted,
+        given,
+    }
+}
+
+/// The one file with this ending, or how many there are.
+fn only(folder: &Path, ending: &str) -> Result<Result<PathBuf, usize>, BadTable> {
+    let unreadable = |source| BadTable::Unreadable {
+        path: folder.to_owned(),
+        source,
+    };
+    let mut found = Vec::new();
+    for entry in folder.read_dir().map_err(unreadable)?.take(FOLDER_ENTRIES_MAX) {
+        let entry = entry.map_err(unreadable)?;
+        if entry.file_name().as_encoded_bytes().ends_with(ending.as_bytes()) {
+            found.push(entry.path());
+        }
+    }
+    let given = found.len();
+    Ok(found.pop().filter(|_| given == 1).ok_or(given))
+}
+
+/// All of a file, within a bound.
+fn read(path: &Path, bytes_max: usize) -> Result<Vec<u8>, BadTable> {
+    let unreadable = |source| BadTable::Unreadable {
+        path: path.to_owned(),
+        source,
+    };
+    let large = || BadTable::Large {
+        path: path.to_owned(),
+        bytes_max,
+    };
+    let metadata = path.metadata().map_err(unreadable)?;
+    // A pipe would be waited for, and a device never ends.
+    if !metadata.is_file() {
+        return Err(unreadable(io::Error::other("not a file")));
+    }
+    let bound = u64::try_from(bytes_max).unwrap_or(u64::MAX);
+    if metadata.len() > bound {
+        return Err(large());
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or_default());
+    let file = File::open(path).map_err(unreadable)?;
+    // It may have grown since it was measured.
+    file.take(bound.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    match bytes.len() > bytes_max {
+        true => Err(large()),
+        false => Ok(bytes),
+    }
+}

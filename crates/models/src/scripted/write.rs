@@ -1,0 +1,155 @@
+//! Writing a script: a conversation that happened, as a file that gives the same answers again.
+
+use serde_json::{Map, Value, json};
+use wakeful_core::conversation::{Block, Usage, calls_of, text_of};
+use wakeful_core::failure::{ModelFailure, ModelFailureKind, WORD_CHARS_MAX};
+
+use super::file::{RETRY_AFTER_MS_MAX, STATUSES, TOKENS_MAX, usual_kind};
+use super::{ROUNDS_MAX, SCRIPT_BYTES_MAX, ScriptError, Scripted};
+
+/// The word for a failure whose own word no script can hold.
+const UNNAMED: &str = "unnamed";
+
+/// What became of one request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Recorded {
+    /// It was answered.
+    Answer {
+        /// What was said and asked for.
+        blocks: Vec<Block>,
+        /// Tokens, as they were counted.
+        usage: Usage,
+    },
+    /// It failed.
+    Failure(ModelFailure),
+}
+
+/// Why a conversation cannot be written as a script.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unwritable {
+    /// No model was asked.
+    #[error("no model was asked yet")]
+    Empty,
+    /// It is longer than a script may be.
+    #[error("it is longer than a script may be: {ROUNDS_MAX} rounds and {SCRIPT_BYTES_MAX} bytes")]
+    TooLong,
+    /// It holds something that no script can.
+    #[error("it holds what no script can: {0}")]
+    Refused(ScriptError),
+}
+
+/// Writes the script of these requests, oldest first. What is returned can be loaded: that was tried.
+pub fn write(rounds: &[Recorded]) -> Result<String, Unwritable> {
+    if rounds.is_empty() {
+        return Err(Unwritable::Empty);
+    }
+    if rounds.len() > ROUNDS_MAX {
+        return Err(Unwritable::TooLong);
+    }
+    let mut text = String::from("rounds:\n");
+    for round in rounds {
+        let members = match round {
+            Recorded::Answer { blocks, usage } => answer(blocks, *usage),
+            Recorded::Failure(failure) => vec![("fail", failed(failure))],
+        };
+        for (index, (key, value)) in members.iter().enumerate() {
+            let lead = if index == 0 { "  - " } else { "    " };
+            text.push_str(&format!("{lead}{key}: {}\n", spelled(value)));
+        }
+        if text.len() > SCRIPT_BYTES_MAX {
+            return Err(Unwritable::TooLong);
+        }
+    }
+    match Scripted::load(&text, "the recording") {
+        Ok(_) => Ok(text),
+        Err(error) => Err(Unwritable::Refused(error)),
+    }
+}
+
+fn answer(blocks: &[Block], usage: Usage) -> Vec<(&'static str, Value)> {
+    let (text, calls) = (text_of(blocks), calls_of(blocks));
+    let thoughts = blocks.iter().filter_map(|block| match block {
+        Block::Thinking { text, .. } => Some(text.as_str()),
+        Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
+    });
+    let thinking = thoughts.collect::<Vec<_>>().join("\n");
+    let mut members = Vec::new();
+    if !thinking.is_empty() {
+        members.push(("thinking", Value::from(thinking)));
+    }
+    // An answer without anything is one of no words.
+    if !text.is_empty() || calls.is_empty() {
+        members.push(("text", Value::from(text)));
+    }
+    if !calls.is_empty() {
+        let calls = calls
+            .iter()
+            .map(|call| json!({"name": call.name, "input": call.input}));
+        members.push(("tools", calls.collect()));
+    }
+    if usage != Usage::default() {
+        members.push(("usage", counted(usage)));
+    }
+    members
+}
+
+fn counted(usage: Usage) -> Value {
+    let counts = [
+        ("input_tokens", usage.input_tokens),
+        ("output_tokens", usage.output_tokens),
+        ("cached_read_tokens", usage.cached_read_tokens),
+        ("cached_write_tokens", usage.cached_write_tokens),
+        ("reasoning_tokens", usage.reasoning_tokens),
+    ];
+    let said = counts.into_iter().filter(|(_, count)| *count > 0);
+    let members = said.map(|(name, count)| (name.to_owned(), Value::from(count.min(TOKENS_MAX))));
+    Value::Object(members.collect())
+}
+
+fn failed(failure: &ModelFailure) -> Value {
+    let artifact = &failure.artifact;
+    let status = artifact.status.filter(|status| STATUSES.contains(status));
+    let word = word(&artifact.kind);
+    let mut members = Map::new();
+    if let Some(status) = status {
+        members.insert("status".into(), status.into());
+    }
+    let usual = usual_kind(status, &word);
+    if status.is_none_or(|status| word != format!("http_{status}")) {
+        members.insert("kind".into(), word.into());
+    }
+    if usual != failure.kind {
+        members.insert(
+            "retry".into(),
+            (failure.kind == ModelFailureKind::Retryable).into(),
+        );
+    }
+    if let Some(ms) = failure.retry_after_ms {
+        members.insert("retry_after_ms".into(), ms.min(RETRY_AFTER_MS_MAX).into());
+    }
+    members.insert("message".into(), artifact.summary.clone().into());
+    Value::Object(members)
+}
+
+fn word(kind: &str) -> String {
+    let letters = kind.chars().map(|letter| match letter.to_ascii_lowercase() {
+        letter @ ('a'..='z' | '0'..='9') => letter,
+        _ => '_',
+    });
+    let word: String = letters.take(WORD_CHARS_MAX).collect();
+    if word.is_empty() { UNNAMED.to_owned() } else { word }
+}
+
+/// JSON is YAML, but for letters that YAML wants escaped.
+fn spelled(value: &Value) -> String {
+    let mut text = String::new();
+    for letter in value.to_string().chars() {
+        match letter {
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                text.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            letter => text.push(letter),
+        }
+    }
+    text
+}

@@ -1,0 +1,175 @@
+//! `wakeful record`: the conversation of a run as a script, without its secrets.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use wakeful_core::conversation::Block;
+use wakeful_core::key::RunKey;
+use wakeful_core::run::{Input, Reads};
+use wakeful_models::{ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, Unwritable, write_script};
+use wakeful_ports::store::{Store as _, StoreError, View};
+use wakeful_runtime::Governance;
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::here;
+use crate::place::reading;
+use crate::redact::Redactor;
+use crate::show::Out;
+
+/// Journal rows read at once.
+const JOURNAL_PAGE: u32 = 200;
+
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// The run's key, or the first digits of it
+    run: String,
+    /// Write it to this file, which must not exist yet, instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Runs the verb. The database is read as it is, also beside a daemon.
+pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let mut redactor = Redactor::of_environment();
+    // Whoever has the daemon's token may send messages.
+    if let Ok(token) = std::fs::read_to_string(shared.home()?.join("token")) {
+        redactor.know(&token);
+    }
+    let (run, rounds) = reading(shared, async |store| {
+        let run = here(store, Governance::default()).find(&args.run).await?;
+        let rounds = store.read(move |view| rounds(view, &run)).await?;
+        Ok((run, rounds))
+    })
+    .await?;
+    let rounds = rounds.ok_or_else(|| unknown(run))?;
+    let rounds: Vec<Recorded> = rounds.map_err(|error| unwritable(&error))?;
+    let clean: Vec<Recorded> = rounds
+        .into_iter()
+        .map(|round| without_secrets(round, &mut redactor))
+        .collect();
+    let script = write_script(&clean).map_err(|error| unwritable(&error))?;
+    let script = format!("# Recorded from run {run}.\n{script}");
+    let (count, redacted) = (clean.len(), redactor.count());
+    let told = format!("{count} rounds were recorded, and {redacted} secrets in them replaced");
+    match &args.out {
+        Some(path) => {
+            save(path, &script)?;
+            let object = json!({"run_key": run, "out": path, "rounds": count, "redacted": redacted});
+            out.answer(
+                &object,
+                &format!("{told}: `wakeful run --model scripted:{}`", path.display()),
+            );
+        }
+        None => {
+            let object = json!({"run_key": run, "script": script, "rounds": count, "redacted": redacted});
+            out.answer(&object, script.trim_end());
+            out.note(&told);
+        }
+    }
+    Ok(0)
+}
+
+/// What became of every request of a run, oldest first. None when there is no such run.
+fn rounds(
+    view: &mut dyn View,
+    run: &RunKey,
+) -> Result<Option<Result<Vec<Recorded>, Unwritable>>, StoreError> {
+    if view.run(run)?.is_none() {
+        return Ok(None);
+    }
+    let (mut rounds, mut bytes, mut after) = (Vec::new(), 0_usize, 0);
+    loop {
+        let page = view.journal(run, after, JOURNAL_PAGE)?;
+        let Some(last) = page.last() else {
+            return Ok(Some(Ok(rounds)));
+        };
+        after = last.ordinal;
+        for row in &page {
+            let malformed = |_| StoreError::Malformed("a journal row cannot be read");
+            let (input, _): (Input, Reads) = serde_json::from_slice(&row.body).map_err(malformed)?;
+            let round = match input {
+                Input::Replied(reply) => {
+                    let body = view.blob(&reply.content)?.unwrap_or_default();
+                    bytes = bytes.saturating_add(body.len());
+                    // What was erased said nothing that could be said again.
+                    let blocks: Vec<Block> = serde_json::from_slice(&body).unwrap_or_default();
+                    Recorded::Answer {
+                        blocks,
+                        usage: reply.usage,
+                    }
+                }
+                Input::AttemptFailed { failure, .. } => Recorded::Failure(failure),
+                Input::Admitted { .. }
+                | Input::Parked { .. }
+                | Input::Resumed
+                | Input::Settled { .. }
+                | Input::Postponed
+                | Input::Cancelled => continue,
+            };
+            rounds.push(round);
+        }
+        if rounds.len() > ROUNDS_MAX || bytes > SCRIPT_BYTES_MAX {
+            return Ok(Some(Err(Unwritable::TooLong)));
+        }
+    }
+}
+
+fn without_secrets(round: Recorded, redactor: &mut Redactor) -> Recorded {
+    match round {
+        Recorded::Answer { blocks, usage } => Recorded::Answer {
+            blocks: blocks.into_iter().map(|block| redactor.block(block)).collect(),
+            usage,
+        },
+        Recorded::Failure(mut failure) => {
+            failure.artifact.summary = redactor.text(&failure.artifact.summary);
+            Recorded::Failure(failure)
+        }
+    }
+}
+
+/// Nobody else may read it: not every secret looks like one.
+fn save(path: &Path, script: &str) -> Result<(), Failure> {
+    let mut new = OpenOptions::new();
+    let saved = new
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+        .and_then(|mut file| file.write_all(script.as_bytes()));
+    saved.map_err(|error| {
+        let attempt = format!("cannot write {}", path.display());
+        Failure::io(
+            "out_unwritable",
+            &attempt,
+            &error,
+            "give a new file in a folder you may write to",
+        )
+    })
+}
+
+fn unknown(run: RunKey) -> Failure {
+    let message = format!("run {run} has not begun");
+    Failure::new(
+        "run_unknown",
+        message,
+        "`wakeful runs list` shows the runs there are",
+    )
+}
+
+fn unwritable(error: &Unwritable) -> Failure {
+    let hint = match error {
+        Unwritable::Empty => "record it when the model has been asked",
+        Unwritable::TooLong => "record a shorter run",
+        Unwritable::Refused(_) => "`wakeful transcript` shows it as it is",
+    };
+    Failure::new(
+        "not_recordable",
+        format!("the run cannot be recorded: {error}"),
+        hint,
+    )
+}

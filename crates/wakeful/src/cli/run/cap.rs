@@ -1,0 +1,74 @@
+//! What a day may cost, settled before money can be spent for the first time.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use wakeful_core::budget::MicroUsd;
+use wakeful_models::Models;
+use wakeful_ports::clock::Clock as _;
+use wakeful_ports::model::Model as _;
+use wakeful_ports::store::Store as _;
+
+use crate::cli::budget::amount;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::place::Place;
+use crate::show::Out;
+use crate::world::RealClock;
+
+/// How often the question is asked before the default stands: whoever errs that often is no person.
+const TRIES_MAX: usize = 3;
+
+/// Asks a person what a day may cost, once, or says what holds where nobody can be asked.
+pub(super) async fn settle(
+    place: &Place,
+    models: &Models,
+    config: &Config,
+    (out, json): (&Out, bool),
+) -> Result<(), Failure> {
+    let costs = |(name, _): (&str, _)| models.terms(name).price.is_some();
+    let is_settled = config.budget.daily_usd.is_some() || !models.candidates().any(costs);
+    if is_settled || place.store.read(|view| view.cap(None)).await?.is_some() {
+        return Ok(());
+    }
+    let default = place.governance().daily_cap;
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    if !terminal || json {
+        out.note(&format!(
+            "nobody has set a spending cap: {default} USD a day in all holds (`wakeful budget set USD` sets another)"
+        ));
+        return Ok(());
+    }
+    let daily = ask(default, out);
+    let now = RealClock::new().now();
+    place
+        .store
+        .write(move |tx| tx.set_cap(None, Some(daily), now))
+        .await?;
+    out.note(&format!(
+        "{daily} USD a day it is; `wakeful budget set USD` changes it"
+    ));
+    Ok(())
+}
+
+fn ask(default: MicroUsd, out: &Out) -> MicroUsd {
+    for _ in 0..TRIES_MAX {
+        let mut terminal = std::io::stderr().lock();
+        // A terminal that is gone answers nothing either, and the default stands.
+        let _ = write!(
+            terminal,
+            "What may all agents together spend in a day, in US dollars? [{default}]: "
+        );
+        let _ = terminal.flush();
+        drop(terminal);
+        let mut line = String::new();
+        let read = std::io::stdin().lock().read_line(&mut line);
+        if line.trim().is_empty() || read.is_err() {
+            return default;
+        }
+        match amount(&line) {
+            Ok(daily) => return daily,
+            Err(failure) => out.note(&failure.to_string()),
+        }
+    }
+    default
+}

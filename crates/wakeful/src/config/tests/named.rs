@@ -1,0 +1,220 @@
+//! The same of sections whose names people choose.
+
+use wakeful_core::id::AgentId;
+use wakeful_core::inference::{Category, Field};
+
+use super::*;
+
+/// What is wrong, in which line, and what the message must name.
+const WRONG: [(&str, usize, [&str; 2]); 18] = [
+    (
+        "[providers.mine]\nbase_url = \"https://h\"\n",
+        2,
+        ["providers.mine", "kind"],
+    ),
+    (
+        "[providers.openai]\nbase_ulr = \"https://h\"\n",
+        2,
+        ["providers.openai.base_ulr", "base_url?"],
+    ),
+    (
+        "[providers.openai]\nkind = \"bedrock\"\n",
+        2,
+        ["providers.openai.kind", "openai-chat"],
+    ),
+    (
+        "[providers.\"No Good\"]\nkind = \"openai\"\n",
+        1,
+        ["providers.No Good", "a-z"],
+    ),
+    ("[providers]\nopenai = 1\n", 2, ["providers.openai", "section"]),
+    (
+        "[providers.openai]\ntotal_ms = 0\n",
+        2,
+        ["providers.openai.total_ms", "from 1 to"],
+    ),
+    (
+        "[model]\nfallbacks = [\"gpt\"]\n",
+        2,
+        ["model.fallbacks", "PROVIDER/MODEL"],
+    ),
+    (
+        "[model]\nfallbacks = [\"route:x\"]\n",
+        2,
+        ["model.fallbacks", "no route"],
+    ),
+    (
+        "[model]\ndefault = \"azure/gpt\"\n",
+        2,
+        ["model.default", "azure"],
+    ),
+    (
+        "[model]\ndefault = \"route:x\"\n",
+        2,
+        ["model.default", "[routes.x]"],
+    ),
+    (
+        "[agents.a]\nmodel = \"azure/gpt\"\n",
+        2,
+        ["agents.a.model", "azure"],
+    ),
+    (
+        "[agents.a]\nshown = [\"all\"]\n",
+        2,
+        ["agents.a.shown", "tool_results"],
+    ),
+    (
+        "[agents.a.models]\nsearch = []\n",
+        2,
+        ["agents.a.models.search", "models"],
+    ),
+    ("[routes.r]\nmodels = []\n", 2, ["routes.r.models", "1 to 8"]),
+    ("[prices.gpt]\ninput = 1\n", 1, ["prices.gpt", "anthropic/MODEL"]),
+    (
+        "[prices.\"openai/gpt\"]\ninput = 1\n",
+        2,
+        ["openai/gpt", "output"],
+    ),
+    (
+        "[privacy]\nconfirm = \"maybe\"\n",
+        2,
+        ["privacy.confirm", "explicit"],
+    ),
+    ("[inference]\nmodels = \"*\"\n", 2, ["inference.models", "list"]),
+];
+
+#[test]
+fn providers_routes_agents_and_prices_are_read_with_their_names() {
+    let text = r#"
+[model]
+default = "route:careful"
+fallbacks = ["ollama/llama3.2"]
+[routes.careful]
+models = ["anthropic/claude-x", "mine/m", "nowhere/m"]
+[providers.mine]
+kind = "openai-chat"
+base_url = "https://models.example.org/v1"
+key = "file:/keys/mine"
+first_byte_ms = 5000
+incremental = true
+[agents.coach]
+model = "mine/m"
+fallbacks = []
+categories = ["conversation"]
+shown = ["words", "tools"]
+[agents.coach.models]
+conversation = ["mine/*"]
+[inference]
+models = ["anthropic/*", "mine/*"]
+[prices."openrouter/a/claude-3.5"]
+input = 1.5
+output = 2
+[privacy]
+confirm = "explicit"
+"#;
+    let read = parse(Path::new("config.toml"), text);
+    assert!(read.problems.is_empty(), "{:?}", read.problems);
+    let loaded = layer::merge_all(&[read.layer], read.named).expect("sound");
+    let config = loaded.config;
+    assert_eq!(config.routes["careful"].models.len(), 3);
+    let mine = &config.providers["mine"];
+    assert_eq!(
+        (mine.key.as_deref(), mine.first_byte_ms),
+        (Some("file:/keys/mine"), Some(5_000))
+    );
+    let price = config.prices["openrouter/a/claude-3.5"].price();
+    assert_eq!(
+        (price.input.0, price.output.0, price.cached_write.0),
+        (1_500_000, 2_000_000, 1_500_000)
+    );
+    assert_eq!(config.privacy.confirm, "explicit");
+    let coach = AgentId::parse("coach").expect("an id");
+    let other = AgentId::parse("other").expect("an id");
+    let permits = config.permissions(&coach);
+    assert_eq!(permits.categories, BTreeSet::from([Category::Conversation]));
+    assert_eq!(
+        permits.models,
+        BTreeMap::from([(Category::Conversation, vec!["mine/*".to_owned()])])
+    );
+    assert_eq!(permits.shown, BTreeSet::from([Field::Words, Field::Tools]));
+    let permits = config.permissions(&other);
+    assert_eq!(permits.models[&Category::Embedding], ["anthropic/*", "mine/*"]);
+    assert_eq!(permits.shown.len(), Field::ALL.len());
+    let mut changed = config.clone();
+    changed.agents.get_mut("coach").expect("coach").model = None;
+    changed.model.fallbacks.clear();
+    assert_eq!(
+        config.policy_versions(),
+        changed.policy_versions(),
+        "no rule is another"
+    );
+    assert_ne!(config.policy_version(&coach), config.policy_version(&other));
+    changed.agents.get_mut("coach").expect("coach").shown = None;
+    assert_ne!(config.policy_version(&coach), changed.policy_version(&coach));
+    assert_eq!(config.policy_version(&other), changed.policy_version(&other));
+}
+
+#[test]
+fn what_is_wrong_in_a_section_with_names_is_told_with_its_line() {
+    for (text, line, words) in WRONG {
+        let said = messages(text);
+        assert_eq!(said.len(), 1, "{text}: {said:?}");
+        assert!(said[0].contains(&format!("line {line}:")), "{text}: {said:?}");
+        assert!(
+            words.iter().all(|word| said[0].contains(word)),
+            "{text}: {said:?}"
+        );
+    }
+}
+
+/// Whoever writes a key where its place belongs is told so, and nobody else reads it in the message.
+#[test]
+fn a_key_in_the_file_is_refused_and_not_repeated() {
+    for text in [
+        "[providers.openai]\nkey = \"sk-very-secret\"\n",
+        "[providers.openai]\nkey = \"env:sk-very-secret\"\n",
+        "[providers.openai]\nbase_url = \"https://me:very-secret@h/\"\n",
+    ] {
+        let said = messages(text);
+        assert_eq!(said.len(), 1, "{said:?}");
+        assert!(
+            !said[0].contains("very-secret") && said[0].contains("line 2"),
+            "{said:?}"
+        );
+    }
+    assert!(messages("[providers.openai]\nkey = \"sk-1\"\n")[0].contains("env:NAME"));
+    let named = Named::parse("providers.openai.key").expect("a setting");
+    let refused = named.typed("sk-very-secret").expect_err("a key");
+    assert!(!format!("{refused:?}").contains("very-secret"));
+}
+
+#[test]
+fn a_setting_with_a_chosen_name_is_set_and_removed_in_its_own_section() {
+    let path = Path::new("config.toml");
+    let set = |text: &str, name: &str, value: &str| {
+        let named = Named::parse(name).expect(name);
+        assert_eq!(Named::parse(&named.name()), Some(named.clone()), "{name}");
+        edited(path, text, &Change::SetNamed(named, value.into())).expect("edited")
+    };
+    let text = set("# mine\n", "providers.mine.kind", "openai-chat");
+    let text = set(&text, "providers.mine.key", "env:MINE");
+    let text = set(&text, "model.fallbacks", "demo, mine/m");
+    let text = set(&text, "agents.coach.models.conversation", "mine/*");
+    let text = set(&text, "prices.mine/m-1.5.input", "2");
+    let text = set(&text, "prices.mine/m-1.5.output", "3.5");
+    assert_eq!(
+        text,
+        "# mine\n[providers.mine]\nkind = \"openai-chat\"\nkey = \"env:MINE\"\n\n[model]\nfallbacks = [\"demo\", \"mine/m\"]\n\n\
+         [agents.coach.models]\nconversation = [\"mine/*\"]\n\n[prices.\"mine/m-1.5\"]\ninput = 2.0\noutput = 3.5\n"
+    );
+    assert_eq!(messages(&text), Vec::<String>::new());
+    let without = |text: &str, name: &str| edited(path, text, &Change::Unset(name.into())).expect("edited");
+    let text = without(
+        &without(&text, "providers.mine.key"),
+        "agents.coach.models.conversation",
+    );
+    assert!(!text.contains("env:MINE") && !text.contains("coach"), "{text}");
+    assert!(!without(&text, "providers.mine").contains("[providers"), "{text}");
+    assert_eq!(Named::parse("providers.mine.zebra"), None);
+    assert_eq!(Named::parse("providers.kind"), None);
+}

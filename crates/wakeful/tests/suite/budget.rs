@@ -1,0 +1,208 @@
+//! Money: a run that would cost more than its day may waits, durably, and goes on when there is some.
+
+use serde_json::{Value, json};
+
+use super::daemon::Daemon;
+use super::world::{Said, World, wait_until};
+
+/// Each answer costs a cent; a request may cost about two at most.
+const CENTS: &str = r#"
+price: { input: 10, output: 10 }
+max_output_tokens: 1000
+rounds:
+  - text: "let me look"
+    usage: { input_tokens: 900, output_tokens: 100 }
+    tools: [{ name: ExecCommand, input: { cmd: "echo one >> world.txt" } }]
+  - text: "done"
+    usage: { input_tokens: 900, output_tokens: 100 }
+"#;
+
+fn budget(world: &World) -> Value {
+    world.wakeful(&["budget", "show", "--json"]).json()
+}
+
+fn set(world: &World, args: &[&str]) -> Said {
+    world.wakeful(&[&["budget", "set", "--json"], args].concat())
+}
+
+#[test]
+fn a_day_begins_with_the_stated_default_and_says_so() {
+    let world = World::new();
+    let said = world.run(CENTS, &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stderr.contains("5.00 USD a day in all holds"), "{said:?}");
+    let run = said.json();
+    assert_eq!(run["cost_usd"], "0.02", "{run}");
+    let budget = budget(&world);
+    assert_eq!(budget["daily_cap_usd"], "5.00");
+    assert_eq!(budget["cap_origin"], "default");
+    assert_eq!(
+        (&budget["spent_usd"], &budget["reserved_usd"]),
+        (&json!("0.02"), &json!("0.00"))
+    );
+    assert_eq!(budget["agents"][0]["requests"], 2);
+    let attempts = &run["provider_attempt_timeline"]["attempts"];
+    assert_eq!(attempts[0]["cost_usd"], "0.01", "{attempts}");
+    assert_eq!(attempts[0]["rule"], "inference_gates");
+}
+
+#[test]
+fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
+    let world = World::new();
+    assert_eq!(set(&world, &["0.03"]).code, Some(0));
+    let said = world.run(CENTS, &["--agent", "main", "--create-agent"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(5), "budget_exceeded"),
+        "{said:?}"
+    );
+    assert_eq!(world.lines(), ["one"], "what was paid for was done");
+    let open = world.open_runs();
+    let run = world.wakeful(&["runs", "show", &open[0], "--json"]).json();
+    assert_eq!(run["parked"]["code"], "budget_exceeded");
+    assert_eq!(run["parked"]["cap_usd"], "0.03");
+    let again = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(again.code, Some(5), "{again:?}");
+    let events = world.wakeful(&["events", "main", "--json"]).stdout;
+    assert_eq!(
+        events.matches("\"run_parked\"").count(),
+        1,
+        "looking again is no event: {events}"
+    );
+    assert_eq!(set(&world, &["1"]).code, Some(0));
+    let done = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(
+        (done.code, &done.json()["final_text"]),
+        (Some(0), &json!("done")),
+        "{done:?}"
+    );
+    assert_eq!(world.lines(), ["one"], "and not done again");
+    assert_eq!(budget(&world)["spent_usd"], "0.02");
+}
+
+#[test]
+fn the_cap_of_an_agent_holds_beside_that_of_all() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "poor"]);
+    assert_eq!(set(&world, &["0", "--agent", "poor"]).code, Some(0));
+    let said = world.run(CENTS, &["--agent", "poor"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    let key = world.open_runs().remove(0);
+    let run = world.wakeful(&["runs", "show", &key, "--json"]).json();
+    assert_eq!(run["parked"]["scope"], "agent");
+    assert_eq!(
+        world.run(CENTS, &["--agent", "rich", "--create-agent"]).code,
+        Some(0)
+    );
+    let cancelled = world.wakeful(&["runs", "cancel", &key, "--json"]);
+    assert_eq!(cancelled.json()["outcome"], "cancelled", "{cancelled:?}");
+    assert_eq!(set(&world, &["--unset", "--agent", "poor"]).code, Some(0));
+    assert_eq!(world.run(CENTS, &["--agent", "poor"]).code, Some(0));
+}
+
+#[test]
+fn amounts_that_are_none_are_refused() {
+    let world = World::new();
+    for (args, code) in [
+        (["-1"].as_slice(), "bad_amount"),
+        (&["1e9"], "bad_amount"),
+        (&["1000000.01"], "bad_amount"),
+        (&["0.0000001"], "bad_amount"),
+        (&["5", "--agent", "No One"], "bad_id"),
+        (&["5", "--agent", "nobody"], "agent_unknown"),
+    ] {
+        let said = set(&world, args);
+        assert_eq!(
+            (said.error_code().as_str(), said.code != Some(0)),
+            (code, true),
+            "{args:?}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
+    let world = World::new();
+    assert_eq!(set(&world, &["0.03"]).code, Some(0));
+    world.wakeful(&["agent", "create", "main"]);
+    let model = world.script(CENTS);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    let said = world.wakeful(&["run", "do it", "--agent", "main", "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(5), "budget_exceeded"),
+        "{said:?}"
+    );
+    let status = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(status["activity"], "stuck", "{status}");
+    let key = world.open_runs().remove(0);
+    assert_eq!(set(&world, &["1"]).code, Some(0));
+    wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
+    assert_eq!(world.lines(), ["one"]);
+    drop(daemon);
+}
+
+#[test]
+fn a_request_that_was_cut_off_counts_as_spent() {
+    let world = World::new();
+    let model = world.script(
+        "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n  - text: late\n    delay_ms: 60000\n",
+    );
+    let mut child = world.start(&[
+        "run",
+        "do it",
+        "--model",
+        &model,
+        "--agent",
+        "main",
+        "--create-agent",
+    ]);
+    wait_until(|| {
+        budget(&world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+    let reserved = budget(&world)["reserved_usd"].clone();
+    let key = world.open_runs().remove(0);
+    world.wakeful(&["runs", "cancel", &key]);
+    let after = budget(&world);
+    assert_eq!(
+        (&after["spent_usd"], &after["reserved_usd"]),
+        (&reserved, &json!("0.00"))
+    );
+}
+
+#[test]
+fn a_script_that_claims_to_go_outside_meets_every_gate() {
+    let world = World::new();
+    let outside = "boundary: outside\nrounds:\n  - text: hello\n";
+    let run = world.run(outside, &[]).json();
+    let rule = &run["provider_attempt_timeline"]["attempts"][0]["rule"];
+    assert_eq!(rule, "inference_gates_implied_receipt", "the first run confirms");
+    let run = world.run(outside, &[]).json();
+    let rule = &run["provider_attempt_timeline"]["attempts"][0]["rule"];
+    assert_eq!(rule, "inference_gates");
+    for (section, code) in [
+        (
+            "[privacy]\nconfirm = \"explicit\"\n",
+            "privacy_confirmation_required",
+        ),
+        ("[inference]\ncategories = [\"embedding\"]\n", "out_of_scope"),
+        (
+            "[inference]\nmodels = [\"anthropic/*\"]\n",
+            "disallowed_provider_model",
+        ),
+        ("[inference]\nshown = [\"words\"]\n", "overshared_payload_blocked"),
+    ] {
+        std::fs::write(world.home().join("config.toml"), section).expect("settings");
+        let said = world.run(outside, &[]);
+        let run = said.json();
+        assert_eq!(run["failure_artifact"]["kind"], code, "{section}: {said:?}");
+        assert_eq!(said.code, Some(4), "{section}: denied by policy");
+        let attempts = &run["provider_attempt_timeline"]["attempts"];
+        assert_eq!(attempts[0]["rule"], code, "{attempts}");
+        assert_eq!(attempts[0]["transport_diagnostics"]["stage"], "gate");
+    }
+}

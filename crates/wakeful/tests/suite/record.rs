@@ -1,0 +1,149 @@
+//! `wakeful record`: what happened, as a script that happens again.
+
+use serde_json::{Value, json};
+
+use super::daemon::Daemon;
+use super::world::{Said, World, program};
+
+const SCRIPT: &str = r#"
+rounds:
+  - thinking: "hm"
+    text: "Let me look."
+    tools:
+      - { name: ExecCommand, input: { cmd: "echo one >> world.txt; echo 'a: b # c'" } }
+      - { name: Invented, input: { deep: [1, 2.5, null, "x"] } }
+  - fail: { status: 429, retry_after_ms: 1, message: "later, please" }
+  - fail: { kind: stream_cut, after: "Half a" }
+  - text: "Done: {all} 'of' it."
+    usage: { input_tokens: 120, output_tokens: 8, cached_read_tokens: 100, reasoning_tokens: 2 }
+"#;
+
+/// What was said in all runs of an agent, without times and keys.
+fn conversation(world: &World, agent: &str) -> Vec<Value> {
+    let said = world.wakeful(&["transcript", agent, "--json"]);
+    let lines = said.stdout.lines().map(|line| {
+        let line: Value = serde_json::from_str(line).expect("JSON");
+        json!([line["role"], line["blocks"]])
+    });
+    lines.collect()
+}
+
+fn run_as(world: &World, agent: &str, model: &str) -> Value {
+    let args = [
+        "run",
+        "do it",
+        "--json",
+        "--agent",
+        agent,
+        "--create-agent",
+        "--model",
+        model,
+    ];
+    world.wakeful(&args).json()
+}
+
+/// What is the same in two runs of the same conversation.
+fn gist(run: &Value) -> Value {
+    let calls = run["tool_calls"].as_array().expect("calls").iter();
+    let calls: Vec<Value> = calls.map(|call| json!([call["tool"], call["status"]])).collect();
+    json!([
+        run["outcome"],
+        run["final_text"],
+        run["rounds"],
+        run["token_usage"],
+        calls
+    ])
+}
+
+#[test]
+fn a_recorded_run_happens_again() {
+    let world = World::new();
+    let first = run_as(&world, "one", &world.script(SCRIPT));
+    assert_eq!(first["outcome"], "completed", "{first}");
+    let key = first["run_key"].as_str().expect("a key").to_owned();
+    // Beside a daemon as well as alone: it only looks.
+    let daemon = Daemon::serve(&world, &[]);
+    let beside = world.wakeful(&["record", &key[..12]]);
+    daemon.terminate();
+    let path = world.path().join("recorded.yaml");
+    let shown = path.display().to_string();
+    let said = world.wakeful(&["record", &key, "--out", &shown, "--json"]);
+    assert_eq!(
+        said.json(),
+        json!({"run_key": key, "out": shown, "rounds": 4, "redacted": 0}),
+        "{said:?}"
+    );
+    assert_eq!(
+        beside.stdout,
+        std::fs::read_to_string(&path).expect("a file"),
+        "{beside:?}"
+    );
+    let again = run_as(&world, "two", &format!("scripted:{shown}"));
+    assert_eq!(gist(&again), gist(&first));
+    let (one, two) = (conversation(&world, "one"), conversation(&world, "two"));
+    assert!(one.len() >= 4, "{one:?}");
+    assert_eq!(without_durations(&two), without_durations(&one));
+    assert_eq!(world.lines(), ["one", "one"]);
+    // The recording of the recording is the recording.
+    let key = again["run_key"].as_str().expect("a key");
+    let second = world.wakeful(&["record", key]);
+    let body = |text: &str| text.split_once('\n').map(|(_, body)| body.to_owned());
+    assert_eq!(body(&second.stdout), body(&beside.stdout));
+    let refused = world.wakeful(&["record", key, "--out", &shown, "--json"]);
+    assert_eq!(
+        refused.error_code(),
+        "out_unwritable",
+        "a file is not overwritten"
+    );
+}
+
+/// A result tells how long its command took.
+fn without_durations(conversation: &[Value]) -> String {
+    let text = serde_json::to_string(conversation).expect("JSON");
+    let mut parts = text.split("duration_ms\\\":");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        text + part.trim_start_matches(|letter: char| letter.is_ascii_digit())
+    })
+}
+
+#[test]
+fn secrets_do_not_leave_with_a_recording() {
+    const KEY: &str = "a-secret-of-no-known-shape";
+    let world = World::new();
+    let script = format!(
+        "rounds:\n  - text: 'it is {KEY} or sk-ant-0123456789abcdef0123'\n    tools:\n      - {{name: ExecCommand, input: \
+         {{cmd: \"true 'https://me:hunter2@host/' 'Authorization: Bearer 0123456789'\"}}}}\n  - fail: {{status: 500, \
+         message: 'no {KEY}'}}\n  - text: done\n"
+    );
+    let run = run_as(&world, "main", &world.script(&script));
+    let key = run["run_key"].as_str().expect("a key");
+    let mut command = world.command(program());
+    command.args(["record", key]).env("MY_API_KEY", KEY);
+    let said: Said = command.output().expect("the program starts").into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for secret in [KEY, "0123456789", "hunter2"] {
+        assert!(!said.stdout.contains(secret), "{said:?}");
+    }
+    assert_eq!(said.stdout.matches("[redacted]").count(), 5, "{said:?}");
+    assert!(
+        said.stderr.contains("3 rounds were recorded, and 5 secrets"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn what_was_not_asked_yet_cannot_be_recorded() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    let sent = world.wakeful(&["message", "main", "later", "--json"]).json();
+    let key = sent["run_key"].as_str().expect("a key");
+    assert_eq!(
+        world.wakeful(&["record", key, "--json"]).error_code(),
+        "run_unknown"
+    );
+    assert_eq!(
+        world.wakeful(&["record", "beef", "--json"]).error_code(),
+        "run_unknown"
+    );
+}

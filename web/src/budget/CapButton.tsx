@@ -1,0 +1,28 @@
+import { useState } from "react";
+import type { Budget } from "../api/types";
+import { CapDialog } from "./CapDialog";
+import { todayOf } from "./money";
+
+interface CapButtonProps {
+  budget: Budget | undefined;
+  /** Whose cap; of all agents together when absent. */
+  agentId?: string;
+  /** What the button says. */
+  words: string;
+}
+
+/** Opens the form for a cap. */
+export function CapButton({ budget, agentId, words }: CapButtonProps) {
+  const [isOpen, setOpen] = useState(false);
+  const own = agentId === undefined ? undefined : todayOf(budget, agentId)?.capUsd;
+  const capUsd = agentId === undefined ? budget?.daily_cap_usd : own;
+  const isSet = agentId === undefined ? budget?.cap_origin === "set" : own !== undefined;
+  return (
+    <>
+      <button type="button" className="button small" onClick={() => setOpen(true)} disabled={!budget}>
+        {words}
+      </button>
+      {isOpen && <CapDialog agentId={agentId} capUsd={capUsd} isSet={isSet} onClose={() => setOpen(false)} />}
+    </>
+  );
+}

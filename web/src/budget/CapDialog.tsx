@@ -1,0 +1,80 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import { setCap } from "../api/calls";
+import { budgetQuery } from "../api/queries";
+import { Dialog } from "../ui/Dialog";
+import { Trouble } from "../ui/Trouble";
+import { wrongCap } from "./money";
+
+interface CapDialogProps {
+  /** Whose cap; of all agents together when absent. */
+  agentId?: string;
+  /** What holds now, if anything. */
+  capUsd?: string;
+  /** Whether a person set it, so that it can be taken away. */
+  isSet: boolean;
+  onClose: () => void;
+}
+
+/** What may be spent in a day. It holds from the next request on, and runs that wait for money are looked at again. */
+export function CapDialog({ agentId, capUsd, isSet, onClose }: CapDialogProps) {
+  const [amount, setAmount] = useState(capUsd ?? "");
+  const [wrong, setWrong] = useState<string>();
+  const client = useQueryClient();
+  const setting = useMutation({
+    mutationFn: (dailyUsd: string | undefined) => setCap({ agent_id: agentId, daily_usd: dailyUsd }),
+    onSuccess: async (budget) => {
+      client.setQueryData(budgetQuery.queryKey, budget);
+      onClose();
+      await client.invalidateQueries({ predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const found = wrongCap(amount);
+    setWrong(found);
+    if (!found) setting.mutate(amount.trim());
+  };
+  return (
+    <Dialog title={agentId ? `Daily cap of ${agentId}` : "Daily cap"} onClose={onClose}>
+      <form onSubmit={submit} className="form" noValidate>
+        <label>
+          <span>Dollars a day</span>
+          <input
+            value={amount}
+            onChange={(event) => setAmount(event.target.value)}
+            inputMode="decimal"
+            autoComplete="off"
+            spellCheck={false}
+            placeholder="5.00"
+            aria-invalid={wrong !== undefined}
+            aria-describedby={wrong ? "cap-wrong cap-hint" : "cap-hint"}
+          />
+          {wrong && (
+            <small id="cap-wrong" className="wrong" role="alert">
+              {wrong}
+            </small>
+          )}
+          <small id="cap-hint">
+            {agentId ? `What ${agentId} may spend` : "What all agents together may spend"} from midnight to midnight, UTC. No request
+            leaves that could cost more than is left.
+          </small>
+        </label>
+        {setting.error && <Trouble doing="set the cap" thrown={setting.error} />}
+        <div className="form-end">
+          {isSet && (
+            <button type="button" className="button" onClick={() => setting.mutate(undefined)} disabled={setting.isPending}>
+              {agentId ? "Take it away" : "Back to the default"}
+            </button>
+          )}
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className="button primary" disabled={setting.isPending}>
+            {setting.isPending ? "Setting…" : "Set the cap"}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
