@@ -25,5 +25,6 @@ mod run;
 mod sandbox;
 mod schema;
 mod service;
+mod shape;
 mod signal;
 mod world;

@@ -1,0 +1,132 @@
+//! What settings make of a request, and what a whole run sends back to its provider.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::provider::{Fake, KEY};
+use super::world::{Said, World, program};
+
+/// A run with these settings.
+fn run(settings: &str, model: &str) -> Said {
+    let world = World::new();
+    // A first setting makes the home, as nobody should do by hand.
+    let made = world.wakeful(&["config", "set", "server.port", "1"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    fs::write(world.home().join("config.toml"), settings).expect("a file");
+    let mut command = world.command(program());
+    command.args(["run", "do it", "--json", "--model", model]);
+    command.envs([("ANTHROPIC_API_KEY", KEY), ("OPENAI_API_KEY", KEY)]);
+    command.output().expect("the program starts").into()
+}
+
+/// A reply that asks for a command, and the one after it, as Responses write them.
+fn two_rounds() -> Fake {
+    let thought = json!({"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "sealed"});
+    let call = json!({"type": "function_call", "id": "fc1", "call_id": "c1", "name": "ExecCommand",
+        "arguments": "{\"cmd\": \"true\"}"});
+    let message =
+        json!({"type": "message", "id": "m1", "content": [{"type": "output_text", "text": "Done."}]});
+    let reply = |id: &str, output: Value| (200, json!({"id": id, "status": "completed", "output": output}));
+    Fake::new(vec![
+        reply("r1", json!([thought, call])),
+        reply("r2", json!([message])),
+    ])
+}
+
+#[test]
+fn the_settings_of_a_provider_arrive_there() {
+    let fake = Fake::new(vec![(
+        200,
+        json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"}),
+    )]);
+    let settings = format!(
+        "[providers.anthropic]\nbase_url = \"{}\"\napi_version = \"2026-10-21\"\nauth = \"bearer\"\n\
+         max_output_tokens = 77\ncontext_management = true\n",
+        fake.url
+    );
+    let said = run(&settings, "anthropic/m");
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (head, body) = fake.asked().remove(0);
+    let head = head.to_ascii_lowercase();
+    for line in [
+        "anthropic-version: 2026-10-21",
+        "anthropic-beta: context-management-2025-06-27",
+        &format!("authorization: bearer {KEY}"),
+    ] {
+        assert!(head.contains(line), "{head}");
+    }
+    assert!(!head.contains("x-api-key"), "{head}");
+    assert_eq!(body["max_tokens"], 77);
+    assert_eq!(
+        body["context_management"]["edits"][0]["type"],
+        "clear_tool_uses_20250919"
+    );
+    let unknown = run(
+        "[providers.anthropic]\napi_version = \"2020-01-01\"\n",
+        "anthropic/m",
+    );
+    assert_ne!(unknown.code, Some(0));
+    assert!(
+        unknown.stdout.contains("2026-10-21") || unknown.stderr.contains("2026-10-21"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn a_run_sends_thoughts_back_as_they_came() {
+    let fake = two_rounds();
+    let said = run(
+        &format!("[providers.openai]\nbase_url = \"{}/v1\"\n", fake.url),
+        "openai/m",
+    );
+    assert_eq!(
+        (said.code, &said.json()["final_text"]),
+        (Some(0), &json!("Done.")),
+        "{said:?}"
+    );
+    let asked = fake.asked();
+    let input = asked[1].1["input"].as_array().expect("items");
+    let [.., thought, call, result] = &input[..] else {
+        panic!("{input:?}")
+    };
+    assert_eq!(
+        thought,
+        &json!({"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "sealed"})
+    );
+    assert_eq!(
+        (&call["type"], &call["id"]),
+        (&json!("function_call"), &json!("fc1"))
+    );
+    assert_eq!(result["type"], "function_call_output");
+    assert_eq!(asked[1].1["store"], false);
+    // What the provider may cache is the same in both rounds.
+    for part in ["instructions", "tools", "prompt_cache_key"] {
+        assert!(asked[0].1.get(part).is_some(), "{part}");
+        assert_eq!(asked[0].1[part], asked[1].1[part], "{part}");
+    }
+}
+
+#[test]
+fn a_run_goes_on_at_the_provider_when_told_to() {
+    let fake = two_rounds();
+    let settings = format!(
+        "[providers.openai]\nbase_url = \"{}/v1\"\nincremental = true\n",
+        fake.url
+    );
+    let said = run(&settings, "openai/m");
+    assert_eq!(
+        (said.code, &said.json()["final_text"]),
+        (Some(0), &json!("Done.")),
+        "{said:?}"
+    );
+    let asked = fake.asked();
+    assert_eq!(
+        (&asked[0].1["store"], asked[0].1.get("previous_response_id")),
+        (&json!(true), None)
+    );
+    assert_eq!(asked[1].1["previous_response_id"], "r1");
+    let input = asked[1].1["input"].as_array().expect("items");
+    assert_eq!(input.len(), 1, "{input:?}");
+    assert_eq!(input[0]["type"], "function_call_output");
+}
