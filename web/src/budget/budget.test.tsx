@@ -64,14 +64,17 @@ it("sets a cap and shows what the server answers", async () => {
   expect(client.getQueryData(budgetQuery.queryKey)?.daily_cap_usd).toBe("7.50");
 });
 
-it("says what is wrong with an amount and sends nothing", () => {
+it("says what is wrong with an amount and does not send it", async () => {
   show(<SpendingToday budget={sampleBudget()} />);
   press("Change the cap");
   write("2,50");
   press("Set the cap");
   expect(screen.getByRole("alert").textContent).toContain("That is no amount");
   expect(screen.getByLabelText(/^Dollars a day/).getAttribute("aria-invalid")).toBe("true");
-  expect(posted).not.toHaveBeenCalled();
+  write("2.50");
+  press("Set the cap");
+  await waitFor(() => expect(posted).toHaveBeenCalled());
+  expect(posted).toHaveBeenCalledExactlyOnceWith({ daily_usd: "2.50" });
 });
 
 it("shows why the server refused, and keeps what was written", async () => {

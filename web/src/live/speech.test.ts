@@ -69,7 +69,8 @@ it("leaves the words of other runs alone", () => {
 });
 
 it("begins again when an attempt that a crash cut off is made anew under its number", () => {
-  expect(spoken(heard([0, 0, "I go "], [0, 1, "left"], [0, 0, "I stay "], [0, 1, "here"]), "r")).toBe("I stay here");
+  const cutOff: Parameters<typeof sampleDelta>[] = [[0, 0, "I go "], [0, 1, "left "], [0, 2, "and on"]];
+  expect(spoken(heard(...cutOff, [0, 0, "I stay "], [0, 1, "here"]), "r")).toBe("I stay here");
 });
 
 it("is silent where nothing was said", () => {

@@ -74,7 +74,11 @@ function RoundView({ tries, reply }: { tries: readonly Try[]; reply: string }) {
         </p>
         {reply && <p className="step-reply">{reply}</p>}
         {verdict !== "" && <p className="step-why">{verdict}.</p>}
-        {isPlain ? <p className="attempt-took">{[`by ${only.provider}`, tokenWords(only.token_usage)].filter(Boolean).join(" · ")}</p> : <Attempts tries={tries} />}
+        {isPlain ? (
+          <p className="attempt-took">{[`by ${only.provider}`, tokenWords(only.token_usage)].filter(Boolean).join(" · ")}</p>
+        ) : (
+          <Attempts tries={tries} />
+        )}
       </div>
     </li>
   );

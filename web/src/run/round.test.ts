@@ -24,6 +24,7 @@ const fallenBack = played(
 it("puts all attempts that led to one reply into one round", () => {
   const shape = itemsOf(fallenBack).map((item) => (item.kind === "act" ? "act" : item.tries.map((one) => one.step.operation_id).join()));
   expect(shape).toEqual(["1,2,3", "act", "5"]);
+  expect(itemsOf(sampleRun({ steps: [sampleStep("1"), sampleStep("2")] }))).toHaveLength(2);
 });
 
 it("says where a round fell back to, and for the run as a whole", () => {
