@@ -72,6 +72,7 @@ impl Stop for StopFlag {
 }
 
 /// Why a running effect should end early.
+#[derive(Debug, Clone, Copy)]
 pub(crate) enum Early {
     /// A person asked for the end of the run.
     Cancelled,

@@ -84,7 +84,10 @@ enum Found {
 /// Where the message of a wake comes from.
 enum Source {
     /// From whoever waits for the answer: it is admitted in the same transaction.
-    Caller { create: Option<Agent>, body: PackedBlob },
+    Caller {
+        create: Option<Box<Agent>>,
+        body: PackedBlob,
+    },
     /// From the queue, where it has waited since its own admission.
     Queue,
 }
@@ -289,11 +292,16 @@ impl Admit {
     }
 }
 
-fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, now: Millis) -> Option<Agent> {
+fn new_agent(
+    when_missing: &WhenMissing,
+    agent_id: &AgentId,
+    workspace: &str,
+    now: Millis,
+) -> Option<Box<Agent>> {
     let WhenMissing::Create(visibility) = when_missing else {
         return None;
     };
-    Some(Agent {
+    Some(Box::new(Agent {
         model_ref: None,
         agent_id: agent_id.clone(),
         visibility: *visibility,
@@ -303,7 +311,7 @@ fn new_agent(when_missing: &WhenMissing, agent_id: &AgentId, workspace: &str, no
         created_at: now,
         usage: wakeful_core::conversation::Usage::default(),
         model_rounds: 0,
-    })
+    }))
 }
 
 /// What a person said, as the first entry of a run and as the blob that keeps it.

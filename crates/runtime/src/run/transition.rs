@@ -33,7 +33,7 @@ pub(crate) struct Transition {
 }
 
 enum StepChange {
-    Put(StepRow),
+    Put(Box<StepRow>),
     Intend(wakeful_core::key::OperationId),
     Postpone(wakeful_core::key::OperationId),
     Settle(StepEnd),
@@ -228,7 +228,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             base,
             status,
             reason,
-        } => StepChange::Put(StepRow {
+        } => StepChange::Put(Box::new(StepRow {
             operation_id,
             run_key,
             ordinal: 0,
@@ -242,7 +242,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             sandbox: None,
             usage: Usage::default(),
             attempt: None,
-        }),
+        })),
         StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
         StepWrite::Postpone(operation_id) => StepChange::Postpone(operation_id),
         StepWrite::Settle {

@@ -34,21 +34,21 @@ pub fn budget(budget: &desk::Budget) -> Budget {
         reserved_usd: today.map_or(MicroUsd(0), |today| today.reserved).to_string(),
         agents: agents
             .into_iter()
-            .map(|agent| agent_budget(budget, agent))
+            .map(|agent| agent_budget(budget, &agent))
             .collect(),
         days: budget.days.iter().map(day_spending).collect(),
     }
 }
 
-fn agent_budget(budget: &desk::Budget, agent: AgentId) -> AgentBudget {
+fn agent_budget(budget: &desk::Budget, agent: &AgentId) -> AgentBudget {
     let cap = budget
         .caps
         .iter()
-        .find(|cap| cap.agent_id.as_ref() == Some(&agent));
+        .find(|cap| cap.agent_id.as_ref() == Some(agent));
     let today = budget
         .today
         .iter()
-        .find(|day| day.agent_id.as_ref() == Some(&agent));
+        .find(|day| day.agent_id.as_ref() == Some(agent));
     AgentBudget {
         daily_cap_usd: cap.map(|cap| cap.daily.to_string()),
         spent_usd: today.map_or(MicroUsd(0), |today| today.settled).to_string(),
