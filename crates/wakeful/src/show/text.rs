@@ -70,8 +70,9 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
 
 /// What is said of a run after its final text.
 pub(super) fn ending(run: &Run) -> Vec<String> {
+    let cost = run.cost_usd.as_ref().map(|usd| format!(", {usd} USD"));
     let mut lines = vec![format!(
-        "wakeful: run {} of {} {} in {} ms: {} rounds, {} tool calls, {} tokens",
+        "wakeful: run {} of {} {} in {} ms: {} rounds, {} tool calls, {} tokens{}",
         clip_key(&run.run_key),
         run.agent_id,
         run.outcome,
@@ -79,6 +80,7 @@ pub(super) fn ending(run: &Run) -> Vec<String> {
         run.rounds,
         run.tool_calls.len(),
         run.token_usage.total_tokens,
+        cost.unwrap_or_default(),
     )];
     if let Some(failure) = &run.failure_artifact {
         lines.push(format!("wakeful: {}: {}", failure.kind, failure.summary));

@@ -44,7 +44,7 @@ pub(super) fn runs(runs: &RunList, waits: &Waits) -> Value {
 }
 
 /// What `wakeful run` promises of a run. Steps and cause are `wakeful runs show`'s.
-const SHORT: [&str; 11] = [
+const SHORT: [&str; 13] = [
     "run_key",
     "agent_id",
     "outcome",
@@ -54,6 +54,8 @@ const SHORT: [&str; 11] = [
     "denied",
     "unknown",
     "token_usage",
+    "cost_usd",
+    "provider_attempt_timeline",
     "duration_ms",
     "failure_artifact",
 ];

@@ -65,7 +65,7 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
     assert_eq!(again.code, Some(5), "{again:?}");
     let events = world.wakeful(&["events", "main", "--json"]).stdout;
     assert_eq!(
-        events.matches("\"run_parked\"").count(),
+        events.matches("\"kind\":\"run_parked\"").count(),
         1,
         "looking again is no event: {events}"
     );
@@ -205,4 +205,35 @@ fn a_script_that_claims_to_go_outside_meets_every_gate() {
         assert_eq!(attempts[0]["rule"], code, "{attempts}");
         assert_eq!(attempts[0]["transport_diagnostics"]["stage"], "gate");
     }
+}
+
+#[test]
+fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
+    let world = World::new();
+    let chosen = world.script_named("chosen.yaml", "rounds: [{text: chosen}]\nrepeat_last: true\n");
+    let usual = world.script_named("usual.yaml", "rounds: [{text: usual}]\nrepeat_last: true\n");
+    world.wakeful(&["config", "set", "model.default", &usual]);
+    world.wakeful(&["agent", "create", "main"]);
+    let answer = || {
+        world
+            .wakeful(&["run", "hello", "--agent", "main", "--json"])
+            .json()["final_text"]
+            .clone()
+    };
+    assert_eq!(answer(), "usual");
+    let agent = world
+        .wakeful(&["agent", "model", "main", &chosen, "--json"])
+        .json();
+    assert_eq!(agent["model"], json!(chosen), "{agent}");
+    assert_eq!(answer(), "chosen");
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(answer(), "chosen", "through a daemon as well");
+    let cleared = world
+        .wakeful(&["agent", "model", "main", "--clear", "--json"])
+        .json();
+    assert_eq!(cleared["model"], Value::Null, "{cleared}");
+    assert_eq!(answer(), "usual");
+    let unknown = world.wakeful(&["agent", "model", "main", "nobody/x", "--json"]);
+    assert_eq!(unknown.code, Some(2), "{unknown:?}");
+    drop(daemon);
 }
