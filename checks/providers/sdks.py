@@ -61,6 +61,8 @@ def ask_openai(url, model, content, stream):
         for t in content["tools"]
     ]
     said = {"model": model, "instructions": "\n\n".join(content["system"]), "tools": tools, "store": False}
+    # As ours asks: thoughts in the sealed form in which they can be sent back.
+    said["include"] = ["reasoning.encrypted_content"]
 
     def once(asked):
         if not stream:

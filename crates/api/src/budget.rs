@@ -86,11 +86,14 @@ pub struct AgentSpending {
 pub struct SetCap {
     /// Whose cap; of all agents together when absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "main")]
+    #[schema(example = "main")]
     pub agent_id: Option<String>,
     /// Dollars a day, at most 1000000 with six decimals. Without it the cap is taken away: the default holds again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "2.50", pattern = "^[0-9]{1,7}([.][0-9]{1,6})?$")]
+    #[schema(
+        example = "2.50",
+        pattern = "^([0-9]{1,6}([.][0-9]{1,6})?|1000000([.]0{1,6})?)$"
+    )]
     pub daily_usd: Option<String>,
 }
 
@@ -100,7 +103,7 @@ pub struct SetCap {
 pub struct SetModel {
     /// Which one; without it the default holds again. Holds for runs that begin from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, example = "demo")]
+    #[schema(example = "demo")]
     pub model: Option<String>,
 }
 

@@ -184,6 +184,12 @@ async fn read(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
+    // A list would be taken for the fields in their order, which nobody means.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(wrong_field(
+            "the body is a list, and must be an object".to_owned(),
+        ));
+    }
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let told = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();

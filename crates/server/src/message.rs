@@ -141,7 +141,7 @@ fn attached(attachments: Vec<Attached>) -> Result<Vec<Attachment>, ApiError> {
     let attachments: Vec<Attachment> = attachments.into_iter().map(view::attachment).collect();
     attachment::check(&attachments).map_err(|error| {
         let hint = "attach pictures, PDFs and plain text, or put other files into the workspace";
-        ApiError::bad("bad_attachment", format!("attachments: {error}"), hint)
+        ApiError::unmet("bad_attachment", format!("attachments: {error}"), hint)
     })?;
     Ok(attachments)
 }

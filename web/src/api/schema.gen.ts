@@ -1360,12 +1360,12 @@ export interface components {
              * @description Whose cap; of all agents together when absent.
              * @example main
              */
-            agent_id?: string;
+            agent_id?: string | null;
             /**
              * @description Dollars a day, at most 1000000 with six decimals. Without it the cap is taken away: the default holds again.
              * @example 2.50
              */
-            daily_usd?: string;
+            daily_usd?: string | null;
         };
         /** @description A model to choose for an agent. */
         SetModel: {
@@ -1373,7 +1373,7 @@ export interface components {
              * @description Which one; without it the default holds again. Holds for runs that begin from now on.
              * @example demo
              */
-            model?: string;
+            model?: string | null;
         };
         /** @description Any step of a run. */
         Step: {

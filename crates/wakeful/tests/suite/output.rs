@@ -37,6 +37,7 @@ fn a_run_answers_with_exactly_the_promised_members() {
         "denied",
         "unknown",
         "token_usage",
+        "provider_attempt_timeline",
         "duration_ms",
     ];
     promised.sort_unstable();
