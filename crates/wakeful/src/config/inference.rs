@@ -144,6 +144,16 @@ pub(crate) enum Allowed {
     Each(BTreeMap<String, Vec<String>>),
 }
 
+impl Allowed {
+    /// The patterns for one category, if it says anything of it.
+    fn of(&self, category: Category) -> Option<&[String]> {
+        match self {
+            Self::All(patterns) => Some(patterns),
+            Self::Each(rules) => rules.get(category.as_str()).map(Vec::as_slice),
+        }
+    }
+}
+
 /// What a model costs, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -224,18 +234,13 @@ impl Config {
         if let Some(words) = own.shown.as_ref().or(all.shown.as_ref()) {
             permissions.shown = words.iter().filter_map(|word| Field::parse(word)).collect();
         }
-        permissions.models = match own.models.as_ref().or(all.models.as_ref()) {
-            None => BTreeMap::new(),
-            Some(Allowed::All(patterns)) => {
-                let each = Category::ALL.into_iter();
-                each.map(|category| (category, patterns.clone())).collect()
-            }
-            Some(Allowed::Each(rules)) => {
-                let each = Category::ALL.into_iter();
-                let of = |category: Category| Some((category, rules.get(category.as_str())?.clone()));
-                each.filter_map(of).collect()
-            }
+        let rule = |category: Category| {
+            let (own, all) = (own.models.as_ref(), all.models.as_ref());
+            let patterns = own.and_then(|own| own.of(category));
+            let patterns = patterns.or_else(|| all.and_then(|all| all.of(category)));
+            Some((category, patterns?.to_vec()))
         };
+        permissions.models = Category::ALL.into_iter().filter_map(rule).collect();
         permissions
     }
 

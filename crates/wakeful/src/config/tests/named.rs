@@ -132,9 +132,14 @@ confirm = "explicit"
     let other = AgentId::parse("other").expect("an id");
     let permits = config.permissions(&coach);
     assert_eq!(permits.categories, BTreeSet::from([Category::Conversation]));
+    let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
     assert_eq!(
         permits.models,
-        BTreeMap::from([(Category::Conversation, vec!["mine/*".to_owned()])])
+        BTreeMap::from([
+            (Category::Conversation, patterns(&["mine/*"])),
+            (Category::Embedding, patterns(&["anthropic/*", "mine/*"])),
+        ]),
+        "a rule for one category leaves what is said of the others"
     );
     assert_eq!(permits.shown, BTreeSet::from([Field::Words, Field::Tools]));
     let permits = config.permissions(&other);
