@@ -245,16 +245,17 @@ impl Config {
     }
 
     /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
-    pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
+    pub(crate) fn policy_versions(&self, moved: &[String]) -> BTreeSet<PolicyVersion> {
         // A name that no section has stands for all who have none.
         let other = h("agent.without_rules", &[]).to_string();
         let names = self.agents.keys().chain([&other]);
         let agents = names.filter_map(|name| AgentId::parse(name).ok());
-        agents.map(|agent| self.policy_version(&agent)).collect()
+        agents.map(|agent| self.policy_version(&agent, moved)).collect()
     }
 
     /// The version of an agent's permissions: other rules have another, and what a person confirmed under it is over.
-    pub(crate) fn policy_version(&self, agent: &AgentId) -> PolicyVersion {
+    /// So do providers that have moved: whoever agreed to one machine did not agree to another of the same name.
+    pub(crate) fn policy_version(&self, agent: &AgentId, moved: &[String]) -> PolicyVersion {
         let Permissions {
             categories,
             models,
@@ -270,6 +271,7 @@ impl Config {
             fields.push(patterns.len().to_string());
             fields.extend(patterns);
         }
+        fields.extend_from_slice(moved);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         PolicyVersion::new(format!("inference-{}", h("policy.inference", &fields)))
     }

@@ -149,14 +149,28 @@ confirm = "explicit"
     changed.agents.get_mut("coach").expect("coach").model = None;
     changed.model.fallbacks.clear();
     assert_eq!(
-        config.policy_versions(),
-        changed.policy_versions(),
+        config.policy_versions(&[]),
+        changed.policy_versions(&[]),
         "no rule is another"
     );
-    assert_ne!(config.policy_version(&coach), config.policy_version(&other));
+    assert_ne!(
+        config.policy_version(&coach, &[]),
+        config.policy_version(&other, &[])
+    );
+    let moved = ["mine elsewhere.example.org".to_owned()];
+    assert_ne!(
+        config.policy_version(&coach, &moved),
+        config.policy_version(&coach, &[])
+    );
     changed.agents.get_mut("coach").expect("coach").shown = None;
-    assert_ne!(config.policy_version(&coach), changed.policy_version(&coach));
-    assert_eq!(config.policy_version(&other), changed.policy_version(&other));
+    assert_ne!(
+        config.policy_version(&coach, &[]),
+        changed.policy_version(&coach, &[])
+    );
+    assert_eq!(
+        config.policy_version(&other, &[]),
+        changed.policy_version(&other, &[])
+    );
 }
 
 #[test]
