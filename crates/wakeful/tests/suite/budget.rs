@@ -237,3 +237,20 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     drop(daemon);
 }
+
+#[test]
+fn an_agent_is_shown_with_its_model() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    for (args, model) in [
+        (["agent", "model", "main", "demo"].as_slice(), "demo"),
+        (&["agent", "show", "main"], "demo"),
+        (&["agent", "model", "main", "--clear"], "the default"),
+    ] {
+        let said = world.wakeful(args);
+        assert!(
+            said.stdout.contains(&format!("\nmodel      {model}\n")),
+            "{said:?}"
+        );
+    }
+}
