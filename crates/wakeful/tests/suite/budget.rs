@@ -254,3 +254,37 @@ fn an_agent_is_shown_with_its_model() {
         );
     }
 }
+
+#[test]
+fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["agent", "model", "main", "demo"]);
+    // No key for it is anywhere.
+    world.wakeful(&["config", "set", "model.default", "anthropic/claude-x"]);
+    let said = world.wakeful(&["run", "hello", "--agent", "main", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    world.wakeful(&["agent", "model", "main", "--clear"]);
+    let said = world.wakeful(&["run", "hello", "--agent", "main", "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "secret_unavailable"),
+        "{said:?}"
+    );
+    let elsewhere = World::new();
+    let args = [
+        "run",
+        "hello",
+        "--agent",
+        "main",
+        "--create-agent",
+        "--json",
+        "--model",
+        "anthropic/x",
+    ];
+    assert_eq!(elsewhere.wakeful(&args).error_code(), "secret_unavailable");
+    assert!(
+        !elsewhere.home().exists(),
+        "nothing is made for a call that is wrong"
+    );
+}
