@@ -130,7 +130,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
         call.models(&house, None, wished.as_deref())?;
     }
     call.look_ahead(args, shared, &home).await?;
-    let place = Place::open_for_writing(shared).await?;
+    let place = Place::open_for_writing(shared).await?.under(&settings.config);
     place
         .work(out, async |place| {
             let known = match call.named.clone() {

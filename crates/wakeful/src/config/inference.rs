@@ -12,7 +12,7 @@ use wakeful_core::key::h;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::TIME_MS_MAX;
 
-use super::values::Config;
+use super::values::{Budget, Config};
 
 /// Most sections of one kind: more than anybody has providers, and a bound.
 pub(super) const NAMED_MAX: usize = 256;
@@ -220,6 +220,22 @@ impl Default for Privacy {
 }
 
 impl Config {
+    /// Settings under which nobody may be asked or shown anything, and nothing be spent.
+    pub(crate) fn shut() -> Self {
+        Self {
+            budget: Budget { daily_usd: Some(0.0) },
+            privacy: Privacy {
+                confirm: "explicit".to_owned(),
+            },
+            inference: Gates {
+                categories: Some(Vec::new()),
+                models: Some(Allowed::All(Vec::new())),
+                shown: Some(Vec::new()),
+            },
+            ..Self::default()
+        }
+    }
+
     /// What an agent may ask of models and show to them. What the agent's own section says wins over what is said
     /// for all.
     pub(crate) fn permissions(&self, agent: &AgentId) -> Permissions {
