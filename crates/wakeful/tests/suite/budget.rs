@@ -1,8 +1,12 @@
 //! Money: a run that would cost more than its day may waits, durably, and goes on when there is some.
 
+use std::io::Read as _;
+
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
+use super::daemon::{Daemon, is_ready};
+use super::provider::Fake;
+use super::route::{chat, provider, write};
 use super::world::{Said, World, wait_until};
 
 /// Each answer costs a cent; a request may cost about two at most.
@@ -140,6 +144,53 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
     wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
     assert_eq!(world.lines(), ["one"]);
     drop(daemon);
+}
+
+/// A daemon until the work is done, and what it logged.
+fn logged(world: &World, work: impl FnOnce()) -> String {
+    let mut child = world.start(&["serve", "--port", "0"]);
+    let mut log = child.stderr.take().expect("a log");
+    let daemon = Daemon::of(world, child);
+    wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
+    work();
+    daemon.terminate();
+    let mut said = String::new();
+    log.read_to_string(&mut said).expect("words");
+    said
+}
+
+#[test]
+fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
+    const HOLDS: &str = "nobody has set a spending cap: 5.00 USD a day in all holds";
+    let (world, fake) = (
+        World::new(),
+        Fake::new(vec![chat("one"), chat("two"), chat("three")]),
+    );
+    let priced = |price: &str| {
+        let default = "[model]\ndefault = \"mine/m\"\n";
+        [default, &provider("mine", &fake, ""), price].concat()
+    };
+    write(&world, &priced("[prices.\"mine/m\"]\ninput = 1\noutput = 1\n"));
+    let tells = |args: &[&str]| {
+        let said = world.wakeful(&[&["run", "x", "--agent", "main", "--create-agent"], args].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.stderr.contains(HOLDS)
+    };
+    let log = logged(&world, || {
+        assert!(tells(&[]), "it costs money");
+        assert!(!tells(&["--model", "demo"]), "it does not");
+        assert_eq!(set(&world, &["5"]).code, Some(0));
+        assert!(!tells(&[]), "a person set it");
+    });
+    assert_eq!(log.matches(HOLDS).count(), 1, "{log}");
+    let log = logged(&world, || ());
+    assert!(!log.contains("spending cap"), "{log}");
+    assert_eq!(set(&world, &["--unset"]).code, Some(0));
+    write(&world, &priced(""));
+    logged(&world, || assert!(!tells(&[]), "on this machine nothing is paid"));
+    write(&world, &priced("[budget]\ndaily_usd = 5\n"));
+    let log = logged(&world, || ());
+    assert!(!log.contains("spending cap"), "{log}");
 }
 
 #[test]
