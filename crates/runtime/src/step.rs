@@ -25,7 +25,7 @@ use crate::{Engine, EngineError};
 const HALT_GRACE_MS: u64 = 3_000;
 
 /// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
-const CANCEL_LOOK_MS: u64 = 100;
+const CANCEL_LOOK_MS: u64 = 50;
 
 /// What a tool says of an action that was told to stop, and what is said of one that a stop of the program ended.
 const CANCELLED: &str = "cancelled";
@@ -98,10 +98,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
             return Ok(Some(Performed::just(Input::Cancelled)));
         }
+        self.load_thread(claimed).await?;
         if let Phase::Parked { .. } = claimed.turn.phase {
             return self.look_for_money(claimed).await;
         }
-        self.load_thread(claimed).await?;
         match claimed.effects.first().cloned() {
             Some(Effect::CallModel {
                 operation_id,

@@ -1,6 +1,6 @@
 //! What models cost: caps, reservations, and the sums of each day.
 
-use wakeful_core::budget::{Day, MicroUsd, Spent};
+use wakeful_core::budget::{Day, MicroUsd, Spent, Sum};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
@@ -78,10 +78,12 @@ pub(crate) fn spent(sql: &mut dyn Sql, day: Day, agent: &AgentId) -> Result<Spen
     let mut sum = |scope: Param<'_>| {
         let row = at_most_one(sql.query(SPENT, &[scope, day.0.into()])?);
         let Some(mut row) = row else {
-            return Ok(MicroUsd(0));
+            return Ok(Sum::default());
         };
-        let reserved = amount(&mut row, "spend_day.reserved_microusd")?;
-        Ok::<_, StoreError>(reserved.plus(amount(&mut row, "spend_day.settled_microusd")?))
+        Ok::<_, StoreError>(Sum {
+            reserved: amount(&mut row, "spend_day.reserved_microusd")?,
+            settled: amount(&mut row, "spend_day.settled_microusd")?,
+        })
     };
     Ok(Spent {
         agent: sum(agent.into())?,

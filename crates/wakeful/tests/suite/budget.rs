@@ -237,3 +237,79 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     drop(daemon);
 }
+
+#[test]
+fn what_a_parked_request_may_cost_is_looked_at_anew() {
+    let world = World::new();
+    let long = |tokens: u32| {
+        format!("price: {{ input: 10, output: 10 }}\nmax_output_tokens: {tokens}\nrounds:\n  - text: done\n")
+    };
+    let said = world.run(&long(2_000_000), &["--agent", "main", "--create-agent"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    world.script(&long(100));
+    let done = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(done.code, Some(0), "a shorter reply fits: {done:?}");
+}
+
+#[test]
+fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_the_daemon() {
+    let world = World::new();
+    set(&world, &["0.03"]);
+    for agent in ["slow", "next"] {
+        world.wakeful(&["agent", "create", agent]);
+    }
+    let priced = "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n";
+    let slow = world.script_named(
+        "slow.yaml",
+        &format!("{priced}  - text: at last\n    delay_ms: 1500\n    usage: {{ input_tokens: 10, output_tokens: 1 }}\n"),
+    );
+    let quick = world.script_named("quick.yaml", &format!("{priced}  - text: quick\n"));
+    let daemon = Daemon::serve(&world, &[]);
+    let mut first = world.start(&["run", "do it", "--agent", "slow", "--model", &slow]);
+    wait_until(|| {
+        budget(&world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    let said = world.wakeful(&["run", "do it", "--agent", "next", "--model", &quick, "--json"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    first.wait().expect("answered");
+    let key = world.open_runs().remove(0);
+    assert_eq!(world.wakeful(&["run", "--resume"]).code, Some(0));
+    wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
+    drop(daemon);
+}
+
+#[test]
+fn a_request_that_is_denied_after_a_crash_leaves_nothing_put_aside() {
+    let world = World::new();
+    let model = world.script(
+        "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nboundary: outside\nrounds:\n  - text: late\n    delay_ms: 60000\n",
+    );
+    let mut child = world.start(&[
+        "run",
+        "do it",
+        "--model",
+        &model,
+        "--agent",
+        "main",
+        "--create-agent",
+    ]);
+    wait_until(|| {
+        budget(&world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+    std::fs::write(
+        world.home().join("config.toml"),
+        "[inference]\nmodels = [\"anthropic/*\"]\n",
+    )
+    .expect("settings");
+    let said = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    let after = budget(&world);
+    assert_eq!(after["reserved_usd"], "0.00", "{after}");
+    assert_ne!(after["spent_usd"], "0.00", "{after}");
+}
