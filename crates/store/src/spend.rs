@@ -2,7 +2,7 @@
 
 use wakeful_core::budget::{Day, MicroUsd, Spent, Sum};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::key::OperationId;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
@@ -174,6 +174,16 @@ fn add(
         sql.execute(statement, &params)?;
     }
     Ok(())
+}
+
+const OF_RUN: &str =
+    "SELECT CAST(COALESCE(SUM(settled_microusd), 0) AS BIGINT) FROM spend WHERE run_key = ?1";
+
+/// What a run cost so far, requests whose end nobody knows included.
+pub(crate) fn of_run(sql: &mut dyn Sql, run: &RunKey) -> Result<MicroUsd, StoreError> {
+    let rows = sql.query(OF_RUN, &[run.into()])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("spend"))?;
+    amount(&mut row, "spend.settled_microusd")
 }
 
 const DAYS: &str = "

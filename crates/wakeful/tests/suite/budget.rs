@@ -166,7 +166,8 @@ fn a_request_that_was_cut_off_counts_as_spent() {
     child.wait().expect("gone");
     let reserved = budget(&world)["reserved_usd"].clone();
     let key = world.open_runs().remove(0);
-    world.wakeful(&["runs", "cancel", &key]);
+    let run = world.wakeful(&["runs", "cancel", &key, "--json"]).json();
+    assert_eq!(run["cost_usd"], reserved, "the run says so as well");
     let after = budget(&world);
     assert_eq!(
         (&after["spent_usd"], &after["reserved_usd"]),
