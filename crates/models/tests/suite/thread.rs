@@ -159,32 +159,54 @@ async fn an_answer_without_an_id_and_a_failure_leave_nothing_to_go_on_from() {
 
 #[tokio::test]
 async fn what_the_provider_has_forgotten_is_sent_whole_within_the_same_attempt() {
-    let event = "data: {\"type\":\"error\",\"error\":{\"code\":\"previous_response_not_found\",\"message\":\"gone\"}}\n\n";
-    let streamed = Reply::Bytes(response(200, &[("content-type", "text/event-stream")], event));
-    for refusal in [forgotten(), streamed] {
-        let fake = Fake::series([
-            kept("r1", "One."),
-            refusal,
-            kept("r3", "Two."),
-            kept("r4", "Three."),
-        ])
-        .await;
-        let model = model(&fake);
-        let next = go_on(&model, first(), "And?").await;
-        let after = go_on(&model, next, "And then?").await;
-        go_on(&model, after, "-").await;
-        let asked = fake.asked();
-        let ways: Vec<_> = asked.iter().map(way).collect();
-        let whole = (None, Some(true), 4);
-        assert_eq!(
-            ways,
-            [
-                (None, Some(true), 1),
-                (Some("r1"), Some(true), 1),
-                whole,
-                (Some("r3"), Some(true), 1)
-            ]
-        );
+    let fake = Fake::series([
+        kept("r1", "One."),
+        forgotten(),
+        kept("r3", "Two."),
+        kept("r4", "Three."),
+    ])
+    .await;
+    let model = model(&fake);
+    let next = go_on(&model, first(), "And?").await;
+    let after = go_on(&model, next, "And then?").await;
+    go_on(&model, after, "-").await;
+    let asked = fake.asked();
+    let ways: Vec<_> = asked.iter().map(way).collect();
+    let whole = (None, Some(true), 4);
+    assert_eq!(
+        ways,
+        [
+            (None, Some(true), 1),
+            (Some("r1"), Some(true), 1),
+            whole,
+            (Some("r3"), Some(true), 1)
+        ]
+    );
+}
+
+/// A response that has begun may be paid for: whether another is asked for is then not ours to say.
+#[tokio::test]
+async fn a_refusal_inside_a_response_is_a_failure_and_no_second_request() {
+    let stream = ("content-type", "text/event-stream");
+    let errors = [
+        json!({"code": "previous_response_not_found", "message": "gone"}),
+        json!({"code": "invalid_encrypted_content", "message": "could not be verified"}),
+        json!({"message": "Encrypted content is not supported with this model."}),
+    ];
+    for error in errors {
+        let event = format!("data: {}\n\n", json!({"type": "error", "error": error}));
+        let whole = json!({"status": "failed", "error": error}).to_string();
+        for refusal in [response(200, &[stream], &event), response(200, &[JSON], &whole)] {
+            let replies = [kept("r1", "One."), Reply::Bytes(refusal), kept("r3", "Two.")];
+            let fake = Fake::series(replies).await;
+            let model = model(&fake);
+            let next = go_on(&model, first(), "And?").await;
+            let failure = model.ask(next.clone(), &NoAudience).await;
+            assert!(failure.expect_err("a refusal").may_be_billed, "{error}");
+            assert_eq!(fake.asked().len(), 2, "{error}");
+            model.ask(next, &NoAudience).await.expect("the next attempt");
+            assert_eq!(way(&fake.asked()[2]), (None, Some(true), 4), "{error}: whole");
+        }
     }
 }
 
