@@ -138,6 +138,8 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
         ("b".into(), Candidate::Unusable(away("unsupported_transport"))),
         ("c".into(), script("two").into()),
         ("d".into(), away(NO_SECRET).into()),
+        ("exposed".into(), away("secret_exposed").into()),
+        ("invalid".into(), away("secret_invalid").into()),
     ]);
     let ask = async |name: &str| {
         let mut asked = request(Provider::OpenAi);
@@ -163,7 +165,13 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
         );
         assert!(!failure.may_be_billed && failure.artifact.model_ref.as_deref() == Some(name));
     }
-    assert!(matches!(models.terms("d").secret, Secret::Unavailable(why) if why.contains("nowhere")));
+    for name in ["d", "exposed", "invalid"] {
+        let secret = models.terms(name).secret;
+        assert!(
+            matches!(&secret, Secret::Unavailable(why) if why.contains("nowhere")),
+            "{name}: {secret:?}"
+        );
+    }
     assert_eq!(models.terms("b").secret, Secret::NotNeeded);
 }
 
