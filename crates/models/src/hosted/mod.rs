@@ -201,7 +201,7 @@ impl Hosted {
             credential,
             key_source,
             price,
-            output_tokens_max: u64::from(longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)),
+            output_tokens_max: u64::from(put_aside(provider, longest)),
             shape,
             threads: Threads::default(),
         })
@@ -283,6 +283,16 @@ const fn told_length(provider: Provider, is_own: bool) -> Option<u32> {
         (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, true) => Some(OUTPUT_TOKENS),
         (Provider::Anthropic, _) | (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, false) => {
             Some(OUTPUT_TOKENS_ELSEWHERE)
+        }
+    }
+}
+
+/// How long a reply is put aside for. What a provider is not told does not keep it short.
+fn put_aside(provider: Provider, longest: Option<u32>) -> u32 {
+    match provider {
+        Provider::OpenAiCodex => longest.unwrap_or_default().max(OUTPUT_TOKENS_UNTOLD),
+        Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
+            longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)
         }
     }
 }
