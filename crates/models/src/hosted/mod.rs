@@ -8,6 +8,7 @@ mod credential;
 mod endpoint;
 mod event;
 mod failure;
+mod hiding;
 mod look;
 mod shape;
 mod thread;
@@ -29,6 +30,7 @@ pub use transport::{Clients, TIME_MS_MAX, Times};
 use self::endpoint::Endpoint;
 use self::event::Events;
 use self::failure::Trouble;
+use self::hiding::Discreet;
 use self::shape::Shaped;
 use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
@@ -221,13 +223,21 @@ impl Hosted {
         let body = wire::body(lowering, request);
         let body = body.map_err(|error| Trouble::Unsendable(error.to_string()))?;
         let (form, mut response) = self.transport.send(self.url.clone(), body).await?;
-        match form {
+        let audience = Discreet {
+            key: self.credential.as_ref(),
+            audience,
+        };
+        let mut heard = match form {
             Form::Whole => {
                 let whole = response.whole().await?;
-                Ok(wire::heard(self.provider, request.request, &whole)?)
+                wire::heard(self.provider, request.request, &whole)?
             }
-            Form::Stream => self.listen(&mut response, request.request, audience).await,
+            Form::Stream => self.listen(&mut response, request.request, &audience).await?,
+        };
+        if let Some(key) = &self.credential {
+            hiding::hide(key, &mut heard.answer.blocks);
         }
+        Ok(heard)
     }
 
     async fn listen<S: Source>(

@@ -12,7 +12,7 @@ use super::fake::{Asked, Ear, Fake, Reply, request, response, shaped};
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A reply in words that the provider keeps under this id.
-fn kept(id: &str, text: &str) -> Reply {
+pub(super) fn kept(id: &str, text: &str) -> Reply {
     let body = json!({
         "id": id, "status": "completed",
         "output": [
@@ -39,7 +39,7 @@ fn said(role: Role, text: &str) -> Entry {
 }
 
 /// The first request of a conversation that has a scope.
-fn first() -> Request {
+pub(super) fn first() -> Request {
     let mut first = request(Provider::OpenAi);
     first.cache.prompt_cache_key = "k".to_owned();
     first
@@ -54,7 +54,7 @@ fn model(fake: &Fake) -> Hosted {
 }
 
 /// Asks, and gives the request that follows: the answer as it came, and a new question.
-async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
+pub(super) async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
     let answer = model.ask(request.clone(), &NoAudience).await.expect("an answer");
     let mut next = request;
     next.request += 1;
@@ -67,7 +67,7 @@ async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
 }
 
 /// How a request was sent: what it goes on from, whether it is kept, and how many items it has.
-fn way(asked: &Asked) -> (Option<&str>, Option<bool>, usize) {
+pub(super) fn way(asked: &Asked) -> (Option<&str>, Option<bool>, usize) {
     let body = &asked.body;
     let previous = body.get("previous_response_id").and_then(Value::as_str);
     let input = body.get("input").and_then(Value::as_array);
