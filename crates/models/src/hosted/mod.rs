@@ -16,6 +16,7 @@ mod transport;
 
 use reqwest::Url;
 use wakeful_core::budget::{Price, PriceBasis};
+use wakeful_core::conversation::Block;
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::{Boundary, Secret, Terms};
 use wakeful_core::prompt::Request;
@@ -192,7 +193,7 @@ impl Hosted {
             max_output_tokens: longest,
             ..asked
         };
-        let shape = Shaped::new(provider, is_own, &asked)?;
+        let shape = Shaped::new(provider, endpoint.thinker(name, provider), is_own, &asked)?;
         Ok(Self {
             provider,
             name: name.to_owned(),
@@ -234,6 +235,11 @@ impl Hosted {
             }
             Form::Stream => self.listen(&mut response, request.request, &audience).await?,
         };
+        for block in &mut heard.answer.blocks {
+            if let Block::Thinking { provider, .. } = block {
+                provider.clone_from(&self.shape.thinker);
+            }
+        }
         if let Some(key) = &self.credential {
             hiding::hide(key, &mut heard.answer.blocks);
         }

@@ -149,7 +149,8 @@ impl Hosted {
 
     /// Remembers an answer that the provider keeps, if it said under which id.
     fn keep(&self, scope: Scope, frame: Digest, request: &Request, heard: Heard) -> Answer {
-        let items = wire::items(self.provider, &request.entries, &heard.answer.blocks);
+        let lowering = self.shape.lowering(&self.model, Thread::Kept);
+        let items = wire::items(&lowering, &request.entries, &heard.answer.blocks);
         if let (Some(response_id), Ok(items)) = (heard.response_id, items) {
             let known = Known {
                 response_id,
@@ -179,7 +180,8 @@ impl Hosted {
 
     /// Whether a request begins with exactly what the provider has, and goes on.
     fn extends(&self, request: &Request, known: &Known) -> serde_json::Result<bool> {
-        let items = wire::items(self.provider, &request.entries, &[])?;
+        let lowering = self.shape.lowering(&self.model, Thread::Kept);
+        let items = wire::items(&lowering, &request.entries, &[])?;
         let had = items.get(..known.items).filter(|had| had.len() < items.len());
         Ok(had.is_some_and(|had| Digest::of(&had.concat()) == known.said))
     }

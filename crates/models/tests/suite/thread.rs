@@ -3,11 +3,11 @@
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Entry, Role};
 use wakeful_core::prompt::Request;
-use wakeful_models::{Hosted, Provider, Shape};
+use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
 use wakeful_ports::model::{Model as _, NoAudience};
 
 use super::answer::events;
-use super::fake::{Asked, Ear, Fake, Reply, request, response, shaped};
+use super::fake::{Asked, Ear, Fake, KEY, Reply, request, response, shaped};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
@@ -283,13 +283,14 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
         let refusal = Reply::Bytes(response(400, &[JSON], refusal));
         let stream = response(200, &[("content-type", "text/event-stream")], events(provider));
         let fake = Fake::series([refusal, Reply::Bytes(stream)]).await;
+        let host = fake.url.trim_start_matches("http://");
         let record = json!({"type": "thinking", "item": {"id": "spoilt"}, "thoughtSignature": "spoilt", "signature": "spoilt"});
         let mut request = request(provider);
         request.entries.push(Entry {
             role: Role::Assistant,
             blocks: vec![
                 Block::Thinking {
-                    provider: provider.word().to_owned(),
+                    provider: format!("{}@{host}", provider.word()),
                     text: String::new(),
                     opaque: record,
                 },
@@ -310,6 +311,35 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
     }
 }
 
+/// A server that imitates a provider could not read its thoughts, and is not shown what was sealed for somebody else.
+#[tokio::test]
+async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
+    let (fake, elsewhere) = (
+        Fake::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Two.")]).await,
+        Fake::series([kept("r4", "Two.")]).await,
+    );
+    let named = |name: &'static str, fake: &Fake| {
+        let options = Options {
+            name,
+            base_url: Some(&fake.url),
+            credential: Some(Credential::new(KEY).expect("a key")),
+            ..Options::of(Provider::OpenAi, "m-1")
+        };
+        Hosted::new(options).expect("a model")
+    };
+    let next = go_on(&named("mine", &fake), first(), "And?").await;
+    for (model, goes) in [
+        (named("mine", &fake), true),
+        (named("theirs", &fake), false),
+        (named("mine", &elsewhere), false),
+    ] {
+        model.ask(next.clone(), &NoAudience).await.expect("an answer");
+        let asked = [fake.asked(), elsewhere.asked()].concat();
+        let newest = asked.last().expect("a request");
+        assert_eq!(newest.body.to_string().contains("sealed"), goes, "{model:?}");
+    }
+}
+
 /// Every provider answers with thoughts of its own, and every other goes on from there.
 #[tokio::test]
 async fn a_conversation_changes_its_provider_at_any_round() {
@@ -325,22 +355,26 @@ async fn a_conversation_changes_its_provider_at_any_round() {
         Provider::Gemini,
         Provider::OpenAiChat,
     ];
-    let mut next = first();
+    let replies = order.map(|provider| match provider {
+        Provider::OpenAi | Provider::OpenAiCodex => kept("r1", "One."),
+        Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => Reply::Bytes(response(
+            200,
+            &[("content-type", "text/event-stream")],
+            events(provider),
+        )),
+    });
+    // One address, so that the first is still the same when its turn comes again.
+    let (fake, mut next) = (Fake::series(replies).await, first());
     for (round, provider) in order.into_iter().enumerate() {
-        let reply = match provider {
-            Provider::OpenAi | Provider::OpenAiCodex => kept("r1", "One."),
-            Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => Reply::Bytes(response(
-                200,
-                &[("content-type", "text/event-stream")],
-                events(provider),
-            )),
-        };
-        let fake = Fake::new(reply).await;
         let words = next.entries.len();
         next = go_on(&shaped(provider, &fake.url, shape), next, "And?").await;
         let asked = fake.asked();
-        let body = asked[0].body.to_string();
-        assert_eq!(asked[0].body.get("previous_response_id"), None, "{provider:?}");
+        let body = asked[round].body.to_string();
+        assert_eq!(
+            asked[round].body.get("previous_response_id"),
+            None,
+            "{provider:?}"
+        );
         assert_eq!(
             body.matches("And?").count(),
             round,
