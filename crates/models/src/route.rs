@@ -21,6 +21,9 @@ pub enum Candidate {
     Unusable(Unusable),
 }
 
+/// The words for a model that cannot be asked because of its key: it is not there, others can read it, or it is none.
+const KEY_TROUBLES: [&str; 3] = [NO_SECRET, "secret_exposed", "secret_invalid"];
+
 /// Why a model cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
@@ -95,9 +98,9 @@ impl Model for Models {
             Some(Candidate::Hosted(model)) => model.terms(model_ref),
             Some(Candidate::Unusable(why)) => Terms {
                 boundary: why.boundary,
-                secret: match why.code.as_str() {
-                    NO_SECRET => Secret::Unavailable(why.message.clone()),
-                    _ => Secret::NotNeeded,
+                secret: match KEY_TROUBLES.contains(&why.code.as_str()) {
+                    true => Secret::Unavailable(why.message.clone()),
+                    false => Secret::NotNeeded,
                 },
                 ..Terms::here(&why.provider)
             },

@@ -10,6 +10,10 @@ pub const CREDENTIAL_BYTES_MAX: usize = 8_192;
 /// What stands where a key stood.
 const HIDDEN: &str = "[hidden]";
 
+/// Shortest key in bytes that is looked for in what a server says. A shorter one is no secret, and would be taken out of
+/// words that only look like it.
+const HIDDEN_BYTES_MIN: usize = 8;
+
 /// A provider's key. It has no `Display`, and its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credential(String);
@@ -40,9 +44,17 @@ impl Credential {
         Some((name, value))
     }
 
-    /// The text without the key: a server may say in its error what it was sent.
+    /// Whether the text has the key in it, so far as it is looked for.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.0.len() >= HIDDEN_BYTES_MIN && text.contains(&self.0)
+    }
+
+    /// The text without the key: a server may say what it was sent.
     pub(super) fn hide_in(&self, text: &str) -> String {
-        text.replace(&self.0, HIDDEN)
+        match self.is_in(text) {
+            true => text.replace(&self.0, HIDDEN),
+            false => text.to_owned(),
+        }
     }
 }
 
@@ -65,6 +77,15 @@ mod tests {
             assert!(!header.contains("very-secret"), "{header}");
         }
         assert_eq!(key.hide_in("bad key sk-very-secret!"), "bad key [hidden]!");
+    }
+
+    /// A word of one letter would be taken out of everything that is said.
+    #[test]
+    fn a_short_key_is_not_looked_for() {
+        let hidden = |key: &str, text: &str| Credential::new(key).expect("a key").hide_in(text);
+        assert_eq!(hidden("k", "kick"), "kick");
+        assert_eq!(hidden("1234567", "1234567"), "1234567");
+        assert_eq!(hidden("12345678", "12345678"), HIDDEN);
     }
 
     #[test]

@@ -41,6 +41,8 @@ pub struct Shape<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Shaped {
     provider: Provider,
+    /// What stands in the thoughts that came from there.
+    pub(super) thinker: String,
     own_server: bool,
     output_tokens_max: Option<u32>,
     schema: Mode,
@@ -52,7 +54,12 @@ pub(super) struct Shaped {
 }
 
 impl Shaped {
-    pub(super) fn new(provider: Provider, own_server: bool, shape: &Shape<'_>) -> Result<Self, BadHosted> {
+    pub(super) fn new(
+        provider: Provider,
+        thinker: String,
+        own_server: bool,
+        shape: &Shape<'_>,
+    ) -> Result<Self, BadHosted> {
         use ProviderPromptCapability::{
             ContextManagement, IncrementalResponses, PromptCacheBlocks, PromptCacheKey,
         };
@@ -82,6 +89,7 @@ impl Shaped {
         }
         Ok(Self {
             provider,
+            thinker,
             own_server,
             output_tokens_max: shape.max_output_tokens,
             schema: match shape.strict_tools {
@@ -97,6 +105,7 @@ impl Shaped {
     pub(super) fn lowering<'a>(&'a self, model: &'a str, thread: Thread<'a>) -> Lowering<'a> {
         Lowering {
             provider: self.provider,
+            thinker: &self.thinker,
             model,
             output_tokens_max: self.output_tokens_max,
             schema: self.schema,
