@@ -92,6 +92,16 @@ fn stranger(model_ref: &str) -> Unusable {
 }
 
 impl Model for Models {
+    fn without_keys(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let hosted = self.candidates().filter_map(|(_, candidate)| match candidate {
+            Candidate::Hosted(model) => Some(model),
+            Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+        });
+        hosted.fold(None, |cut: Option<Vec<u8>>, model| {
+            model.cut_key(cut.as_deref().unwrap_or(bytes)).or(cut)
+        })
+    }
+
     fn terms(&self, model_ref: &str) -> Terms {
         match self.find(model_ref) {
             Some(Candidate::Scripted(model)) => model.terms(model_ref),

@@ -30,6 +30,9 @@ use crate::{Engine, EngineError, Observer, Privacy, Spoken};
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
 
+/// Most tokens that one request and its reply can have. No model reads as many.
+const TOKENS_MAX: u64 = 100_000_000;
+
 /// The rule that let a request through whose sender a person confirmed by asking for it.
 const IMPLIED: &str = "inference_gates_implied_receipt";
 
@@ -354,8 +357,8 @@ fn answered(
         }
         Ok(((mut reply, blob), blocks)) => {
             reply.duration_ms = duration_ms;
-            // A provider that does not count has not said what it takes.
-            let usage = Some(reply.usage).filter(|usage| *usage != Usage::default());
+            // A provider that does not count, or counts what cannot be, has not said what it takes.
+            let usage = Some(reply.usage).filter(|usage| is_counted(*usage));
             reply.bill = permit.bill(|reserved, price| usage.map_or(reserved, |usage| price.cost(usage)));
             claimed.asked = asked(&blocks);
             Performed {
@@ -365,6 +368,11 @@ fn answered(
             }
         }
     }
+}
+
+/// Whether both directions were counted, by numbers that can be.
+const fn is_counted(usage: Usage) -> bool {
+    usage.input_tokens > 0 && usage.output_tokens > 0 && usage.total() <= TOKENS_MAX
 }
 
 /// Those who hear a model speak: the words go to whoever watches this process.

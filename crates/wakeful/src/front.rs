@@ -71,7 +71,7 @@ pub(crate) async fn telling<T>(
             let place = Place::open_for_writing(shared).await?;
             place
                 .work(out, async |place| {
-                    tell(&here(&place.store, place.governance())).await
+                    tell(&here(&place.store, governance(place.home.root()))).await
                 })
                 .await
         }

@@ -3,13 +3,15 @@
 mod provision;
 mod script;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::Boundary;
 use wakeful_core::run::ROUTE_MAX;
-use wakeful_models::{Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Unusable};
+use wakeful_models::{
+    Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Unusable, host_of,
+};
 use wakeful_ports::records::Agent;
 
 pub(crate) use self::provision::Provision;
@@ -244,6 +246,11 @@ impl ModelHouse {
         &self.config
     }
 
+    /// The versions of all permissions that hold here.
+    pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
+        self.config.policy_versions(&moved(&self.config))
+    }
+
     /// The model as it was made before, if it is the same one still.
     fn kept(&self, model_ref: &str, fresh: Hosted) -> Hosted {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
@@ -292,6 +299,20 @@ impl Chain {
             Why::Asked | Why::Agent | Why::Configured => {}
         }
     }
+}
+
+/// The providers that are not at an address that is built in, each with who listens there.
+pub(crate) fn moved(config: &Config) -> Vec<String> {
+    let known = Known::ALL.iter().map(|known| known.name);
+    let names: BTreeSet<&str> = known.chain(config.providers.keys().map(String::as_str)).collect();
+    let hosts = names.into_iter().filter_map(|name| {
+        // One that cannot be put together cannot be asked either.
+        let host = Provision::new(name, config.providers.get(name)).ok()?.host();
+        let built_in = Known::named(name).map(|known| known.base_url.unwrap_or(known.kind.base_url()));
+        let is_at_home = built_in.and_then(host_of).is_some_and(|own| own == host);
+        (!is_at_home).then(|| format!("{name} {host}"))
+    });
+    hosts.collect()
 }
 
 /// The reference as it is kept: a script with its whole path. The script is looked at, a provider is not.

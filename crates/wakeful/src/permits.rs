@@ -8,6 +8,7 @@ use wakeful_core::policy::{Question, Rules, Verdict};
 use wakeful_ports::policy::Policy;
 
 use crate::config::Config;
+use crate::model::moved;
 use crate::place::tool_names;
 
 /// The policy of the shipped program.
@@ -15,12 +16,14 @@ use crate::place::tool_names;
 pub(crate) struct Permits {
     rules: Rules,
     settings: Arc<Config>,
+    moved: Vec<String>,
 }
 
 impl Permits {
     pub(crate) fn new(settings: Arc<Config>) -> Self {
         Self {
             rules: Rules::new(tool_names()),
+            moved: moved(&settings),
             settings,
         }
     }
@@ -34,7 +37,7 @@ impl Policy for Permits {
     fn inference(&self, agent: &AgentId) -> (Permissions, PolicyVersion) {
         (
             self.settings.permissions(agent),
-            self.settings.policy_version(agent),
+            self.settings.policy_version(agent, &self.moved),
         )
     }
 }

@@ -35,6 +35,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
+    // Nobody may be asked anything before somebody says what holds.
     settings: Arc<Config>,
     kind: Kind,
     lock: Option<HomeLock>,
@@ -142,7 +143,16 @@ impl Place {
         }
     }
 
-    /// What the home's settings say of money and privacy.
+    /// The same under the settings that a verb has read: only there may models be asked. They are read once, so that a
+    /// file that changes meanwhile opens and shuts nothing.
+    pub(crate) fn under(self, settings: &Config) -> Self {
+        Self {
+            settings: Arc::new(settings.clone()),
+            ..self
+        }
+    }
+
+    /// What its settings say of money and privacy.
     pub(crate) fn governance(&self) -> Governance {
         self.settings.governance()
     }
@@ -155,7 +165,7 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
-            settings: settings(home.root()),
+            settings: Arc::new(Config::shut()),
             home,
             store,
             runner: this_runner(),
@@ -167,7 +177,7 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
-            settings: settings(home.root()),
+            settings: Arc::new(Config::shut()),
             home,
             store,
             runner: this_runner(),
@@ -302,14 +312,37 @@ fn environment() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// What the home's settings say of money and privacy.
+/// What the home's settings say of money and privacy, for verbs that ask no model. Settings that cannot be read need not
+/// stop them, and permit nothing.
 pub(crate) fn governance(home: &Path) -> Governance {
-    settings(home).governance()
+    let loaded = config::load(home, &Overrides::default());
+    let config = loaded.map_or_else(|_| Config::shut(), |loaded| loaded.config);
+    config.governance()
 }
 
-/// The home's settings, for what they say of money, privacy and models. Settings that cannot be read stop whoever asks a
-/// model, and need not stop whoever only ends a run.
-fn settings(home: &Path) -> Arc<Config> {
-    let loaded = config::load(home, &Overrides::default());
-    Arc::new(loaded.map(|loaded| loaded.config).unwrap_or_default())
+#[cfg(test)]
+mod tests {
+    use wakeful_core::id::AgentId;
+    use wakeful_core::inference::Category;
+
+    use super::*;
+
+    /// Settings may break, or be away for a moment, after they were read.
+    #[test]
+    fn a_place_that_nobody_gave_settings_opens_no_gate() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::open_or_create(&folder.path().join("home")).expect("a home");
+        let main = AgentId::parse("main").expect("an id");
+        for text in ["[inference]\ncategories = [\"conversation\"]\n", "broken ="] {
+            std::fs::write(home.root().join("config.toml"), text).expect("settings");
+            let place = Place::open_own(home.clone(), None).expect("a place");
+            let permissions = place.settings.permissions(&main);
+            assert!(permissions.categories.is_empty(), "{permissions:?}");
+            assert!(permissions.shown.is_empty(), "{permissions:?}");
+            let rule = permissions.models.get(&Category::Conversation);
+            assert_eq!(rule, Some(&Vec::new()), "nobody");
+            let Governance { daily_cap, privacy } = place.governance();
+            assert_eq!((daily_cap.0, privacy), (0, wakeful_runtime::Privacy::Explicit));
+        }
+    }
 }

@@ -56,6 +56,21 @@ impl Handle {
 
     /// The key, or why there is none. Both say where it was looked for, and neither what was found.
     pub(crate) fn resolve(&self) -> Result<Option<Credential>, Failure> {
+        let Some(text) = self.text()? else {
+            return Ok(None);
+        };
+        let credential = Credential::new(&text);
+        credential.map(Some).map_err(|error| {
+            Failure::new(
+                "secret_invalid",
+                format!("{self}: {error}"),
+                "put the key alone there",
+            )
+        })
+    }
+
+    /// The key as it was found, for whoever has to know it where it must not stand.
+    pub(crate) fn text(&self) -> Result<Option<String>, Failure> {
         let text = match self {
             Self::None => return Ok(None),
             Self::Env(name) => text_variable(name)?.ok_or_else(|| {
@@ -74,14 +89,7 @@ impl Handle {
                 )
             })?,
         };
-        let credential = Credential::new(&text);
-        credential.map(Some).map_err(|error| {
-            Failure::new(
-                "secret_invalid",
-                format!("{self}: {error}"),
-                "put the key alone there",
-            )
-        })
+        Ok(Some(text))
     }
 
     fn read_file(&self, path: &Path) -> Result<String, Failure> {

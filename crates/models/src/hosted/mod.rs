@@ -284,6 +284,11 @@ impl Hosted {
         url.to_string()
     }
 
+    /// The bytes without the key; none where it is not in them.
+    pub(crate) fn cut_key(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.credential.as_ref()?.cut_from(bytes)
+    }
+
     /// The text without the key.
     fn hide(&self, text: &str) -> String {
         self.credential

@@ -15,10 +15,12 @@ use wakeful_ports::store::{Store as _, StoreError, View};
 use wakeful_runtime::Governance;
 
 use super::Shared;
+use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::here;
 use crate::place::reading;
 use crate::redact::Redactor;
+use crate::secret::Handle;
 use crate::show::Out;
 
 /// Journal rows read at once.
@@ -36,6 +38,7 @@ pub(crate) struct RecordArgs {
 /// Runs the verb. The database is read as it is, also beside a daemon.
 pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let mut redactor = Redactor::of_environment();
+    know_keys(&mut redactor, shared, out)?;
     // Whoever has the daemon's token may send messages.
     if let Ok(token) = std::fs::read_to_string(shared.home()?.join("token")) {
         redactor.know(&token);
@@ -72,6 +75,25 @@ pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Res
         }
     }
     Ok(0)
+}
+
+/// Knows the keys of configured providers, which may be of any shape and anywhere. Those of the others are in the
+/// environment under names that say what they are.
+fn know_keys(redactor: &mut Redactor, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let settings = config::load(&shared.home()?, &Overrides::default())?;
+    for (name, provider) in &settings.config.providers {
+        let Some(Ok(handle)) = provider.key.as_deref().map(Handle::parse) else {
+            continue;
+        };
+        match handle.text() {
+            Ok(key) => redactor.know(&key.unwrap_or_default()),
+            Err(failure) => out.note(&format!(
+                "the key of {name} cannot be had, so it is not looked for: {}",
+                failure.message()
+            )),
+        }
+    }
+    Ok(())
 }
 
 /// What became of every request of a run, oldest first. None when there is no such run.

@@ -16,6 +16,7 @@ use wakeful_core::id::{AgentId, SessionId, TurnId};
 use wakeful_core::key::{RunKey, h};
 use wakeful_core::policy::Rules;
 use wakeful_core::run::{ROUNDS_MAX, Turn};
+use wakeful_models::Models;
 use wakeful_ports::records::{Agent, Visibility};
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::SESSION;
@@ -28,7 +29,7 @@ use super::Shared;
 use crate::config::{self, Key, Loaded as Settings, Overrides};
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::model::{ModelHouse, Whose, canonical};
+use crate::model::{Chain, ModelHouse, Whose, canonical};
 use crate::place::{Place, Sandboxing, reading, tool_names};
 use crate::reach::daemon;
 use crate::show::Out;
@@ -124,22 +125,19 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
     }
     let house = ModelHouse::new(&settings.config);
     let wished: Option<String> = settings.wished(Key::ModelDefault);
-    let whose = call.named.as_ref().map(|agent| Whose { agent, chosen: None });
-    let mut chain = house.chain(whose, wished.as_deref())?;
-    let mut models = house.route(&chain.model_ref, &chain.fallbacks)?;
     let home = shared.home()?;
+    if wished.is_some() || !call.may_be_known(shared, &home) {
+        call.models(&house, None, wished.as_deref())?;
+    }
     call.look_ahead(args, shared, &home).await?;
-    let place = Place::open_for_writing(shared).await?;
+    let place = Place::open_for_writing(shared).await?.under(&settings.config);
     place
         .work(out, async |place| {
             let known = match call.named.clone() {
                 Some(agent) => place.store.read(move |view| view.agent(&agent)).await?,
                 None => None,
             };
-            if let Some(agent) = known.as_ref().filter(|agent| agent.model_ref.is_some()) {
-                chain = house.chain(Some(agent.into()), wished.as_deref())?;
-                models = house.route(&chain.model_ref, &chain.fallbacks)?;
-            }
+            let (chain, models) = call.models(&house, known.as_ref(), wished.as_deref())?;
             chain.tell(out);
             cap::settle(place, &models, &settings.config, (out, shared.json)).await?;
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;
@@ -236,6 +234,25 @@ impl Call {
             attachments,
             deny_tools,
         })
+    }
+
+    /// Whether the agent may be there already, with a model that a person chose for it: then nobody can tell who is
+    /// asked before it was read.
+    fn may_be_known(&self, shared: &Shared, home: &Path) -> bool {
+        self.named.is_some() && (shared.database().is_some() || Home::is_there(home))
+    }
+
+    /// Who answers, as far as the agent is known.
+    fn models(
+        &self,
+        house: &ModelHouse,
+        known: Option<&Agent>,
+        wished: Option<&str>,
+    ) -> Result<(Chain, Models), Failure> {
+        let named = self.named.as_ref().map(|agent| Whose { agent, chosen: None });
+        let chain = house.chain(known.map(Whose::from).or(named), wished)?;
+        let models = house.route(&chain.model_ref, &chain.fallbacks)?;
+        Ok((chain, models))
     }
 
     /// Looks at the workspace before a home or a database is made. With an agent that is known already the

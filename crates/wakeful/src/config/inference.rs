@@ -12,7 +12,7 @@ use wakeful_core::key::h;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::TIME_MS_MAX;
 
-use super::values::Config;
+use super::values::{Budget, Config};
 
 /// Most sections of one kind: more than anybody has providers, and a bound.
 pub(super) const NAMED_MAX: usize = 256;
@@ -144,6 +144,16 @@ pub(crate) enum Allowed {
     Each(BTreeMap<String, Vec<String>>),
 }
 
+impl Allowed {
+    /// The patterns for one category, if it says anything of it.
+    fn of(&self, category: Category) -> Option<&[String]> {
+        match self {
+            Self::All(patterns) => Some(patterns),
+            Self::Each(rules) => rules.get(category.as_str()).map(Vec::as_slice),
+        }
+    }
+}
+
 /// What a model costs, in US dollars per million tokens.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -210,6 +220,22 @@ impl Default for Privacy {
 }
 
 impl Config {
+    /// Settings under which nobody may be asked or shown anything, and nothing be spent.
+    pub(crate) fn shut() -> Self {
+        Self {
+            budget: Budget { daily_usd: Some(0.0) },
+            privacy: Privacy {
+                confirm: "explicit".to_owned(),
+            },
+            inference: Gates {
+                categories: Some(Vec::new()),
+                models: Some(Allowed::All(Vec::new())),
+                shown: Some(Vec::new()),
+            },
+            ..Self::default()
+        }
+    }
+
     /// What an agent may ask of models and show to them. What the agent's own section says wins over what is said
     /// for all.
     pub(crate) fn permissions(&self, agent: &AgentId) -> Permissions {
@@ -224,32 +250,28 @@ impl Config {
         if let Some(words) = own.shown.as_ref().or(all.shown.as_ref()) {
             permissions.shown = words.iter().filter_map(|word| Field::parse(word)).collect();
         }
-        permissions.models = match own.models.as_ref().or(all.models.as_ref()) {
-            None => BTreeMap::new(),
-            Some(Allowed::All(patterns)) => {
-                let each = Category::ALL.into_iter();
-                each.map(|category| (category, patterns.clone())).collect()
-            }
-            Some(Allowed::Each(rules)) => {
-                let each = Category::ALL.into_iter();
-                let of = |category: Category| Some((category, rules.get(category.as_str())?.clone()));
-                each.filter_map(of).collect()
-            }
+        let rule = |category: Category| {
+            let (own, all) = (own.models.as_ref(), all.models.as_ref());
+            let patterns = own.and_then(|own| own.of(category));
+            let patterns = patterns.or_else(|| all.and_then(|all| all.of(category)));
+            Some((category, patterns?.to_vec()))
         };
+        permissions.models = Category::ALL.into_iter().filter_map(rule).collect();
         permissions
     }
 
     /// The versions of all permissions there are: those of every agent that has some of its own, and those of all others.
-    pub(crate) fn policy_versions(&self) -> BTreeSet<PolicyVersion> {
+    pub(crate) fn policy_versions(&self, moved: &[String]) -> BTreeSet<PolicyVersion> {
         // A name that no section has stands for all who have none.
         let other = h("agent.without_rules", &[]).to_string();
         let names = self.agents.keys().chain([&other]);
         let agents = names.filter_map(|name| AgentId::parse(name).ok());
-        agents.map(|agent| self.policy_version(&agent)).collect()
+        agents.map(|agent| self.policy_version(&agent, moved)).collect()
     }
 
     /// The version of an agent's permissions: other rules have another, and what a person confirmed under it is over.
-    pub(crate) fn policy_version(&self, agent: &AgentId) -> PolicyVersion {
+    /// So do providers that have moved: whoever agreed to one machine did not agree to another of the same name.
+    pub(crate) fn policy_version(&self, agent: &AgentId, moved: &[String]) -> PolicyVersion {
         let Permissions {
             categories,
             models,
@@ -265,6 +287,7 @@ impl Config {
             fields.push(patterns.len().to_string());
             fields.extend(patterns);
         }
+        fields.extend_from_slice(moved);
         let fields: Vec<&str> = fields.iter().map(String::as_str).collect();
         PolicyVersion::new(format!("inference-{}", h("policy.inference", &fields)))
     }

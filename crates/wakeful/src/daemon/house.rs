@@ -185,7 +185,7 @@ impl Host for House {
     }
 
     fn inference_versions(&self) -> BTreeSet<PolicyVersion> {
-        self.models.config().policy_versions()
+        self.models.policy_versions()
     }
 
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {

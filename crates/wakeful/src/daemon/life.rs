@@ -231,7 +231,7 @@ async fn open(
     let lock = take(home, &folder).await?;
     let introduced = introduce(folder, start, bound, token)?;
     let place = Place::open_as_daemon(start.shared, home.clone(), lock).await?;
-    Ok((place, introduced))
+    Ok((place.under(&start.settings.config), introduced))
 }
 
 async fn take(home: &Home, folder: &RunFolder) -> Result<HomeLock, Failure> {

@@ -247,13 +247,14 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
         .map(|file| format!("\nguidance   {}", file.path))
         .collect();
     format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nworkspace  {}\ncreated    {}\n\
+        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nmodel      {}\nworkspace  {}\ncreated    {}\n\
         used       {} tokens in {} model rounds{guidance}",
         agent.agent_id,
         word(&agent.visibility),
         word(&agent.lifecycle),
         state(agent),
         agent.pending,
+        agent.model.as_deref().unwrap_or("the default"),
         agent.workspace,
         agent.created_at,
         agent.token_usage.total_tokens,

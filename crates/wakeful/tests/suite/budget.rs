@@ -1,8 +1,12 @@
 //! Money: a run that would cost more than its day may waits, durably, and goes on when there is some.
 
+use std::io::Read as _;
+
 use serde_json::{Value, json};
 
-use super::daemon::Daemon;
+use super::daemon::{Daemon, is_ready};
+use super::provider::Fake;
+use super::route::{chat, provider, write};
 use super::world::{Said, World, wait_until};
 
 /// Each answer costs a cent; a request may cost about two at most.
@@ -142,6 +146,53 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
     drop(daemon);
 }
 
+/// A daemon until the work is done, and what it logged.
+fn logged(world: &World, work: impl FnOnce()) -> String {
+    let mut child = world.start(&["serve", "--port", "0"]);
+    let mut log = child.stderr.take().expect("a log");
+    let daemon = Daemon::of(world, child);
+    wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
+    work();
+    daemon.terminate();
+    let mut said = String::new();
+    log.read_to_string(&mut said).expect("words");
+    said
+}
+
+#[test]
+fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
+    const HOLDS: &str = "nobody has set a spending cap: 5.00 USD a day in all holds";
+    let (world, fake) = (
+        World::new(),
+        Fake::new(vec![chat("one"), chat("two"), chat("three")]),
+    );
+    let priced = |price: &str| {
+        let default = "[model]\ndefault = \"mine/m\"\n";
+        [default, &provider("mine", &fake, ""), price].concat()
+    };
+    write(&world, &priced("[prices.\"mine/m\"]\ninput = 1\noutput = 1\n"));
+    let tells = |args: &[&str]| {
+        let said = world.wakeful(&[&["run", "x", "--agent", "main", "--create-agent"], args].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.stderr.contains(HOLDS)
+    };
+    let log = logged(&world, || {
+        assert!(tells(&[]), "it costs money");
+        assert!(!tells(&["--model", "demo"]), "it does not");
+        assert_eq!(set(&world, &["5"]).code, Some(0));
+        assert!(!tells(&[]), "a person set it");
+    });
+    assert_eq!(log.matches(HOLDS).count(), 1, "{log}");
+    let log = logged(&world, || ());
+    assert!(!log.contains("spending cap"), "{log}");
+    assert_eq!(set(&world, &["--unset"]).code, Some(0));
+    write(&world, &priced(""));
+    logged(&world, || assert!(!tells(&[]), "on this machine nothing is paid"));
+    write(&world, &priced("[budget]\ndaily_usd = 5\n"));
+    let log = logged(&world, || ());
+    assert!(!log.contains("spending cap"), "{log}");
+}
+
 #[test]
 fn a_request_that_was_cut_off_counts_as_spent() {
     let world = World::new();
@@ -237,6 +288,57 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
     let unknown = world.wakeful(&["agent", "model", "main", "nobody/x", "--json"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     drop(daemon);
+}
+
+#[test]
+fn an_agent_is_shown_with_its_model() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    for (args, model) in [
+        (["agent", "model", "main", "demo"].as_slice(), "demo"),
+        (&["agent", "show", "main"], "demo"),
+        (&["agent", "model", "main", "--clear"], "the default"),
+    ] {
+        let said = world.wakeful(args);
+        assert!(
+            said.stdout.contains(&format!("\nmodel      {model}\n")),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    world.wakeful(&["agent", "model", "main", "demo"]);
+    // No key for it is anywhere.
+    world.wakeful(&["config", "set", "model.default", "anthropic/claude-x"]);
+    let said = world.wakeful(&["run", "hello", "--agent", "main", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    world.wakeful(&["agent", "model", "main", "--clear"]);
+    let said = world.wakeful(&["run", "hello", "--agent", "main", "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "secret_unavailable"),
+        "{said:?}"
+    );
+    let elsewhere = World::new();
+    let args = [
+        "run",
+        "hello",
+        "--agent",
+        "main",
+        "--create-agent",
+        "--json",
+        "--model",
+        "anthropic/x",
+    ];
+    assert_eq!(elsewhere.wakeful(&args).error_code(), "secret_unavailable");
+    assert!(
+        !elsewhere.home().exists(),
+        "nothing is made for a call that is wrong"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod bad_input;
 mod budget;
 mod cancel;
 mod config;
+mod confirm;
 mod crash;
 mod daemon;
 mod doctor;

@@ -1,5 +1,7 @@
 //! `wakeful record`: what happened, as a script that happens again.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use serde_json::{Value, json};
 
 use super::daemon::Daemon;
@@ -128,6 +130,48 @@ fn secrets_do_not_leave_with_a_recording() {
     assert_eq!(said.stdout.matches("[redacted]").count(), 5, "{said:?}");
     assert!(
         said.stderr.contains("3 rounds were recorded, and 5 secrets"),
+        "{said:?}"
+    );
+}
+
+/// Keys have no shape of their own, and the names of their variables need not say what they are.
+#[test]
+fn keys_of_providers_do_not_leave_with_a_recording_wherever_they_are_kept() {
+    let world = World::new();
+    let keys = [
+        "plain-words-in-a-file",
+        "plain-words-in-a-variable",
+        "plain-words-in-a-keyring",
+    ];
+    let script = format!("rounds:\n  - text: '{}'\n", keys.join(" and "));
+    let run = run_as(&world, "main", &world.script(&script));
+    let key = run["run_key"].as_str().expect("a key");
+    let file = world.path().join("kept");
+    std::fs::write(&file, format!("{}\n", keys[0])).expect("a key");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("permissions");
+    let tools = world.path().join("tools");
+    std::fs::create_dir(&tools).expect("a folder");
+    let tool = tools.join("secret-tool");
+    std::fs::write(&tool, format!("#!/bin/sh\necho {}\n", keys[2])).expect("a tool");
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o700)).expect("permissions");
+    let provider =
+        |name: &str, key: &str| format!("[providers.{name}]\nkind = \"openai-chat\"\nkey = \"{key}\"\n");
+    let settings = [
+        provider("one", &format!("file:{}", file.display())),
+        provider("two", "env:ODDLY_NAMED"),
+        provider("three", "keyring:wakeful/three"),
+        provider("four", "env:NOT_SET"),
+    ];
+    std::fs::write(world.home().join("config.toml"), settings.concat()).expect("settings");
+    let mut command = world.command(program());
+    command.args(["record", key]).env("ODDLY_NAMED", keys[1]);
+    command.env("PATH", format!("{}:/usr/bin:/bin", tools.display()));
+    let said: Said = command.output().expect("the program starts").into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!said.stdout.contains("plain-words"), "{said:?}");
+    assert_eq!(said.stdout.matches("[redacted]").count(), 3, "{said:?}");
+    assert!(
+        said.stderr.contains("env:NOT_SET") && !said.stderr.contains("env:ODDLY_NAMED"),
         "{said:?}"
     );
 }

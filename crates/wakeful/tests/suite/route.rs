@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::provider::{Fake, KEY, holds_key};
 use super::world::{Said, World, program};
 
-fn write(world: &World, text: &str) {
+pub(super) fn write(world: &World, text: &str) {
     // A first setting makes the home, as nobody should do by hand.
     let made = world.wakeful(&["config", "set", "server.port", "1"]);
     assert_eq!(made.code, Some(0), "{made:?}");
     fs::write(world.home().join("config.toml"), text).expect("a file");
 }
 
-fn call(world: &World, args: &[&str], environment: &[(&str, &str)]) -> Said {
+pub(super) fn call(world: &World, args: &[&str], environment: &[(&str, &str)]) -> Said {
     let mut command = world.command(program());
     command.args(args).envs(environment.iter().copied());
     command.output().expect("the program starts").into()
@@ -441,46 +441,4 @@ fn the_doctor_looks_at_providers_without_spending() {
         fine.asked()
     );
     assert!(!format!("{said:?}").contains(KEY));
-}
-
-/// Where a person wants to be asked, nothing is sent before they agreed, and a change of the rules asks again.
-#[test]
-fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
-    let world = World::new();
-    // What it may be shown is too little for any request, so that nothing is ever sent.
-    let rules = |shown: &str| {
-        format!(
-            "[privacy]\nconfirm = \"explicit\"\n[providers.out]\nkind = \"openai-chat\"\nkey = \"none\"\n\
-             base_url = \"https://nowhere.invalid/v1\"\n[inference]\nshown = [{shown}]\n"
-        )
-    };
-    let kind = || {
-        let said = call(&world, &["run", "x", "--json", "--model", "out/m"], &[]);
-        let kind = said.json()["failure_artifact"]["kind"].clone();
-        (said.code, kind.as_str().unwrap_or_default().to_owned())
-    };
-    let refused = |code: &str| (Some(4), code.to_owned());
-    write(&world, &rules("\"words\""));
-    assert_eq!(kind(), refused("privacy_confirmation_required"));
-    let said = world.wakeful(&["models", "confirm", "out", "--json"]);
-    assert_eq!(
-        (said.code, &said.json()["provider"]),
-        (Some(0), &json!("out")),
-        "{said:?}"
-    );
-    assert_eq!(kind(), refused("overshared_payload_blocked"));
-    write(&world, &rules("\"words\", \"contract\""));
-    assert_eq!(kind(), refused("privacy_confirmation_required"));
-    let said = world.wakeful(&["models", "confirm", "--json"]);
-    assert_eq!(
-        said.json()["receipts"].as_array().map(Vec::len),
-        Some(1),
-        "{said:?}"
-    );
-    let said = world.wakeful(&["models", "confirm", "nobody", "--json"]);
-    assert_eq!(
-        (said.code, said.error_code().as_str()),
-        (Some(2), "model_unknown"),
-        "{said:?}"
-    );
 }

@@ -19,10 +19,11 @@ pub(super) async fn confirm(
     };
     // A name that was misspelt must not look confirmed.
     house.provision(provider)?;
-    let (name, versions) = (provider.to_owned(), house.config().policy_versions());
+    let (name, versions) = (provider.to_owned(), house.policy_versions());
     let receipts = telling(shared, out, async |front| front.confirm(name, versions).await).await?;
     let words = format!(
-        "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules ask again"
+        "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules or \
+         addresses ask again"
     );
     out.answer(&json!({"provider": provider, "receipts": receipts}), &words);
     Ok(0)
@@ -31,16 +32,12 @@ pub(super) async fn confirm(
 /// What was agreed to, and whether it still holds.
 async fn show(house: &ModelHouse, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let receipts = asking(shared, async |front| front.receipts().await).await?;
-    let versions: Vec<String> = house
-        .config()
-        .policy_versions()
-        .iter()
-        .map(ToString::to_string)
-        .collect();
+    let versions = house.policy_versions();
+    let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
     let lines = receipts.iter().map(|receipt| {
         let holds = match versions.contains(&receipt.policy_version) {
             true => "holds",
-            false => "was given under other rules",
+            false => "was given under other rules, or for other addresses",
         };
         format!("{:<14} {}  {holds}", receipt.provider, receipt.at)
     });

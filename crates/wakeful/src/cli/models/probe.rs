@@ -100,6 +100,7 @@ pub(super) async fn probe(
     let terms = models.terms(&model_ref);
     open(shared)
         .await?
+        .under(house.config())
         .work(out, async |place| {
             let run = RunKey(h("run.probe", &[&fresh_id()]));
             let mut probe = Probe {

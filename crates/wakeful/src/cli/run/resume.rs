@@ -31,7 +31,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
         return through_daemon(&Front::Daemon(client), agent_id, out).await;
     }
     let settings = config::load(&shared.home()?, &Overrides::default())?;
-    let place = Place::open_for_writing(shared).await?;
+    let place = Place::open_for_writing(shared).await?.under(&settings.config);
     let sandboxing = args.sandboxing();
     let filter = RunFilter {
         agent_id,

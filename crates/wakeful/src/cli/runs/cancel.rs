@@ -18,7 +18,7 @@ use crate::cli::Shared;
 use crate::failure::Failure;
 use crate::front::{Front, here};
 use crate::model::demo;
-use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
+use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn, governance};
 use crate::reach::daemon;
 use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
@@ -36,7 +36,7 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
     let place = Place::open_beside(shared).await?;
     place
         .work(out, async |place| {
-            let front = here(&place.store, place.governance());
+            let front = here(&place.store, governance(place.home.root()));
             let run = front.find(given).await?;
             let before = front.run(run).await?;
             match before.outcome.as_str() {

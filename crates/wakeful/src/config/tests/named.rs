@@ -132,9 +132,14 @@ confirm = "explicit"
     let other = AgentId::parse("other").expect("an id");
     let permits = config.permissions(&coach);
     assert_eq!(permits.categories, BTreeSet::from([Category::Conversation]));
+    let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
     assert_eq!(
         permits.models,
-        BTreeMap::from([(Category::Conversation, vec!["mine/*".to_owned()])])
+        BTreeMap::from([
+            (Category::Conversation, patterns(&["mine/*"])),
+            (Category::Embedding, patterns(&["anthropic/*", "mine/*"])),
+        ]),
+        "a rule for one category leaves what is said of the others"
     );
     assert_eq!(permits.shown, BTreeSet::from([Field::Words, Field::Tools]));
     let permits = config.permissions(&other);
@@ -144,14 +149,28 @@ confirm = "explicit"
     changed.agents.get_mut("coach").expect("coach").model = None;
     changed.model.fallbacks.clear();
     assert_eq!(
-        config.policy_versions(),
-        changed.policy_versions(),
+        config.policy_versions(&[]),
+        changed.policy_versions(&[]),
         "no rule is another"
     );
-    assert_ne!(config.policy_version(&coach), config.policy_version(&other));
+    assert_ne!(
+        config.policy_version(&coach, &[]),
+        config.policy_version(&other, &[])
+    );
+    let moved = ["mine elsewhere.example.org".to_owned()];
+    assert_ne!(
+        config.policy_version(&coach, &moved),
+        config.policy_version(&coach, &[])
+    );
     changed.agents.get_mut("coach").expect("coach").shown = None;
-    assert_ne!(config.policy_version(&coach), changed.policy_version(&coach));
-    assert_eq!(config.policy_version(&other), changed.policy_version(&other));
+    assert_ne!(
+        config.policy_version(&coach, &[]),
+        changed.policy_version(&coach, &[])
+    );
+    assert_eq!(
+        config.policy_version(&other, &[]),
+        changed.policy_version(&other, &[])
+    );
 }
 
 #[test]

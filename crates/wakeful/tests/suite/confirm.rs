@@ -1,0 +1,85 @@
+//! What a person agreed to: which rules and which addresses it holds for.
+
+use serde_json::json;
+
+use super::route::{call, write};
+use super::world::World;
+
+/// Where a person wants to be asked, nothing is sent before they agreed, and a change of the rules asks again.
+#[test]
+fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
+    let world = World::new();
+    // What it may be shown is too little for any request, so that nothing is ever sent.
+    let rules = |shown: &str| {
+        format!(
+            "[privacy]\nconfirm = \"explicit\"\n[providers.out]\nkind = \"openai-chat\"\nkey = \"none\"\n\
+             base_url = \"https://nowhere.invalid/v1\"\n[inference]\nshown = [{shown}]\n"
+        )
+    };
+    let kind = || {
+        let said = call(&world, &["run", "x", "--json", "--model", "out/m"], &[]);
+        let kind = said.json()["failure_artifact"]["kind"].clone();
+        (said.code, kind.as_str().unwrap_or_default().to_owned())
+    };
+    let refused = |code: &str| (Some(4), code.to_owned());
+    write(&world, &rules("\"words\""));
+    assert_eq!(kind(), refused("privacy_confirmation_required"));
+    let said = world.wakeful(&["models", "confirm", "out", "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["provider"]),
+        (Some(0), &json!("out")),
+        "{said:?}"
+    );
+    assert_eq!(kind(), refused("overshared_payload_blocked"));
+    write(&world, &rules("\"words\", \"contract\""));
+    assert_eq!(kind(), refused("privacy_confirmation_required"));
+    let said = world.wakeful(&["models", "confirm", "--json"]);
+    assert_eq!(
+        said.json()["receipts"].as_array().map(Vec::len),
+        Some(1),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["models", "confirm", "nobody", "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "model_unknown"),
+        "{said:?}"
+    );
+}
+
+/// Whoever agreed to one machine did not agree to another of the same name.
+#[test]
+fn a_confirmation_does_not_follow_a_provider_to_another_address() {
+    let world = World::new();
+    let rules = |host: &str| {
+        format!(
+            "[privacy]\nconfirm = \"explicit\"\n[providers.mine]\nkind = \"openai-chat\"\nkey = \"none\"\n\
+             base_url = \"https://{host}/v1\"\n[inference]\nshown = []\n"
+        )
+    };
+    let kind = |model: &str, environment: &[(&str, &str)]| {
+        let said = call(&world, &["run", "x", "--json", "--model", model], environment);
+        let kind = said.json()["failure_artifact"]["kind"].clone();
+        kind.as_str().unwrap_or_default().to_owned()
+    };
+    let (unconfirmed, confirmed) = ("privacy_confirmation_required", "overshared_payload_blocked");
+    write(&world, &rules("a.invalid"));
+    for provider in ["mine", "anthropic"] {
+        let said = world.wakeful(&["models", "confirm", provider]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    assert_eq!(kind("mine/m", &[]), confirmed);
+    write(&world, &rules("b.invalid"));
+    assert_eq!(kind("mine/m", &[]), unconfirmed, "another host");
+    write(&world, &rules("a.invalid/other"));
+    assert_eq!(kind("mine/m", &[]), confirmed, "the same host");
+    let key = ("ANTHROPIC_API_KEY", "sk-some-key");
+    let moved = ("ANTHROPIC_BASE_URL", "https://c.invalid");
+    assert_eq!(kind("anthropic/m", &[key]), confirmed);
+    assert_eq!(kind("anthropic/m", &[key, moved]), unconfirmed);
+    let own = ("ANTHROPIC_BASE_URL", "https://api.anthropic.com");
+    assert_eq!(kind("anthropic/m", &[key, own]), confirmed, "its own address");
+    let said = call(&world, &["models", "confirm", "anthropic"], &[moved]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(kind("anthropic/m", &[key, moved]), confirmed);
+}
