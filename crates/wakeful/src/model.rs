@@ -223,6 +223,24 @@ impl ModelHouse {
         Provision::new(name, self.config.providers.get(name))
     }
 
+    /// Whether a model wants money, told without its key; a route does when one of its models does.
+    pub(crate) fn is_paid(&self, name: &str) -> bool {
+        match ModelRef::parse(name) {
+            Ok(ModelRef::Hosted { provider, .. }) => {
+                let provision = self.provision(&provider).ok();
+                let address = provision.and_then(|provision| provision.base_url);
+                // Plain http is for this machine alone, and nobody pays for that.
+                let is_here = address.is_some_and(|(url, _)| url.starts_with("http://"));
+                !is_here || self.config.prices.contains_key(name)
+            }
+            Ok(ModelRef::Route { name }) => {
+                let route = self.config.routes.get(&name);
+                route.is_some_and(|route| route.models.iter().any(|model| self.is_paid(model)))
+            }
+            Ok(ModelRef::Demo | ModelRef::Scripted { .. }) | Err(_) => false,
+        }
+    }
+
     /// One model of a provider, or why it cannot be asked.
     pub(crate) fn hosted(&self, provider: &str, model: &str) -> Result<Hosted, Failure> {
         let provision = self.provision(provider)?;

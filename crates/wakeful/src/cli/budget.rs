@@ -85,6 +85,13 @@ pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
     })
 }
 
+/// What holds where nobody has said what a day may cost.
+pub(crate) fn unset(default: impl std::fmt::Display) -> String {
+    format!(
+        "nobody has set a spending cap: {default} USD a day in all holds (`wakeful budget set USD` sets another)"
+    )
+}
+
 fn tell(budget: &Budget, out: &Out) {
     let origin = match budget.cap_origin {
         CapOrigin::Set => "set by you",

@@ -13,6 +13,7 @@ use wakeful_api::{LastFailure, Model, Phase};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::h;
 use wakeful_ports::clock::Clock as _;
+use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
@@ -22,7 +23,8 @@ use super::files::{Found, Record, RunFolder};
 use super::house::{Bench, House};
 use super::token;
 use crate::cli::Shared;
-use crate::config::{Loaded, Overrides};
+use crate::cli::budget::unset;
+use crate::config::{Config, Loaded, Overrides};
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
@@ -145,6 +147,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let place = Arc::new(place);
     folder.forget_failure();
     tell(&introduced.record, &home, out);
+    tell_cap(&place, &start.settings.config).await;
     let serving = run_service(Arc::clone(&place), &start, &stage, halt);
     signals.during(serving, out).await;
     let _ = hang_up.send(());
@@ -394,6 +397,14 @@ fn introduce(
     };
     folder.introduce(&record)?;
     Ok(Introduced { folder, record })
+}
+
+/// Says what may be spent where nobody has said it. That it cannot be read is told by the first who needs it.
+async fn tell_cap(place: &Place, config: &Config) {
+    let set = place.store.read(|view| view.cap(None)).await;
+    if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
+        log(&unset(place.governance().daily_cap));
+    }
 }
 
 fn tell(record: &Record, home: &Home, out: &Out) {

@@ -21,7 +21,7 @@ pub(super) fn call(world: &World, args: &[&str], environment: &[(&str, &str)]) -
     command.output().expect("the program starts").into()
 }
 
-fn chat(text: &str) -> (u16, Value) {
+pub(super) fn chat(text: &str) -> (u16, Value) {
     let choice = json!({"message": {"content": text}, "finish_reason": "stop"});
     (
         200,
@@ -34,7 +34,7 @@ fn refusal(status: u16) -> (u16, Value) {
 }
 
 /// A provider of one's own that speaks Chat Completions at this address.
-fn provider(name: &str, fake: &Fake, more: &str) -> String {
+pub(super) fn provider(name: &str, fake: &Fake, more: &str) -> String {
     format!(
         "[providers.{name}]\nkind = \"openai-chat\"\nbase_url = \"{}/v1\"\n{more}\n",
         fake.url

@@ -2,15 +2,20 @@
 
 use std::io::{BufRead as _, IsTerminal as _, Write as _};
 
+use wakeful_api::{AgentStatus, CapOrigin, RuntimeStatus};
 use wakeful_core::budget::MicroUsd;
+use wakeful_core::id::AgentId;
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::model::Model as _;
 use wakeful_ports::store::Store as _;
+use wakeful_runtime::Governance;
 
-use crate::cli::budget::amount;
+use crate::cli::budget::{amount, unset};
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::front::Front;
+use crate::model::{ModelHouse, Whose, Why};
 use crate::place::Place;
 use crate::show::Out;
 use crate::world::RealClock;
@@ -33,9 +38,7 @@ pub(super) async fn settle(
     let default = place.governance().daily_cap;
     let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     if !terminal || json {
-        out.note(&format!(
-            "nobody has set a spending cap: {default} USD a day in all holds (`wakeful budget set USD` sets another)"
-        ));
+        out.note(&unset(default));
         return Ok(());
     }
     // Nobody answered: the default holds, and is asked for again.
@@ -51,6 +54,52 @@ pub(super) async fn settle(
         "{daily} USD a day it is; `wakeful budget set USD` changes it"
     ));
     Ok(())
+}
+
+/// Says what holds where a daemon will ask a model for money and nobody has said what a day may cost. A person who sits
+/// at a terminal is not asked: the daemon spends for others as well.
+pub(super) async fn tell(
+    front: &Front,
+    (agent, wished): (&AgentStatus, Option<&str>),
+    config: &Config,
+    out: &Out,
+) -> Result<(), Failure> {
+    if config.budget.daily_usd.is_some() || !may_cost(front, (agent, wished), config).await? {
+        return Ok(());
+    }
+    let budget = front.budget().await?;
+    // The daemon's own settings may say more than those here.
+    let is_standard = budget.daily_cap_usd == Governance::default().daily_cap.to_string();
+    if budget.cap_origin == CapOrigin::Default && is_standard {
+        out.note(&unset(&budget.daily_cap_usd));
+    }
+    Ok(())
+}
+
+/// Whether a run may cost money, as far as that is known without a key: the daemon has it, and a keyring may ask for a
+/// password.
+async fn may_cost(
+    front: &Front,
+    (agent, wished): (&AgentStatus, Option<&str>),
+    config: &Config,
+) -> Result<bool, Failure> {
+    let (house, id) = (ModelHouse::new(config), AgentId::parse(&agent.agent_id)?);
+    let whose = Whose {
+        agent: &id,
+        chosen: agent.model.as_deref(),
+    };
+    // A route that is gone is told by the daemon.
+    let Ok(mut chain) = house.chain(Some(whose), wished) else {
+        return Ok(false);
+    };
+    match (&chain.why, front) {
+        (Why::Configured | Why::Key(_) | Why::Demo, Front::Daemon(client)) => {
+            let status: RuntimeStatus = client.get("/api/runtime/status").await?;
+            chain.fallbacks.push(status.model.reference);
+        }
+        (Why::Asked | Why::Agent, _) | (_, Front::Here(_)) => chain.fallbacks.push(chain.model_ref),
+    }
+    Ok(chain.fallbacks.iter().any(|name| house.is_paid(name)))
 }
 
 fn ask(default: MicroUsd, out: &Out) -> Option<MicroUsd> {

@@ -9,7 +9,7 @@ use wakeful_ports::records::{RUN_OPEN, Visibility};
 use wakeful_runtime::report::RUN_QUEUED;
 
 use super::journey::exit_code;
-use super::{Call, RunArgs};
+use super::{Call, RunArgs, cap};
 use crate::cli::Shared;
 use crate::config::{Key, Loaded as Settings};
 use crate::failure::{Failure, OUT_OF_MONEY};
@@ -34,11 +34,13 @@ pub(super) async fn start(
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
     let agent = ready(&front, call, args, workspace.clone(), &home).await?;
+    let wished: Option<String> = settings.wished(Key::ModelDefault);
+    cap::tell(&front, (&agent, wished.as_deref()), &settings.config, out).await?;
     let message = SendMessage {
         text: call.prompt.clone(),
         key: Some(call.turn.to_string()),
         // What this call leaves open, the daemon's own settings answer.
-        model: settings.wished(Key::ModelDefault),
+        model: wished,
         max_rounds: settings.wished(Key::AgentMaxRounds),
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),

@@ -83,9 +83,8 @@ const WRONG: [(&str, usize, [&str; 2]); 18] = [
     ("[inference]\nmodels = \"*\"\n", 2, ["inference.models", "list"]),
 ];
 
-#[test]
-fn providers_routes_agents_and_prices_are_read_with_their_names() {
-    let text = r#"
+/// A file with a section of every kind.
+const WHOLE: &str = r#"
 [model]
 default = "route:careful"
 fallbacks = ["ollama/llama3.2"]
@@ -112,10 +111,21 @@ output = 2
 [privacy]
 confirm = "explicit"
 "#;
-    let read = parse(Path::new("config.toml"), text);
+
+fn whole() -> Config {
+    let read = parse(Path::new("config.toml"), WHOLE);
     assert!(read.problems.is_empty(), "{:?}", read.problems);
     let loaded = layer::merge_all(&[read.layer], read.named).expect("sound");
-    let config = loaded.config;
+    loaded.config
+}
+
+fn agents() -> [AgentId; 2] {
+    ["coach", "other"].map(|name| AgentId::parse(name).expect("an id"))
+}
+
+#[test]
+fn providers_routes_agents_and_prices_are_read_with_their_names() {
+    let config = whole();
     assert_eq!(config.routes["careful"].models.len(), 3);
     let mine = &config.providers["mine"];
     assert_eq!(
@@ -128,8 +138,7 @@ confirm = "explicit"
         (1_500_000, 2_000_000, 1_500_000)
     );
     assert_eq!(config.privacy.confirm, "explicit");
-    let coach = AgentId::parse("coach").expect("an id");
-    let other = AgentId::parse("other").expect("an id");
+    let [coach, other] = agents();
     let permits = config.permissions(&coach);
     assert_eq!(permits.categories, BTreeSet::from([Category::Conversation]));
     let patterns = |list: &[&str]| list.iter().map(|&one| one.to_owned()).collect::<Vec<_>>();
@@ -145,6 +154,11 @@ confirm = "explicit"
     let permits = config.permissions(&other);
     assert_eq!(permits.models[&Category::Embedding], ["anthropic/*", "mine/*"]);
     assert_eq!(permits.shown.len(), Field::ALL.len());
+}
+
+#[test]
+fn other_rules_have_another_version() {
+    let (config, [coach, other]) = (whole(), agents());
     let mut changed = config.clone();
     changed.agents.get_mut("coach").expect("coach").model = None;
     changed.model.fallbacks.clear();
