@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use super::provider::{Fake, KEY, holds_key};
+use super::route::{call, chat, provider, write};
 use super::world::World;
 
 /// Milliseconds since midnight of a time that the program wrote.
@@ -14,7 +16,12 @@ fn millis(time: &Value) -> i64 {
 #[test]
 fn the_timeline_tells_every_attempt_with_its_wait_its_times_and_its_tokens() {
     let world = World::new();
-    let script = "rounds:\n  - fail: {status: 429, retry_after_ms: 300}\n  - text: done\n    usage: {input_tokens: 9, output_tokens: 2, cached_read_tokens: 4, reasoning_tokens: 1}\n";
+    let script = "
+rounds:
+  - fail: {status: 429, retry_after_ms: 300}
+  - text: done
+    usage: {input_tokens: 9, output_tokens: 2, cached_read_tokens: 4, reasoning_tokens: 1}
+";
     let run = world.run(script, &[]).json();
     let timeline = &run["provider_attempt_timeline"];
     let (first, second) = (&timeline["attempts"][0], &timeline["attempts"][1]);
@@ -65,4 +72,28 @@ fn a_provider_that_does_not_count_fails_nothing() {
     assert_eq!(run["token_usage"]["total_tokens"], 0);
     assert_eq!(run["outcome"], "completed");
     assert_eq!(run["cost_usd"], Value::Null, "what costs nothing names no price");
+}
+
+#[test]
+fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() {
+    let world = World::new();
+    let path = world.path().join("key");
+    let asks = json!({"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [{
+        "id": "c1", "type": "function",
+        "function": {"name": "ExecCommand", "arguments": json!({"cmd": format!("cat {}", path.display())}).to_string()},
+    }]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}});
+    let fake = Fake::new(vec![(200, asks), chat("read")]);
+    std::fs::write(&path, KEY).expect("a key");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("permissions");
+    write(
+        &world,
+        &provider("mine", &fake, &format!("key = \"file:{}\"", path.display())),
+    );
+    let said = call(&world, &["run", "do it", "--json", "--model", "mine/m"], &[]);
+    assert_eq!(said.json()["final_text"], "read", "{said:?}");
+    let second = fake.asked()[1].1.to_string();
+    assert!(second.contains("[hidden]") && !second.contains(KEY), "{second}");
+    std::fs::remove_file(&path).expect("removed");
+    assert!(!holds_key(world.path()));
 }
