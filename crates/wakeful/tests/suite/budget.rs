@@ -137,8 +137,8 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
         (Some(5), "budget_exceeded"),
         "{said:?}"
     );
-    let status = world.wakeful(&["agent", "show", "main", "--json"]).json();
-    assert_eq!(status["activity"], "stuck", "{status}");
+    // That a run waits is told before its worker has come home.
+    wait_until(|| world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"] == "stuck");
     let key = world.open_runs().remove(0);
     assert_eq!(set(&world, &["1"]).code, Some(0));
     wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
