@@ -174,8 +174,9 @@ fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [Entry]) -> Vec<(Side, Vec<&'
 /// The blocks of an entry that this provider is sent.
 ///
 /// Words without a letter are not: providers refuse them, and they say nothing. Thoughts go to the provider alone whose
-/// record they carry; nobody else could read it, also at another address of the same format. Those that nothing follows stay here, because they are refused: they
-/// are what is left of a reply when everything behind them was left out. With Gemini they are parts like any other.
+/// record they carry; nobody else could read it, also at another address of the same format. Those that nothing follows
+/// stay here, because they are refused: they are what is left of a reply when everything behind them was left out. With
+/// Gemini they are parts like any other.
 fn sent<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<&'a Block> {
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
