@@ -36,7 +36,7 @@ use self::shape::Shaped;
 use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
 use crate::price::listed_or_assumed;
-use crate::provider::{Keyed, Provider};
+use crate::provider::{API_VERSIONS, Keyed, Provider};
 use crate::wire::{self, Flow, Heard, Lowering, Thread};
 
 /// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
@@ -106,7 +106,8 @@ pub enum BadHosted {
     },
     /// The version of the interface is none that is spoken.
     #[error(
-        "`{given}` is no version of the interface that is spoken; `anthropic` takes 2023-06-01 and 2026-10-21"
+        "`{given}` is no version of the interface that is spoken; `anthropic` takes {}",
+        API_VERSIONS.join(" and ")
     )]
     ApiVersion {
         /// What was asked for.

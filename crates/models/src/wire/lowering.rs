@@ -59,7 +59,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) thinker: &'a str,
     /// The model's name there.
     pub(crate) model: &'a str,
-    /// Longest reply in tokens, where one was configured.
+    /// Longest reply in tokens, where the provider is told one. Anthropic always is.
     pub(crate) output_tokens_max: Option<u32>,
     /// How tool schemas are spelled.
     pub(crate) schema: Mode,
