@@ -139,10 +139,16 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
     );
     // That a run waits is told before its worker has come home.
     wait_until(|| world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"] == "stuck");
+    let behind = world.wakeful(&["run", "and this", "--agent", "main", "--json"]);
+    assert_eq!(
+        behind.code,
+        Some(5),
+        "whoever asks meanwhile is not kept waiting: {behind:?}"
+    );
     let key = world.open_runs().remove(0);
     assert_eq!(set(&world, &["1"]).code, Some(0));
     wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
-    assert_eq!(world.lines(), ["one"]);
+    wait_until(|| world.lines().len() == 2);
     drop(daemon);
 }
 
