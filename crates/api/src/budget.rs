@@ -88,23 +88,29 @@ pub struct SetCap {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "main")]
     pub agent_id: Option<String>,
-    /// Dollars a day, at most 1000000 with six decimals. Without it the cap is taken away: the default holds again.
+    /// Dollars a day, at most 1000000 with six decimals.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(
         example = "2.50",
         pattern = "^([0-9]{1,6}([.][0-9]{1,6})?|1000000([.]0{1,6})?)$"
     )]
     pub daily_usd: Option<String>,
+    /// Takes the cap away instead: the default holds again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unset: bool,
 }
 
 /// A model to choose for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SetModel {
-    /// Which one; without it the default holds again. Holds for runs that begin from now on.
+    /// Which one. Holds for runs that begin from now on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "demo")]
     pub model: Option<String>,
+    /// Takes the choice back instead: the default holds again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub clear: bool,
 }
 
 /// A confirmation that a provider may be shown agents' work.

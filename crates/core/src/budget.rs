@@ -14,6 +14,12 @@ pub const DAILY_CAP_DEFAULT: MicroUsd = MicroUsd(5_000_000);
 /// The largest cap that can be set: a million dollars a day.
 pub const DAILY_CAP_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 
+/// The most that one request counts for. What servers count may be any number, and sums of it must stay in range.
+const REQUEST_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
+
+/// How soon a run that waits for money is looked at again, where some may come back any moment.
+const LOOK_AGAIN_MS: u64 = 30_000;
+
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
@@ -99,7 +105,7 @@ impl Price {
             .into_iter()
             .map(|(tokens, price)| u128::from(tokens).saturating_mul(u128::from(price.0)));
         let sum = products.fold(0_u128, u128::saturating_add);
-        MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX))
+        MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)).min(REQUEST_MAX)
     }
 
     /// The most that a request can cost that has at most so many tokens, and its reply so many.
@@ -146,13 +152,30 @@ pub enum Scope {
     All,
 }
 
-/// What a day has seen so far: settled and reserved.
+/// What a day has seen so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// What was spent.
+    pub settled: MicroUsd,
+    /// What is put aside for requests that have not ended.
+    pub reserved: MicroUsd,
+}
+
+impl Sum {
+    /// Both together: what counts against a cap.
+    #[must_use]
+    pub const fn total(self) -> MicroUsd {
+        self.settled.plus(self.reserved)
+    }
+}
+
+/// What a day has seen so far, and by whom.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spent {
     /// By the agent that asks.
-    pub agent: MicroUsd,
+    pub agent: Sum,
     /// By all of them.
-    pub all: MicroUsd,
+    pub all: Sum,
 }
 
 /// What a day may see.
@@ -173,10 +196,27 @@ pub struct Exceeded {
     pub cap: MicroUsd,
     /// What the day has seen, settled and reserved.
     pub spent: MicroUsd,
+    /// The part of it that is only put aside, and may come back soon.
+    #[serde(default)]
+    pub reserved: MicroUsd,
     /// What the request could cost at most.
     pub needed: MicroUsd,
     /// The day.
     pub day: Day,
+}
+
+impl Exceeded {
+    /// When it is worth looking again, if no raised cap is heard of before: when the day turns; soon, where something
+    /// is only put aside or caps may be raised unheard.
+    #[must_use]
+    pub fn look_again_ms(&self, now: Millis, hears_of_caps: bool) -> u64 {
+        let today = self.day.max(Day::of(now));
+        let tomorrow = today.next().begins().since(now).max(1);
+        match hears_of_caps && self.reserved == MicroUsd(0) {
+            true => tomorrow,
+            false => tomorrow.min(LOOK_AGAIN_MS),
+        }
+    }
 }
 
 /// Whether a request that may cost so much fits under the caps of its day.
@@ -187,11 +227,13 @@ pub fn decide(day: Day, caps: Caps, spent: Spent, needed: MicroUsd) -> Result<()
     ];
     for (scope, cap, spent) in limits {
         let Some(cap) = cap else { continue };
-        if spent.plus(needed) > cap {
+        // What costs nothing needs no room, also where a cap was lowered below what is spent.
+        if needed > MicroUsd(0) && spent.total().plus(needed) > cap {
             return Err(Exceeded {
                 scope,
                 cap,
-                spent,
+                spent: spent.total(),
+                reserved: spent.reserved,
                 needed,
                 day,
             });
@@ -224,6 +266,7 @@ mod tests {
         };
         assert_eq!(SONNET.cost(cached), MicroUsd(270_000 + 375_000));
         assert_eq!(SONNET.cost(Usage::of(1, 0)), MicroUsd(3), "rounded up");
+        assert_eq!(SONNET.cost(Usage::of(u64::MAX, u64::MAX)), REQUEST_MAX);
     }
 
     #[test]
@@ -270,16 +313,58 @@ mod tests {
             agent: Some(MicroUsd(10)),
             all: MicroUsd(10),
         };
+        let nine = Sum {
+            settled: MicroUsd(5),
+            reserved: MicroUsd(4),
+        };
         let spent = Spent {
-            agent: MicroUsd(9),
-            all: MicroUsd(9),
+            agent: nine,
+            all: nine,
         };
         assert_eq!(decide(Day(1), caps, spent, MicroUsd(1)), Ok(()));
         let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
         assert_eq!((exceeded.scope, exceeded.needed), (Scope::Agent, MicroUsd(2)));
+        assert_eq!((exceeded.spent, exceeded.reserved), (MicroUsd(9), MicroUsd(4)));
+        let lowered = Caps {
+            agent: None,
+            all: MicroUsd(1),
+        };
+        assert_eq!(
+            decide(Day(1), lowered, spent, MicroUsd(0)),
+            Ok(()),
+            "what costs nothing"
+        );
         let caps = Caps { agent: None, ..caps };
         let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
         assert_eq!(exceeded.scope, Scope::All);
+    }
+
+    #[test]
+    fn who_waits_for_money_looks_when_the_day_turns_or_soon_where_some_may_come_back() {
+        let begins = Day(100).begins();
+        let exceeded = Exceeded {
+            scope: Scope::All,
+            cap: MicroUsd(5),
+            spent: MicroUsd(5),
+            reserved: MicroUsd(0),
+            needed: MicroUsd(1),
+            day: Day(100),
+        };
+        let hour = 3_600_000;
+        let at = Millis(begins.0 + 23 * hour);
+        assert_eq!(exceeded.look_again_ms(at, true), 3_600_000);
+        assert_eq!(exceeded.look_again_ms(at, false), LOOK_AGAIN_MS);
+        let later = Millis(begins.0 + 47 * hour);
+        assert_eq!(
+            exceeded.look_again_ms(later, true),
+            3_600_000,
+            "of an earlier day, and never at once"
+        );
+        let aside = Exceeded {
+            reserved: MicroUsd(2),
+            ..exceeded
+        };
+        assert_eq!(aside.look_again_ms(at, true), LOOK_AGAIN_MS);
     }
 
     proptest! {
@@ -307,10 +392,11 @@ mod tests {
             let mut spent = Spent::default();
             for needed in asks.into_iter().map(MicroUsd) {
                 if decide(Day(0), caps, spent, needed).is_ok() {
-                    spent = Spent { agent: spent.agent.plus(needed), all: spent.all.plus(needed) };
+                    let sum = Sum { settled: spent.all.settled, reserved: spent.all.reserved.plus(needed) };
+                    spent = Spent { agent: sum, all: sum };
                 }
             }
-            prop_assert!(spent.agent.0 <= agent && spent.all.0 <= all);
+            prop_assert!(spent.agent.total().0 <= agent && spent.all.total().0 <= all);
         }
     }
 }

@@ -346,6 +346,10 @@ mod tests {
         shut.shown.remove(&Field::ToolResults);
         assert_eq!(code(&shut, &terms(), confirmed, all), OVERSHARED);
         assert_eq!(code(&shut, &terms(), confirmed, &[Field::Words]), "allowed");
+        assert_eq!(code(&open, &terms(), Receipt::Missing, all), UNCONFIRMED);
+        let mut scoped = open.clone();
+        scoped.categories.remove(&Category::Conversation);
+        assert_eq!(code(&scoped, &terms(), confirmed, all), OUT_OF_SCOPE);
         let mut keyless = terms();
         keyless.secret = Secret::Unavailable("nowhere".into());
         assert_eq!(code(&open, &keyless, confirmed, all), NO_SECRET);

@@ -1,5 +1,14 @@
 //! Who answers over HTTP, and where each is found.
 
+/// The usual version of Anthropic's interface.
+const API_VERSION: &str = "2023-06-01";
+
+/// The versions of it that are spoken. Both have the same shapes.
+pub(crate) const API_VERSIONS: [&str; 2] = [API_VERSION, "2026-10-21"];
+
+/// The header that names the version.
+pub(crate) const API_VERSION_HEADER: &str = "anthropic-version";
+
 /// A provider, and with it the wire format that it speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Provider {
@@ -100,7 +109,7 @@ impl Provider {
     /// Headers that every request has beside the key.
     pub(crate) const fn headers(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Self::Anthropic => &[("anthropic-version", "2023-06-01")],
+            Self::Anthropic => &[(API_VERSION_HEADER, API_VERSION)],
             Self::OpenAi | Self::OpenAiChat | Self::Gemini | Self::OpenAiCodex => &[],
         }
     }

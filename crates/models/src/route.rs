@@ -21,6 +21,9 @@ pub enum Candidate {
     Unusable(Unusable),
 }
 
+/// The words for a model that cannot be asked because of its key: it is not there, others can read it, or it is none.
+const KEY_TROUBLES: [&str; 3] = [NO_SECRET, "secret_exposed", "secret_invalid"];
+
 /// Why a model cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unusable {
@@ -89,15 +92,25 @@ fn stranger(model_ref: &str) -> Unusable {
 }
 
 impl Model for Models {
+    fn without_keys(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let hosted = self.candidates().filter_map(|(_, candidate)| match candidate {
+            Candidate::Hosted(model) => Some(model),
+            Candidate::Scripted(_) | Candidate::Unusable(_) => None,
+        });
+        hosted.fold(None, |cut: Option<Vec<u8>>, model| {
+            model.cut_key(cut.as_deref().unwrap_or(bytes)).or(cut)
+        })
+    }
+
     fn terms(&self, model_ref: &str) -> Terms {
         match self.find(model_ref) {
             Some(Candidate::Scripted(model)) => model.terms(model_ref),
             Some(Candidate::Hosted(model)) => model.terms(model_ref),
             Some(Candidate::Unusable(why)) => Terms {
                 boundary: why.boundary,
-                secret: match why.code.as_str() {
-                    NO_SECRET => Secret::Unavailable(why.message.clone()),
-                    _ => Secret::NotNeeded,
+                secret: match KEY_TROUBLES.contains(&why.code.as_str()) {
+                    true => Secret::Unavailable(why.message.clone()),
+                    false => Secret::NotNeeded,
                 },
                 ..Terms::here(&why.provider)
             },

@@ -33,6 +33,11 @@ impl Audience for NoAudience {
 
 /// Something that answers requests. One call is one attempt; the machine decides on the next.
 pub trait Model: Send + Sync + 'static {
+    /// The same bytes without the keys that it knows; none where they have none in them. Must not block.
+    fn without_keys(&self, _bytes: &[u8]) -> Option<Vec<u8>> {
+        None
+    }
+
     /// What is known of one of its models before it is asked. Must not block.
     fn terms(&self, model_ref: &str) -> Terms;
 

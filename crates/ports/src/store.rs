@@ -148,6 +148,8 @@ pub trait View {
     fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError>;
     /// What a day has seen, settled and reserved, by an agent and by all.
     fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError>;
+    /// What a run cost so far, requests whose end nobody knows included.
+    fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError>;
     /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
     fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>, StoreError>;
     /// What each agent spent on a day, by name. At most [`ROWS_MAX`].

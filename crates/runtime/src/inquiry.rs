@@ -15,7 +15,7 @@ use wakeful_core::inference::{
 };
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{Ingredients, Request, assemble};
-use wakeful_core::run::{Bill, Input, Phase, reply};
+use wakeful_core::run::{Bill, Input, reply};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::{Answer, Audience, Model};
@@ -24,11 +24,14 @@ use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::ToolHost;
 
 use crate::run::Claimed;
-use crate::step::{Early, Performed, asked, scope_of};
+use crate::step::{Early, Freshness, Performed, asked, scope_of};
 use crate::{Engine, EngineError, Observer, Privacy, Spoken};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
+
+/// Most tokens that one request and its reply can have. No model reads as many.
+const TOKENS_MAX: u64 = 100_000_000;
 
 /// The rule that let a request through whose sender a person confirmed by asking for it.
 const IMPLIED: &str = "inference_gates_implied_receipt";
@@ -164,10 +167,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         terms: Terms,
     ) -> Result<Leave, EngineError> {
         let (permissions, policy_version) = self.policy.inference(&claimed.row.agent_id);
-        let most = terms.price.map(|(price, _)| {
-            let most = price.most(request.estimated_tokens(), terms.output_tokens_max);
-            (most, price)
-        });
         let petition = Petition {
             fence: claimed.fence,
             operation_id,
@@ -177,14 +176,15 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             fields: inference::fields(request),
             permissions,
             policy_version,
-            most,
+            most: most(request, &terms),
             cap_default: self.governance.daily_cap,
             privacy: self.governance.privacy,
             now: self.clock.now(),
             terms,
         };
         // Nothing leaves and nothing is paid: there is nothing to write down before, and the result says the rest.
-        if petition.terms.boundary != Boundary::Outside && petition.most.is_none() {
+        let is_free = petition.terms.boundary != Boundary::Outside && petition.most.is_none();
+        if is_free && claimed.freshness == Freshness::Fresh {
             return Ok(match petition.judge(Receipt::Missing) {
                 Ok(()) => Leave::Granted(petition.permit(ALL_GATES)),
                 Err(denial) => Leave::Denied(denial),
@@ -196,26 +196,33 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(leave)
     }
 
-    /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is.
-    pub(crate) async fn look_for_money(&self, claimed: &Claimed) -> Result<Option<Performed>, EngineError> {
-        let Phase::Parked { exceeded, .. } = &claimed.turn.phase else {
-            return Ok(None);
-        };
-        let (agent, needed, default) = (
-            claimed.row.agent_id.clone(),
-            exceeded.needed,
-            self.governance.daily_cap,
-        );
+    /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is. What its
+    /// request may cost is looked at anew, because prices, lengths and days change while it waits.
+    pub(crate) async fn look_for_money(
+        &self,
+        claimed: &mut Claimed,
+    ) -> Result<Option<Performed>, EngineError> {
+        let request = self.assembled(claimed)?;
+        let terms = self.model.terms(&request.model_ref);
+        let needed = most(&request, &terms).map_or(MicroUsd(0), |(most, _)| most);
+        let (agent, default) = (claimed.row.agent_id.clone(), self.governance.daily_cap);
         let day = Day::of(self.clock.now());
-        let found = self
-            .store
-            .read(move |view| {
-                let caps = caps(view, &agent, default)?;
-                Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
-            })
-            .await?;
-        Ok(found.is_ok().then(|| Performed::just(Input::Resumed)))
+        let found = self.store.read(move |view| {
+            let caps = caps(view, &agent, default)?;
+            Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
+        });
+        claimed.waits = found.await?.err();
+        Ok(claimed.waits.is_none().then(|| Performed::just(Input::Resumed)))
     }
+}
+
+/// The most that a request can cost, and by which price; none where it costs nothing.
+fn most(request: &Request, terms: &Terms) -> Option<(MicroUsd, Price)> {
+    let (price, _) = terms.price?;
+    Some((
+        price.most(request.estimated_tokens(), terms.output_tokens_max),
+        price,
+    ))
 }
 
 impl Petition {
@@ -243,6 +250,8 @@ impl Petition {
     fn put(&self, tx: &mut dyn Tx) -> Result<Leave, StoreError> {
         // The head first, as in every transition: whoever lost the agent spends nothing for it.
         tx.lock_head(&self.agent_id, self.fence)?;
+        // An earlier life sent this very request: nobody knows its end, so its reservation is spent.
+        tx.settle_spend(&self.operation_id, None)?;
         let is_confirmed = tx.is_confirmed(&self.terms.provider, &self.policy_version)?;
         let is_implied = !is_confirmed && self.privacy == Privacy::Implied;
         let receipt = if is_confirmed || is_implied {
@@ -253,8 +262,6 @@ impl Petition {
         if let Err(denial) = self.judge(receipt) {
             return Ok(Leave::Denied(denial));
         }
-        // An earlier life sent this very request: nobody knows its end, so its reservation is spent.
-        tx.settle_spend(&self.operation_id, None)?;
         let day = Day::of(self.now);
         let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);
         if self.most.is_some() {
@@ -266,14 +273,6 @@ impl Petition {
             }
         }
         let is_first = is_implied && self.terms.boundary == Boundary::Outside;
-        if is_first {
-            tx.put_receipt(&ReceiptRow {
-                provider: self.terms.provider.clone(),
-                policy_version: self.policy_version.clone(),
-                channel: IMPLIED_CHANNEL.to_owned(),
-                at: self.now,
-            })?;
-        }
         let rule = if is_first { IMPLIED } else { ALL_GATES };
         tx.reserve(&Reservation {
             operation_id: self.operation_id,
@@ -285,6 +284,14 @@ impl Petition {
             policy_version: self.policy_version.clone(),
             amount,
         })?;
+        if is_first {
+            tx.put_receipt(&ReceiptRow {
+                provider: self.terms.provider.clone(),
+                policy_version: self.policy_version.clone(),
+                channel: IMPLIED_CHANNEL.to_owned(),
+                at: self.now,
+            })?;
+        }
         Ok(Leave::Granted(self.permit(rule)))
     }
 }
@@ -350,8 +357,8 @@ fn answered(
         }
         Ok(((mut reply, blob), blocks)) => {
             reply.duration_ms = duration_ms;
-            // A provider that does not count has not said what it takes.
-            let usage = Some(reply.usage).filter(|usage| *usage != Usage::default());
+            // A provider that does not count, or counts what cannot be, has not said what it takes.
+            let usage = Some(reply.usage).filter(|usage| is_counted(*usage));
             reply.bill = permit.bill(|reserved, price| usage.map_or(reserved, |usage| price.cost(usage)));
             claimed.asked = asked(&blocks);
             Performed {
@@ -361,6 +368,11 @@ fn answered(
             }
         }
     }
+}
+
+/// Whether both directions were counted, by numbers that can be.
+const fn is_counted(usage: Usage) -> bool {
+    usage.input_tokens > 0 && usage.output_tokens > 0 && usage.total() <= TOKENS_MAX
 }
 
 /// Those who hear a model speak: the words go to whoever watches this process.

@@ -38,7 +38,7 @@ pub struct RunReport {
     pub rounds: u32,
     /// Tokens.
     pub usage: Usage,
-    /// What it cost so far.
+    /// What it cost so far, requests whose end nobody knows included.
     pub cost: MicroUsd,
     /// Which cap it waits for, if it does.
     pub parked: Option<Exceeded>,
@@ -125,7 +125,9 @@ impl RunReport {
 
     /// What the rows of a run tell without its state.
     fn of_rows(row: RunRow, rest: Rest, unreadable: &'static str) -> Self {
-        let Rest { steps, cause, .. } = rest;
+        let Rest {
+            steps, cause, cost, ..
+        } = rest;
         let usage = steps
             .iter()
             .fold(Usage::default(), |sum, step| sum.plus(step.usage));
@@ -139,7 +141,7 @@ impl RunReport {
             final_text: String::new(),
             rounds: u32::try_from(replies).unwrap_or(u32::MAX),
             usage,
-            cost: MicroUsd(0),
+            cost,
             parked: None,
             started_at: row.started_at,
             ended_at: row.ended_at,
@@ -151,7 +153,12 @@ impl RunReport {
     }
 
     fn of_turn(row: RunRow, turn: Turn, rest: Rest) -> Result<Self, EngineError> {
-        let Rest { steps, body, cause } = rest;
+        let Rest {
+            steps,
+            body,
+            cause,
+            cost,
+        } = rest;
         let blocks: Vec<Block> = match body {
             Some(body) => serde_json::from_slice(&body).map_err(|e| broken(row.run_key, &e))?,
             None => Vec::new(),
@@ -164,7 +171,7 @@ impl RunReport {
             final_text: text_of(&blocks),
             rounds: turn.rounds,
             usage: turn.usage,
-            cost: turn.cost,
+            cost,
             parked: match turn.phase {
                 Phase::Parked { exceeded, .. } => Some(exceeded),
                 Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. } => None,
@@ -187,6 +194,7 @@ struct Rest {
     steps: Vec<StepRow>,
     body: Option<Vec<u8>>,
     cause: Option<Cause>,
+    cost: MicroUsd,
 }
 
 /// Reads a run with all its steps. A message whose run has not begun is shown as a run that waits.
@@ -203,13 +211,14 @@ pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineE
         Ok(Phase::Ended { reply, .. }) => *reply,
         Ok(Phase::Acting { .. } | Phase::Modelling { .. } | Phase::Parked { .. }) | Err(_) => None,
     };
-    let (steps, body) = store
+    let (steps, body, cost) = store
         .read(move |view| {
             let body = reply.map(|hash| view.blob(&hash)).transpose()?.flatten();
-            Ok((all_steps(view, &run)?, body))
+            Ok((all_steps(view, &run)?, body, view.spent_by_run(&run)?))
         })
         .await?;
     let rest = Rest {
+        cost,
         steps,
         body,
         cause: waiting,

@@ -52,6 +52,8 @@ pub struct Claimed {
     pub(crate) thread: Option<Thread>,
     /// The tool calls of the newest reply, with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
+    /// Which cap stood in the way when it was last looked for money.
+    pub(crate) waits: Option<Exceeded>,
     opening: Option<Entry>,
 }
 
@@ -88,6 +90,7 @@ impl Claimed {
             freshness,
             thread: None,
             asked: Vec::new(),
+            waits: None,
             opening,
         }
     }
@@ -160,6 +163,7 @@ pub async fn claim<S: Store>(
         freshness,
         thread,
         asked,
+        waits: None,
         opening,
     })))
 }
@@ -182,7 +186,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let Some(performed) = self.perform(&mut claimed).await? else {
                 let run = claimed.run_key();
                 let driven = match claimed.turn.phase {
-                    Phase::Parked { exceeded, .. } => Driven::Parked(run, exceeded),
+                    Phase::Parked { exceeded, .. } => Driven::Parked(run, claimed.waits.unwrap_or(exceeded)),
                     Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. } => {
                         Driven::Halted(run)
                     }

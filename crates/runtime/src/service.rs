@@ -270,9 +270,9 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         let how = match &result {
             Ok(Did::Something) => Ended::Worked,
             Ok(Did::Nothing) => Ended::Idle,
-            // The day's turn brings new money. A cap that is raised before rouses it.
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
-                ms: exceeded.day.next().begins().since(self.clock.now()),
+                // A cap that is raised here rouses it; one that others raise is not heard.
+                ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
             },
             Err(_) => Ended::Stuck,
         };

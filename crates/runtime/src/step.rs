@@ -25,7 +25,7 @@ use crate::{Engine, EngineError};
 const HALT_GRACE_MS: u64 = 3_000;
 
 /// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
-const CANCEL_LOOK_MS: u64 = 100;
+const CANCEL_LOOK_MS: u64 = 50;
 
 /// What a tool says of an action that was told to stop, and what is said of one that a stop of the program ended.
 const CANCELLED: &str = "cancelled";
@@ -98,10 +98,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
             return Ok(Some(Performed::just(Input::Cancelled)));
         }
+        self.load_thread(claimed).await?;
         if let Phase::Parked { .. } = claimed.turn.phase {
             return self.look_for_money(claimed).await;
         }
-        self.load_thread(claimed).await?;
         match claimed.effects.first().cloned() {
             Some(Effect::CallModel {
                 operation_id,
@@ -153,6 +153,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     self.do_it(claimed, operation_id, &call).await?
                 }
             };
+            let done = self.without_keys(done);
             let status = Status::of_code(done.code.as_deref());
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
             let content =
@@ -175,6 +176,26 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             contents,
             blobs,
         })
+    }
+
+    /// What came of an action, without the keys of this run's providers: a command may read a file that holds one, and
+    /// neither the model nor the database need it.
+    fn without_keys(&self, mut done: Done) -> Done {
+        for blob in &mut done.blobs {
+            let Some(bytes) = self.model.without_keys(blob.bytes()) else {
+                continue;
+            };
+            let cut = Blob::new(bytes);
+            done.content = done
+                .content
+                .replace(&blob.hash().to_string(), &cut.hash().to_string());
+            *blob = cut;
+        }
+        let cut = self.model.without_keys(done.content.as_bytes());
+        if let Some(content) = cut.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            done.content = content;
+        }
+        done
     }
 
     async fn do_it(

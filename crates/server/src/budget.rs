@@ -52,10 +52,24 @@ pub(crate) async fn show(State(app): State<App>) -> Result<Json<Budget>, ApiErro
 pub(crate) async fn set(State(app): State<App>, Told(told): Told<SetCap>) -> Result<Json<Budget>, ApiError> {
     let agent = told.agent_id.as_deref().map(AgentId::parse).transpose()?;
     let daily = told.daily_usd.as_deref().map(amount).transpose()?;
+    one_of(daily.is_some(), told.unset, "daily_usd", "unset")?;
     let budget = app.desk()?.set_cap(agent, daily).await;
     Ok(Json(view::budget(
         &budget.map_err(|error| app.engine_error(&error))?,
     )))
+}
+
+/// A limit is not taken away by saying nothing.
+fn one_of(is_given: bool, is_taken: bool, given: &str, taken: &str) -> Result<(), ApiError> {
+    if is_given != is_taken {
+        return Ok(());
+    }
+    let message = format!("give either `{given}`, or `{taken}: true`");
+    Err(ApiError::unmet(
+        "one_of_two",
+        message,
+        "an empty wish changes nothing",
+    ))
 }
 
 fn amount(dollars: &str) -> Result<MicroUsd, ApiError> {
@@ -103,6 +117,7 @@ pub(crate) async fn choose(
     AgentPath(agent): AgentPath,
     Told(told): Told<SetModel>,
 ) -> Result<Json<AgentStatus>, ApiError> {
+    one_of(told.model.is_some(), told.clear, "model", "clear")?;
     let wishes = Wishes {
         model_ref: told.model,
         ..Wishes::default()

@@ -265,7 +265,7 @@ impl Stage {
             Err(EngineError::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Conflict)) => {
                 self.world.has_failed(life.number)
             }
-            // Nothing here costs anything.
+            // There is always money enough here.
             Ok(Driven::Parked(..))
             | Err(
                 EngineError::BudgetExceeded { .. }

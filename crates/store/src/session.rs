@@ -173,6 +173,10 @@ impl View for Session<'_> {
         spend::spent(self, day, agent)
     }
 
+    fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError> {
+        spend::of_run(self, run)
+    }
+
     fn spend_days(&mut self, agent: Option<&AgentId>, from: Day) -> Result<Vec<SpendDay>, StoreError> {
         spend::days(self, agent, from)
     }

@@ -1,8 +1,8 @@
 //! What models cost: caps, reservations, and the sums of each day.
 
-use wakeful_core::budget::{Day, MicroUsd, Spent};
+use wakeful_core::budget::{Day, MicroUsd, Spent, Sum};
 use wakeful_core::id::{AgentId, PolicyVersion};
-use wakeful_core::key::OperationId;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
@@ -78,10 +78,12 @@ pub(crate) fn spent(sql: &mut dyn Sql, day: Day, agent: &AgentId) -> Result<Spen
     let mut sum = |scope: Param<'_>| {
         let row = at_most_one(sql.query(SPENT, &[scope, day.0.into()])?);
         let Some(mut row) = row else {
-            return Ok(MicroUsd(0));
+            return Ok(Sum::default());
         };
-        let reserved = amount(&mut row, "spend_day.reserved_microusd")?;
-        Ok::<_, StoreError>(reserved.plus(amount(&mut row, "spend_day.settled_microusd")?))
+        Ok::<_, StoreError>(Sum {
+            reserved: amount(&mut row, "spend_day.reserved_microusd")?,
+            settled: amount(&mut row, "spend_day.settled_microusd")?,
+        })
     };
     Ok(Spent {
         agent: sum(agent.into())?,
@@ -172,6 +174,16 @@ fn add(
         sql.execute(statement, &params)?;
     }
     Ok(())
+}
+
+const OF_RUN: &str =
+    "SELECT CAST(COALESCE(SUM(settled_microusd), 0) AS BIGINT) FROM spend WHERE run_key = ?1";
+
+/// What a run cost so far, requests whose end nobody knows included.
+pub(crate) fn of_run(sql: &mut dyn Sql, run: &RunKey) -> Result<MicroUsd, StoreError> {
+    let rows = sql.query(OF_RUN, &[run.into()])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("spend"))?;
+    amount(&mut row, "spend.settled_microusd")
 }
 
 const DAYS: &str = "

@@ -49,7 +49,7 @@ export const logout = () => answered(client.POST("/api/logout"));
 
 /** Chooses an agent's model; without one the default holds again. */
 export const setModel = (id: string, model: string | undefined) =>
-  answered(client.POST("/api/agents/{agent_id}/model", { params: agent(id), body: { model } }));
+  answered(client.POST("/api/agents/{agent_id}/model", { params: agent(id), body: model === undefined ? { clear: true } : { model } }));
 
 export const sendMessage = (id: string, text: string, key: string) =>
   answered(client.POST("/api/agents/{agent_id}/messages", { params: agent(id), body: { text, key } }));

@@ -1362,15 +1362,19 @@ export interface components {
              */
             agent_id?: string | null;
             /**
-             * @description Dollars a day, at most 1000000 with six decimals. Without it the cap is taken away: the default holds again.
+             * @description Dollars a day, at most 1000000 with six decimals.
              * @example 2.50
              */
             daily_usd?: string | null;
+            /** @description Takes the cap away instead: the default holds again. */
+            unset?: boolean;
         };
         /** @description A model to choose for an agent. */
         SetModel: {
+            /** @description Takes the choice back instead: the default holds again. */
+            clear?: boolean;
             /**
-             * @description Which one; without it the default holds again. Holds for runs that begin from now on.
+             * @description Which one. Holds for runs that begin from now on.
              * @example demo
              */
             model?: string | null;

@@ -97,7 +97,7 @@ it("gives the default back only where somebody set a cap", async () => {
   show(<SpendingToday budget={sampleBudget({ cap_origin: "set" })} />);
   press("Change the cap");
   press("Back to the default");
-  await waitFor(() => expect(posted).toHaveBeenCalledExactlyOnceWith({}));
+  await waitFor(() => expect(posted).toHaveBeenCalledExactlyOnceWith({ unset: true }));
 });
 
 it("shows what an agent's days cost, newest first, with its own cap", () => {

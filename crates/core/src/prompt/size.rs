@@ -11,8 +11,14 @@ pub const BYTES_PER_TOKEN: u64 = 2;
 /// Tokens of a picture: above what the providers charge for the largest that they take.
 pub const IMAGE_TOKENS: u64 = 4_000;
 
-/// Bytes of a document that are taken for one token. Most of a document's bytes are no words.
+/// Bytes of any other document that are taken for one token. Most of a document's bytes are no words.
 pub const DOCUMENT_BYTES_PER_TOKEN: u64 = 8;
+
+/// Bytes of a PDF that are taken for one token. Its words are packed, and each page is read as a picture as well.
+const PDF_BYTES_PER_TOKEN: u64 = 2;
+
+/// Tokens of the smallest document: one page, as words and as a picture.
+const DOCUMENT_TOKENS_MIN: u64 = 6_000;
 
 /// Tokens that an entry, a system block or a tool costs beside its text.
 pub const ENTRY_TOKENS: u64 = 16;
@@ -63,14 +69,20 @@ fn attachment_tokens(attachment: &Attachment) -> u64 {
     // Four letters of base64 are three bytes.
     let bytes = attachment.data.len().div_ceil(4).saturating_mul(3);
     let named = tokens_of(attachment.name.len());
-    let held = match attachment.media_type.split_once('/') {
+    let bare = attachment.media_type.split(';').next().unwrap_or_default();
+    let kind = bare.trim().to_ascii_lowercase();
+    let held = match kind.split_once('/') {
         Some(("image", _)) => IMAGE_TOKENS,
-        Some(("text", _)) => tokens_of(bytes),
-        Some(_) | None => u64::try_from(bytes)
-            .unwrap_or(u64::MAX)
-            .div_ceil(DOCUMENT_BYTES_PER_TOKEN),
+        Some(("text", _) | ("application", "json")) => tokens_of(bytes),
+        Some(("application", "pdf")) => document_tokens(bytes, PDF_BYTES_PER_TOKEN),
+        Some(_) | None => document_tokens(bytes, DOCUMENT_BYTES_PER_TOKEN),
     };
     named.saturating_add(held)
+}
+
+fn document_tokens(bytes: usize, bytes_per_token: u64) -> u64 {
+    let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+    bytes.div_ceil(bytes_per_token).max(DOCUMENT_TOKENS_MIN)
 }
 
 #[cfg(test)]
@@ -121,8 +133,18 @@ mod tests {
             of(attachment("image/png", 3_000_000)),
             IMAGE_TOKENS + ENTRY_TOKENS
         );
-        assert_eq!(of(attachment("application/pdf", 8_001)), 1_001 + ENTRY_TOKENS);
-        assert_eq!(of(attachment("text/plain", 3_000)), 1_500 + ENTRY_TOKENS);
+        assert_eq!(of(attachment("application/pdf", 30_000)), 15_000 + ENTRY_TOKENS);
+        assert_eq!(of(attachment("application/zip", 80_001)), 10_001 + ENTRY_TOKENS);
+        for small in ["application/pdf", "Application/PDF", "application/zip", ""] {
+            assert_eq!(
+                of(attachment(small, 30)),
+                DOCUMENT_TOKENS_MIN + ENTRY_TOKENS,
+                "{small}"
+            );
+        }
+        for words in ["text/plain", "Text/Plain; charset=utf-8", "application/json"] {
+            assert_eq!(of(attachment(words, 3_000)), 1_500 + ENTRY_TOKENS, "{words}");
+        }
         let mut framed = request(Vec::new());
         assert_eq!(framed.estimated_tokens(), 0);
         framed.system.push(PromptBlock {

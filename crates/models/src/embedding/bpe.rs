@@ -11,6 +11,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use wakeful_core::failure::clip;
 
+use super::{CAUSE_CHARS_MAX, GIVEN_CHARS_MAX};
+
 /// Largest file in bytes. The usual one has 1.8 MB.
 pub const TOKENIZER_BYTES_MAX: usize = 32 * 1024 * 1024;
 
@@ -121,7 +123,8 @@ pub(super) struct Bpe {
 
 impl Bpe {
     pub(super) fn parse(file: &[u8]) -> Result<Self, BadTokenizer> {
-        let unread = |error: serde_json::Error| BadTokenizer::Malformed(clip(&error.to_string(), 200));
+        let unread =
+            |error: serde_json::Error| BadTokenizer::Malformed(clip(&error.to_string(), CAUSE_CHARS_MAX));
         let file: File = serde_json::from_slice(file).map_err(unread)?;
         supported(&file)?;
         let File {
@@ -130,7 +133,7 @@ impl Bpe {
         let vocab = &model.vocab;
         let named = |token: &str| {
             let missing = || BadTokenizer::TokenMissing {
-                token: clip(token, 60),
+                token: clip(token, GIVEN_CHARS_MAX),
             };
             vocab.get(token).copied().ok_or_else(missing)
         };

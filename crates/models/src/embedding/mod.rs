@@ -17,6 +17,12 @@ pub use endpoint::{BadEmbeddingEndpoint, EmbeddingEndpoint};
 pub use safetensors::{BadTensor, HEADER_BYTES_MAX, ROWS_MAX, TENSOR_BYTES_MAX};
 pub use table::{BadTable, FOLDER_ENTRIES_MAX, WordTable};
 
+/// Longest part of a file's own word that an error repeats, in characters.
+const GIVEN_CHARS_MAX: usize = 60;
+
+/// Longest account of why a file cannot be read, in characters.
+const CAUSE_CHARS_MAX: usize = 200;
+
 /// An embedder, whichever kind it is.
 #[derive(Debug, Clone)]
 pub enum Embedders {

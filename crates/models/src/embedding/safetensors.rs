@@ -10,6 +10,8 @@ use serde_json::Value;
 use wakeful_core::embedding::DIMENSIONS_MAX;
 use wakeful_core::failure::clip;
 
+use super::{CAUSE_CHARS_MAX, GIVEN_CHARS_MAX};
+
 /// Largest file in bytes. The usual table has 16 MiB; 128,256 rows of 1,024 halves have 263 MB.
 pub const TENSOR_BYTES_MAX: usize = 512 * 1024 * 1024;
 
@@ -143,14 +145,14 @@ impl Tensor {
             "BF16" => Kind::BF16,
             "F32" => Kind::F32,
             other => {
-                let given = clip(other, 20);
+                let given = clip(other, GIVEN_CHARS_MAX);
                 return Err(BadTensor::Kind { given });
             }
         };
         let (rows, columns) = match header.shape.as_slice() {
             [rows @ 1..=ROWS_MAX, columns @ 1..=DIMENSIONS_MAX] => (*rows, *columns),
             other => {
-                let given = clip(&format!("{other:?}"), 60);
+                let given = clip(&format!("{other:?}"), GIVEN_CHARS_MAX);
                 return Err(BadTensor::Shape { given });
             }
         };
@@ -194,7 +196,7 @@ impl Tensor {
 }
 
 fn header_of(bytes: &[u8]) -> Result<Header, BadTensor> {
-    let unread = |error: serde_json::Error| BadTensor::Header(clip(&error.to_string(), 200));
+    let unread = |error: serde_json::Error| BadTensor::Header(clip(&error.to_string(), CAUSE_CHARS_MAX));
     let mut entries: BTreeMap<String, Value> = serde_json::from_slice(bytes).map_err(unread)?;
     entries.remove("__metadata__");
     let given = entries.len();

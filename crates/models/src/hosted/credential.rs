@@ -10,6 +10,10 @@ pub const CREDENTIAL_BYTES_MAX: usize = 8_192;
 /// What stands where a key stood.
 const HIDDEN: &str = "[hidden]";
 
+/// Shortest key in bytes that is looked for in what a server says. A shorter one is no secret, and would be taken out of
+/// words that only look like it.
+const HIDDEN_BYTES_MIN: usize = 8;
+
 /// A provider's key. It has no `Display`, and its `Debug` shows nothing of it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Credential(String);
@@ -40,9 +44,37 @@ impl Credential {
         Some((name, value))
     }
 
-    /// The text without the key: a server may say in its error what it was sent.
+    /// Whether the text has the key in it, so far as it is looked for.
+    pub(super) fn is_in(&self, text: &str) -> bool {
+        self.0.len() >= HIDDEN_BYTES_MIN && text.contains(&self.0)
+    }
+
+    /// The bytes without the key; none where it is not in them.
+    pub(super) fn cut_from(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        let key = self.0.as_bytes();
+        let find = |rest: &[u8]| rest.windows(key.len()).position(|window| window == key);
+        if key.len() < HIDDEN_BYTES_MIN {
+            return None;
+        }
+        let (mut rest, mut kept) = (bytes, Vec::new());
+        while let Some((before, after)) = find(rest).map(|at| rest.split_at(at)) {
+            kept.extend_from_slice(before);
+            kept.extend_from_slice(HIDDEN.as_bytes());
+            rest = after.get(key.len()..).unwrap_or_default();
+        }
+        if kept.is_empty() {
+            return None;
+        }
+        kept.extend_from_slice(rest);
+        Some(kept)
+    }
+
+    /// The text without the key: a server may say what it was sent.
     pub(super) fn hide_in(&self, text: &str) -> String {
-        text.replace(&self.0, HIDDEN)
+        match self.is_in(text) {
+            true => text.replace(&self.0, HIDDEN),
+            false => text.to_owned(),
+        }
     }
 }
 
@@ -65,6 +97,27 @@ mod tests {
             assert!(!header.contains("very-secret"), "{header}");
         }
         assert_eq!(key.hide_in("bad key sk-very-secret!"), "bad key [hidden]!");
+    }
+
+    #[test]
+    fn a_key_is_cut_from_bytes_wherever_it_stands() {
+        let key = Credential::new("sk-very-secret").expect("a key");
+        let cut = |bytes: &[u8]| key.cut_from(bytes);
+        assert_eq!(
+            cut(b"sk-very-secret\xffsk-very-secret"),
+            Some(b"[hidden]\xff[hidden]".to_vec())
+        );
+        assert_eq!(cut(b"a sk-very-secret"), Some(b"a [hidden]".to_vec()));
+        assert_eq!((cut(b"sk-very-secre"), cut(b"")), (None, None));
+    }
+
+    /// A word of one letter would be taken out of everything that is said.
+    #[test]
+    fn a_short_key_is_not_looked_for() {
+        let hidden = |key: &str, text: &str| Credential::new(key).expect("a key").hide_in(text);
+        assert_eq!(hidden("k", "kick"), "kick");
+        assert_eq!(hidden("1234567", "1234567"), "1234567");
+        assert_eq!(hidden("12345678", "12345678"), HIDDEN);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use reqwest::Url;
 
+use crate::known::Known;
 use crate::provider::Provider;
 
 /// Longest base URL in bytes: what servers and proxies commonly take.
@@ -108,6 +109,17 @@ impl Endpoint {
         url
     }
 
+    /// Who thinks there: the name alone where it has an address of its own and this is it, else with the host. Two who speak
+    /// the same format, or one name that has moved, are not the same.
+    pub(super) fn thinker(&self, name: &str, provider: Provider) -> String {
+        let known = Known::named(name).filter(|known| known.kind == provider);
+        let home = known.and_then(|known| host_of(known.base_url.unwrap_or(provider.base_url())));
+        match home == Some(self.host()) {
+            true => name.to_owned(),
+            false => format!("{name}@{}", self.host()),
+        }
+    }
+
     /// Whether it is the provider's own address.
     pub(super) fn is_own(&self, provider: Provider) -> bool {
         Self::parse(provider.base_url()).is_ok_and(|own| own.base.host_str() == self.base.host_str())
@@ -160,6 +172,29 @@ mod tests {
             own(Provider::Gemini, "../x"),
             "https://generativelanguage.googleapis.com/v1beta/models/..%2Fx:streamGenerateContent?alt=sse"
         );
+    }
+
+    /// Thoughts that were kept before hosts were written down carry the bare word of the format.
+    #[test]
+    fn who_thinks_is_a_name_at_home_and_a_name_with_its_host_elsewhere() {
+        let thinker = |name, provider, base: &str| Endpoint::parse(base).expect(base).thinker(name, provider);
+        for provider in Provider::ALL {
+            let word = provider.word();
+            assert_eq!(thinker(word, provider, provider.base_url()), word);
+        }
+        let (own, proxy) = (Provider::OpenAi.base_url(), "https://proxy.example:8443/v1");
+        assert_eq!(
+            thinker("openai", Provider::OpenAi, proxy),
+            "openai@proxy.example:8443"
+        );
+        assert_eq!(thinker("mine", Provider::OpenAi, own), "mine@api.openai.com");
+        // A name that was given to another format.
+        assert_eq!(
+            thinker("anthropic", Provider::OpenAi, own),
+            "anthropic@api.openai.com"
+        );
+        let router = "https://openrouter.ai/api/v1";
+        assert_eq!(thinker("openrouter", Provider::OpenAiChat, router), "openrouter");
     }
 
     #[test]

@@ -56,9 +56,12 @@ impl Hosted {
         let mut failure = match trouble {
             Trouble::TimedOut(stage) => timed_out(stage),
             Trouble::Unsent(error) | Trouble::Broken(error) => connection(error),
-            Trouble::Unsendable(why) => {
-                failed(ModelFailureKind::FailFast, Category::Protocol, "unsendable", &why)
-            }
+            Trouble::Unsendable(why) => failed(
+                ModelFailureKind::FailFast,
+                Category::Protocol,
+                "unsendable",
+                &self.hide(&why),
+            ),
             Trouble::Status {
                 status,
                 retry_after_ms,
@@ -147,7 +150,8 @@ impl Hosted {
     fn fault(&self, fault: Fault) -> ModelFailure {
         use ModelFailureKind::{FailFast, Retryable};
         match fault {
-            Fault::Invalid(why) => failed(FailFast, Category::Protocol, "invalid_response", &why),
+            // As above: a summary is cut where it is made.
+            Fault::Invalid(why) => failed(FailFast, Category::Protocol, "invalid_response", &self.hide(&why)),
             Fault::Truncated => {
                 let summary = "the stream ended before the answer was complete";
                 failed(Retryable, Category::Transport, "truncated_stream", summary)
@@ -159,7 +163,7 @@ impl Hosted {
                 failed(FailFast, Category::Protocol, "output_limit", summary)
             }
             Fault::Withheld(reason) => {
-                let summary = format!("the provider holds the reply back: {reason}");
+                let summary = format!("the provider holds the reply back: {}", self.hide(&reason));
                 failed(FailFast, Category::Protocol, "reply_withheld", &summary)
             }
         }

@@ -8,6 +8,7 @@ mod credential;
 mod endpoint;
 mod event;
 mod failure;
+mod hiding;
 mod look;
 mod shape;
 mod thread;
@@ -15,6 +16,7 @@ mod transport;
 
 use reqwest::Url;
 use wakeful_core::budget::{Price, PriceBasis};
+use wakeful_core::conversation::Block;
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::{Boundary, Secret, Terms};
 use wakeful_core::prompt::Request;
@@ -29,11 +31,12 @@ pub use transport::{Clients, TIME_MS_MAX, Times};
 use self::endpoint::Endpoint;
 use self::event::Events;
 use self::failure::Trouble;
+use self::hiding::Discreet;
 use self::shape::Shaped;
 use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
 use crate::price::listed_or_assumed;
-use crate::provider::{Keyed, Provider};
+use crate::provider::{API_VERSIONS, Keyed, Provider};
 use crate::wire::{self, Flow, Heard, Lowering, Thread};
 
 /// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
@@ -103,7 +106,8 @@ pub enum BadHosted {
     },
     /// The version of the interface is none that is spoken.
     #[error(
-        "`{given}` is no version of the interface that is spoken; `anthropic` takes 2023-06-01 and 2026-10-21"
+        "`{given}` is no version of the interface that is spoken; `anthropic` takes {}",
+        API_VERSIONS.join(" and ")
     )]
     ApiVersion {
         /// What was asked for.
@@ -190,7 +194,7 @@ impl Hosted {
             max_output_tokens: longest,
             ..asked
         };
-        let shape = Shaped::new(provider, is_own, &asked)?;
+        let shape = Shaped::new(provider, endpoint.thinker(name, provider), is_own, &asked)?;
         Ok(Self {
             provider,
             name: name.to_owned(),
@@ -201,7 +205,7 @@ impl Hosted {
             credential,
             key_source,
             price,
-            output_tokens_max: u64::from(longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)),
+            output_tokens_max: u64::from(put_aside(provider, longest)),
             shape,
             threads: Threads::default(),
         })
@@ -221,13 +225,26 @@ impl Hosted {
         let body = wire::body(lowering, request);
         let body = body.map_err(|error| Trouble::Unsendable(error.to_string()))?;
         let (form, mut response) = self.transport.send(self.url.clone(), body).await?;
-        match form {
+        let audience = Discreet {
+            key: self.credential.as_ref(),
+            audience,
+        };
+        let mut heard = match form {
             Form::Whole => {
                 let whole = response.whole().await?;
-                Ok(wire::heard(self.provider, request.request, &whole)?)
+                wire::heard(self.provider, request.request, &whole)?
             }
-            Form::Stream => self.listen(&mut response, request.request, audience).await,
+            Form::Stream => self.listen(&mut response, request.request, &audience).await?,
+        };
+        for block in &mut heard.answer.blocks {
+            if let Block::Thinking { provider, .. } = block {
+                provider.clone_from(&self.shape.thinker);
+            }
         }
+        if let Some(key) = &self.credential {
+            hiding::hide(key, &mut heard.answer.blocks);
+        }
+        Ok(heard)
     }
 
     async fn listen<S: Source>(
@@ -268,6 +285,11 @@ impl Hosted {
         url.to_string()
     }
 
+    /// The bytes without the key; none where it is not in them.
+    pub(crate) fn cut_key(&self, bytes: &[u8]) -> Option<Vec<u8>> {
+        self.credential.as_ref()?.cut_from(bytes)
+    }
+
     /// The text without the key.
     fn hide(&self, text: &str) -> String {
         self.credential
@@ -283,6 +305,16 @@ const fn told_length(provider: Provider, is_own: bool) -> Option<u32> {
         (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, true) => Some(OUTPUT_TOKENS),
         (Provider::Anthropic, _) | (Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini, false) => {
             Some(OUTPUT_TOKENS_ELSEWHERE)
+        }
+    }
+}
+
+/// How long a reply is put aside for. What a provider is not told does not keep it short.
+fn put_aside(provider: Provider, longest: Option<u32>) -> u32 {
+    match provider {
+        Provider::OpenAiCodex => longest.unwrap_or_default().max(OUTPUT_TOKENS_UNTOLD),
+        Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
+            longest.unwrap_or(OUTPUT_TOKENS_UNTOLD)
         }
     }
 }

@@ -6,14 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use wakeful_core::schema::Mode;
 
 use super::BadHosted;
-use crate::provider::{Auth, Provider};
+use crate::provider::{API_VERSION_HEADER, API_VERSIONS, Auth, Provider};
 use crate::wire::{Lowering, ProviderPromptCapability, Thread};
-
-/// The versions of Anthropic's interface that are spoken, the usual one first. Both have the same shapes.
-const API_VERSIONS: [&str; 2] = ["2023-06-01", "2026-10-21"];
-
-/// The header that names the version.
-const API_VERSION: &str = "anthropic-version";
 
 /// What lets Anthropic clear old tool results.
 const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-2025-06-27");
@@ -21,11 +15,11 @@ const CONTEXT_MANAGEMENT: (&str, &str) = ("anthropic-beta", "context-management-
 /// What may be set for a provider. The default is what works everywhere.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shape<'a> {
-    /// The version of Anthropic's interface; `2023-06-01` unless set.
+    /// The version of Anthropic's interface; unset, the usual one.
     pub api_version: Option<&'a str>,
     /// Another way to show the key than the provider's own.
     pub auth: Option<Auth>,
-    /// Longest reply in tokens. Anthropic is told 8,192 unless set, the others nothing.
+    /// Longest reply in tokens. Unset, it is ours where money is asked for, and at Anthropic; Codex is never told.
     pub max_output_tokens: Option<u32>,
     /// Whether the key of the prompt is sent; unset, Chat Completions sends it to OpenAI alone.
     pub prompt_cache_key: Option<bool>,
@@ -41,6 +35,8 @@ pub struct Shape<'a> {
 #[derive(Debug, Clone)]
 pub(super) struct Shaped {
     provider: Provider,
+    /// What stands in the thoughts that came from there.
+    pub(super) thinker: String,
     own_server: bool,
     output_tokens_max: Option<u32>,
     schema: Mode,
@@ -52,7 +48,12 @@ pub(super) struct Shaped {
 }
 
 impl Shaped {
-    pub(super) fn new(provider: Provider, own_server: bool, shape: &Shape<'_>) -> Result<Self, BadHosted> {
+    pub(super) fn new(
+        provider: Provider,
+        thinker: String,
+        own_server: bool,
+        shape: &Shape<'_>,
+    ) -> Result<Self, BadHosted> {
         use ProviderPromptCapability::{
             ContextManagement, IncrementalResponses, PromptCacheBlocks, PromptCacheKey,
         };
@@ -63,8 +64,8 @@ impl Shaped {
             let version = known.ok_or_else(|| BadHosted::ApiVersion {
                 given: given.to_owned(),
             })?;
-            headers.retain(|(name, _)| *name != API_VERSION);
-            headers.push((API_VERSION, version));
+            headers.retain(|(name, _)| *name != API_VERSION_HEADER);
+            headers.push((API_VERSION_HEADER, version));
         }
         let keyed = own_server || provider != Provider::OpenAiChat;
         let wanted = [
@@ -82,6 +83,7 @@ impl Shaped {
         }
         Ok(Self {
             provider,
+            thinker,
             own_server,
             output_tokens_max: shape.max_output_tokens,
             schema: match shape.strict_tools {
@@ -97,6 +99,7 @@ impl Shaped {
     pub(super) fn lowering<'a>(&'a self, model: &'a str, thread: Thread<'a>) -> Lowering<'a> {
         Lowering {
             provider: self.provider,
+            thinker: &self.thinker,
             model,
             output_tokens_max: self.output_tokens_max,
             schema: self.schema,

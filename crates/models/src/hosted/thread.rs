@@ -2,10 +2,9 @@
 //!
 //! A request that only adds to the last one answered may name that answer and send what is new. What is known of answers
 //! is in this process alone and is never needed: whatever does not fit exactly, and whatever the provider has forgotten,
-//! is sent whole, within the same attempt.
+//! is sent whole, within the same attempt if it was refused by its status.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::conversation::Block;
@@ -15,7 +14,7 @@ use wakeful_ports::model::{Answer, Audience};
 
 use super::Hosted;
 use super::failure::Trouble;
-use crate::wire::{self, Fault, Heard, Lowering, Thread};
+use crate::wire::{self, Heard, Lowering, Thread};
 
 /// Most conversations that are remembered. The one that was used longest ago is forgotten first.
 pub(super) const THREADS_MAX: usize = 64;
@@ -82,19 +81,6 @@ impl Threads {
     }
 }
 
-/// Notes whether anything was told.
-struct Ear<'a> {
-    audience: &'a dyn Audience,
-    heard: AtomicBool,
-}
-
-impl Audience for Ear<'_> {
-    fn hear(&self, text: &str) {
-        self.heard.store(true, Ordering::Relaxed);
-        self.audience.hear(text);
-    }
-}
-
 impl Hosted {
     /// One attempt: what is new where that is enough, and everything where it is not.
     pub(super) async fn converse(
@@ -117,20 +103,13 @@ impl Hosted {
         let known = self.threads.take(&scope).filter(|known| known.frame == frame);
         let known = known.filter(|known| self.extends(request, known).unwrap_or(false));
         if let Some(known) = known {
-            let ear = Ear {
-                audience,
-                heard: AtomicBool::new(false),
-            };
             let thread = Thread::Continues {
                 response_id: &known.response_id,
                 items: known.items,
             };
-            match self.exchange_or_unsealed(request, thread, &ear).await {
+            match self.exchange_or_unsealed(request, thread, audience).await {
                 Ok(heard) => return Ok(self.keep(scope, frame, request, heard)),
-                // Once words were told, asking again would tell them twice.
-                Err(trouble)
-                    if !ear.heard.load(Ordering::Relaxed)
-                        && says(&trouble, &[FORGOTTEN, &known.response_id]) => {}
+                Err(trouble) if refuses(&trouble, &[FORGOTTEN, &known.response_id]) => {}
                 Err(trouble) => return Err(trouble),
             }
         }
@@ -151,7 +130,7 @@ impl Hosted {
             Ok(heard) => return Ok(heard),
             Err(trouble) => trouble,
         };
-        if lowering.asks_for_thoughts() && says(&trouble, &NOTHING_SEALED) {
+        if lowering.asks_for_thoughts() && refuses(&trouble, &NOTHING_SEALED) {
             let unasked = Lowering {
                 sealed_thoughts: false,
                 ..lowering
@@ -162,7 +141,7 @@ impl Hosted {
         }
         // What follows an answer that the provider has is counted with all that came before it.
         let whole = !matches!(thread, Thread::Continues { .. });
-        if whole && says(&trouble, &UNREADABLE) {
+        if whole && refuses(&trouble, &UNREADABLE) {
             return self.exchange(&thoughtless(request), &lowering, audience).await;
         }
         Err(trouble)
@@ -170,7 +149,8 @@ impl Hosted {
 
     /// Remembers an answer that the provider keeps, if it said under which id.
     fn keep(&self, scope: Scope, frame: Digest, request: &Request, heard: Heard) -> Answer {
-        let items = wire::items(self.provider, &request.entries, &heard.answer.blocks);
+        let lowering = self.shape.lowering(&self.model, Thread::Kept);
+        let items = wire::items(&lowering, &request.entries, &heard.answer.blocks);
         if let (Some(response_id), Ok(items)) = (heard.response_id, items) {
             let known = Known {
                 response_id,
@@ -200,7 +180,8 @@ impl Hosted {
 
     /// Whether a request begins with exactly what the provider has, and goes on.
     fn extends(&self, request: &Request, known: &Known) -> serde_json::Result<bool> {
-        let items = wire::items(self.provider, &request.entries, &[])?;
+        let lowering = self.shape.lowering(&self.model, Thread::Kept);
+        let items = wire::items(&lowering, &request.entries, &[])?;
         let had = items.get(..known.items).filter(|had| had.len() < items.len());
         Ok(had.is_some_and(|had| Digest::of(&had.concat()) == known.said))
     }
@@ -217,21 +198,19 @@ fn thoughtless(request: &Request) -> Request {
     bare
 }
 
-/// Whether the provider's refusal has one of these words in it.
-fn says(trouble: &Trouble, words: &[&str]) -> bool {
-    let named = |text: &str| words.iter().any(|word| text.contains(word));
-    if let Trouble::Status {
+/// Whether the provider refused the request, with one of these words. A status alone refuses: a response that had begun
+/// may be paid for and its words were told, so that a second request would be one too many.
+fn refuses(trouble: &Trouble, words: &[&str]) -> bool {
+    let Trouble::Status {
         status: 400..500,
         body,
         ..
     } = trouble
-    {
-        return named(&String::from_utf8_lossy(body));
-    }
-    if let Trouble::Fault(Fault::Reported(complaint)) = trouble {
-        return words.iter().any(|word| complaint.says(word));
-    }
-    false
+    else {
+        return false;
+    };
+    let text = String::from_utf8_lossy(body);
+    words.iter().any(|word| text.contains(word))
 }
 
 #[cfg(test)]

@@ -78,6 +78,9 @@ const LOOK_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Longest time for reading it. The status is known by then, and need not wait for a sentence that does not end.
 const ERROR_MS_MAX: u64 = 5_000;
 
+/// Longest account of a client that cannot be made, in characters.
+const CAUSES_CHARS_MAX: usize = 300;
+
 /// How we introduce ourselves.
 const USER_AGENT: &str = concat!("wakeful/", env!("CARGO_PKG_VERSION"));
 
@@ -230,7 +233,7 @@ fn build(reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
         Reach::Secured => builder.https_only(true),
     };
     let why = |error: reqwest::Error| {
-        let causes = wakeful_core::failure::clip(&format!("{:?}", error.without_url()), 300);
+        let causes = wakeful_core::failure::clip(&format!("{:?}", error.without_url()), CAUSES_CHARS_MAX);
         Trouble::Unsendable(format!("the HTTP client cannot be set up: {causes}"))
     };
     builder.build().map_err(why)

@@ -92,11 +92,6 @@ impl Complaint {
             || TOO_LONG.iter().any(|phrase| lower.contains(phrase))
     }
 
-    /// Whether this word is in it.
-    pub(crate) fn says(&self, word: &str) -> bool {
-        self.message.contains(word) || self.codes.iter().any(|code| code.contains(word))
-    }
-
     /// The HTTP status that it stands for.
     pub(crate) fn status(&self) -> u16 {
         let known = |code: &String| STATUSES.iter().find(|(known, _)| known == code);

@@ -55,9 +55,11 @@ impl Provider {
 pub(crate) struct Lowering<'a> {
     /// Whose shape.
     pub(crate) provider: Provider,
+    /// Whose thoughts go back, by the word that stands in them: who has this shape is not always who can read them.
+    pub(crate) thinker: &'a str,
     /// The model's name there.
     pub(crate) model: &'a str,
-    /// Longest reply in tokens, where one was configured.
+    /// Longest reply in tokens, where the provider is told one. Anthropic always is.
     pub(crate) output_tokens_max: Option<u32>,
     /// How tool schemas are spelled.
     pub(crate) schema: Mode,

@@ -104,11 +104,11 @@ pub(crate) fn body(lowering: &Lowering<'_>, request: &Request) -> serde_json::Re
 
 /// What an answer makes of a conversation: its items as they are written, one by one.
 pub(crate) fn items(
-    provider: Provider,
+    lowering: &Lowering<'_>,
     entries: &[Entry],
     answer: &[Block],
 ) -> serde_json::Result<Vec<Vec<u8>>> {
-    responses::answered(provider, entries, answer)
+    responses::answered(lowering, entries, answer)
 }
 
 /// What reads a streamed answer to the request of this number.
@@ -154,14 +154,14 @@ enum Side {
 }
 
 /// The conversation as turns of two sides: what comes to the model stands together, results before words.
-fn turns(entries: &[Entry], provider: Provider) -> Vec<(Side, Vec<&Block>)> {
+fn turns<'a>(lowering: &Lowering<'_>, entries: &'a [Entry]) -> Vec<(Side, Vec<&'a Block>)> {
     let mut turns: Vec<(Side, Vec<&Block>)> = Vec::new();
     for entry in entries {
         let side = match entry.role {
             Role::User | Role::Tool => Side::User,
             Role::Assistant => Side::Model,
         };
-        let blocks = sent(entry, provider);
+        let blocks = sent(lowering, entry);
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
             Some((last, said)) if *last == side => said.extend(blocks),
@@ -174,26 +174,23 @@ fn turns(entries: &[Entry], provider: Provider) -> Vec<(Side, Vec<&Block>)> {
 /// The blocks of an entry that this provider is sent.
 ///
 /// Words without a letter are not: providers refuse them, and they say nothing. Thoughts go to the provider alone whose
-/// record they carry; nobody else could read it. Those that nothing follows stay here, because they are refused: they
-/// are what is left of a reply when everything behind them was left out. With Gemini they are parts like any other.
-fn sent(entry: &Entry, provider: Provider) -> Vec<&Block> {
+/// record they carry; nobody else could read it, also at another address of the same format. Those that nothing follows
+/// stay here, because they are refused: they are what is left of a reply when everything behind them was left out. With
+/// Gemini they are parts like any other.
+fn sent<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<&'a Block> {
     let blocks = entry.blocks.iter().filter(|block| match block {
         Block::Text { text } => !text.trim().is_empty(),
         Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => true,
-        Block::Thinking {
-            provider: whose,
-            opaque,
-            ..
-        } => whose == provider.word() && !opaque.is_null(),
+        Block::Thinking { provider, opaque, .. } => provider == lowering.thinker && !opaque.is_null(),
     });
     let mut blocks: Vec<&Block> = blocks.collect();
-    while provider != Provider::Gemini && matches!(blocks.last(), Some(Block::Thinking { .. })) {
+    while lowering.provider != Provider::Gemini && matches!(blocks.last(), Some(Block::Thinking { .. })) {
         blocks.pop();
     }
     blocks
 }
 
-/// A thought with its provider's record of it.
+/// A thought with its provider's record of it. Whoever asked writes down who that was, see [`Lowering::thinker`].
 fn thought(provider: Provider, text: String, opaque: Value) -> Block {
     Block::Thinking {
         provider: provider.word().to_owned(),

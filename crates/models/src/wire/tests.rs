@@ -23,6 +23,7 @@ const USES: &[ProviderPromptCapability] = &[
 fn lowering(provider: Provider) -> Lowering<'static> {
     Lowering {
         provider,
+        thinker: provider.word(),
         model: "m",
         output_tokens_max: None,
         schema: schema::Mode::Relaxed,

@@ -78,7 +78,7 @@ pub(super) fn events(provider: Provider) -> &'static str {
     }
 }
 
-fn whole(provider: Provider) -> String {
+pub(super) fn whole(provider: Provider) -> String {
     let body = match provider {
         Provider::Anthropic => json!({
             "content": [{"type": "text", "text": "Wait — looking."}, {"type": "tool_use", "id": "c1", "name": "Look", "input": {"at": "."}}],

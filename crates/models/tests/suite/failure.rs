@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use wakeful_core::failure::ModelFailureKind::{FailFast, Retryable};
+use wakeful_core::failure::SUMMARY_CHARS_MAX;
 use wakeful_models::Provider;
 use wakeful_ports::model::Model as _;
 
@@ -57,6 +58,21 @@ async fn no_word_of_a_provider_brings_the_key_back() {
     for (status, body, kind) in [(400, code, "http_400"), (200, reason, "reply_withheld")] {
         let reply = Reply::Bytes(response(status, &[JSON], &body.to_string()));
         assert_eq!(fail(Provider::OpenAi, reply).await.artifact.kind, kind);
+    }
+}
+
+/// Half a key is one that nobody recognises, so that it would stay.
+#[tokio::test]
+async fn a_word_that_is_cut_has_lost_the_key_before() {
+    for before in SUMMARY_CHARS_MAX - 60..SUMMARY_CHARS_MAX {
+        let reason = format!("{}{KEY}", "x".repeat(before));
+        let body = json!({"status": "incomplete", "incomplete_details": {"reason": reason}});
+        let failure = fail(
+            Provider::OpenAi,
+            Reply::Bytes(response(200, &[JSON], &body.to_string())),
+        );
+        let summary = failure.await.artifact.summary;
+        assert!(!summary.contains("sk-"), "{summary}");
     }
 }
 

@@ -2,6 +2,7 @@ mod answer;
 mod embedding;
 mod failure;
 mod fake;
+mod hiding;
 mod hostile;
 mod shape;
 mod thread;

@@ -3,16 +3,16 @@
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Entry, Role};
 use wakeful_core::prompt::Request;
-use wakeful_models::{Hosted, Provider, Shape};
+use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
 use wakeful_ports::model::{Model as _, NoAudience};
 
 use super::answer::events;
-use super::fake::{Asked, Ear, Fake, Reply, request, response, shaped};
+use super::fake::{Asked, Ear, Fake, KEY, Reply, request, response, shaped};
 
 const JSON: (&str, &str) = ("content-type", "application/json");
 
 /// A reply in words that the provider keeps under this id.
-fn kept(id: &str, text: &str) -> Reply {
+pub(super) fn kept(id: &str, text: &str) -> Reply {
     let body = json!({
         "id": id, "status": "completed",
         "output": [
@@ -39,7 +39,7 @@ fn said(role: Role, text: &str) -> Entry {
 }
 
 /// The first request of a conversation that has a scope.
-fn first() -> Request {
+pub(super) fn first() -> Request {
     let mut first = request(Provider::OpenAi);
     first.cache.prompt_cache_key = "k".to_owned();
     first
@@ -54,7 +54,7 @@ fn model(fake: &Fake) -> Hosted {
 }
 
 /// Asks, and gives the request that follows: the answer as it came, and a new question.
-async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
+pub(super) async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
     let answer = model.ask(request.clone(), &NoAudience).await.expect("an answer");
     let mut next = request;
     next.request += 1;
@@ -67,7 +67,7 @@ async fn go_on(model: &Hosted, request: Request, question: &str) -> Request {
 }
 
 /// How a request was sent: what it goes on from, whether it is kept, and how many items it has.
-fn way(asked: &Asked) -> (Option<&str>, Option<bool>, usize) {
+pub(super) fn way(asked: &Asked) -> (Option<&str>, Option<bool>, usize) {
     let body = &asked.body;
     let previous = body.get("previous_response_id").and_then(Value::as_str);
     let input = body.get("input").and_then(Value::as_array);
@@ -159,32 +159,54 @@ async fn an_answer_without_an_id_and_a_failure_leave_nothing_to_go_on_from() {
 
 #[tokio::test]
 async fn what_the_provider_has_forgotten_is_sent_whole_within_the_same_attempt() {
-    let event = "data: {\"type\":\"error\",\"error\":{\"code\":\"previous_response_not_found\",\"message\":\"gone\"}}\n\n";
-    let streamed = Reply::Bytes(response(200, &[("content-type", "text/event-stream")], event));
-    for refusal in [forgotten(), streamed] {
-        let fake = Fake::series([
-            kept("r1", "One."),
-            refusal,
-            kept("r3", "Two."),
-            kept("r4", "Three."),
-        ])
-        .await;
-        let model = model(&fake);
-        let next = go_on(&model, first(), "And?").await;
-        let after = go_on(&model, next, "And then?").await;
-        go_on(&model, after, "-").await;
-        let asked = fake.asked();
-        let ways: Vec<_> = asked.iter().map(way).collect();
-        let whole = (None, Some(true), 4);
-        assert_eq!(
-            ways,
-            [
-                (None, Some(true), 1),
-                (Some("r1"), Some(true), 1),
-                whole,
-                (Some("r3"), Some(true), 1)
-            ]
-        );
+    let fake = Fake::series([
+        kept("r1", "One."),
+        forgotten(),
+        kept("r3", "Two."),
+        kept("r4", "Three."),
+    ])
+    .await;
+    let model = model(&fake);
+    let next = go_on(&model, first(), "And?").await;
+    let after = go_on(&model, next, "And then?").await;
+    go_on(&model, after, "-").await;
+    let asked = fake.asked();
+    let ways: Vec<_> = asked.iter().map(way).collect();
+    let whole = (None, Some(true), 4);
+    assert_eq!(
+        ways,
+        [
+            (None, Some(true), 1),
+            (Some("r1"), Some(true), 1),
+            whole,
+            (Some("r3"), Some(true), 1)
+        ]
+    );
+}
+
+/// A response that has begun may be paid for: whether another is asked for is then not ours to say.
+#[tokio::test]
+async fn a_refusal_inside_a_response_is_a_failure_and_no_second_request() {
+    let stream = ("content-type", "text/event-stream");
+    let errors = [
+        json!({"code": "previous_response_not_found", "message": "gone"}),
+        json!({"code": "invalid_encrypted_content", "message": "could not be verified"}),
+        json!({"message": "Encrypted content is not supported with this model."}),
+    ];
+    for error in errors {
+        let event = format!("data: {}\n\n", json!({"type": "error", "error": error}));
+        let whole = json!({"status": "failed", "error": error}).to_string();
+        for refusal in [response(200, &[stream], &event), response(200, &[JSON], &whole)] {
+            let replies = [kept("r1", "One."), Reply::Bytes(refusal), kept("r3", "Two.")];
+            let fake = Fake::series(replies).await;
+            let model = model(&fake);
+            let next = go_on(&model, first(), "And?").await;
+            let failure = model.ask(next.clone(), &NoAudience).await;
+            assert!(failure.expect_err("a refusal").may_be_billed, "{error}");
+            assert_eq!(fake.asked().len(), 2, "{error}");
+            model.ask(next, &NoAudience).await.expect("the next attempt");
+            assert_eq!(way(&fake.asked()[2]), (None, Some(true), 4), "{error}: whole");
+        }
     }
 }
 
@@ -261,13 +283,14 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
         let refusal = Reply::Bytes(response(400, &[JSON], refusal));
         let stream = response(200, &[("content-type", "text/event-stream")], events(provider));
         let fake = Fake::series([refusal, Reply::Bytes(stream)]).await;
+        let host = fake.url.trim_start_matches("http://");
         let record = json!({"type": "thinking", "item": {"id": "spoilt"}, "thoughtSignature": "spoilt", "signature": "spoilt"});
         let mut request = request(provider);
         request.entries.push(Entry {
             role: Role::Assistant,
             blocks: vec![
                 Block::Thinking {
-                    provider: provider.word().to_owned(),
+                    provider: format!("{}@{host}", provider.word()),
                     text: String::new(),
                     opaque: record,
                 },
@@ -288,6 +311,35 @@ async fn thoughts_that_cannot_be_read_are_left_out_within_the_same_attempt() {
     }
 }
 
+/// A server that imitates a provider could not read its thoughts, and is not shown what was sealed for somebody else.
+#[tokio::test]
+async fn thoughts_go_to_nobody_else_who_speaks_the_same_format() {
+    let (fake, elsewhere) = (
+        Fake::series([kept("r1", "One."), kept("r2", "Two."), kept("r3", "Two.")]).await,
+        Fake::series([kept("r4", "Two.")]).await,
+    );
+    let named = |name: &'static str, fake: &Fake| {
+        let options = Options {
+            name,
+            base_url: Some(&fake.url),
+            credential: Some(Credential::new(KEY).expect("a key")),
+            ..Options::of(Provider::OpenAi, "m-1")
+        };
+        Hosted::new(options).expect("a model")
+    };
+    let next = go_on(&named("mine", &fake), first(), "And?").await;
+    for (model, goes) in [
+        (named("mine", &fake), true),
+        (named("theirs", &fake), false),
+        (named("mine", &elsewhere), false),
+    ] {
+        model.ask(next.clone(), &NoAudience).await.expect("an answer");
+        let asked = [fake.asked(), elsewhere.asked()].concat();
+        let newest = asked.last().expect("a request");
+        assert_eq!(newest.body.to_string().contains("sealed"), goes, "{model:?}");
+    }
+}
+
 /// Every provider answers with thoughts of its own, and every other goes on from there.
 #[tokio::test]
 async fn a_conversation_changes_its_provider_at_any_round() {
@@ -303,22 +355,26 @@ async fn a_conversation_changes_its_provider_at_any_round() {
         Provider::Gemini,
         Provider::OpenAiChat,
     ];
-    let mut next = first();
+    let replies = order.map(|provider| match provider {
+        Provider::OpenAi | Provider::OpenAiCodex => kept("r1", "One."),
+        Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => Reply::Bytes(response(
+            200,
+            &[("content-type", "text/event-stream")],
+            events(provider),
+        )),
+    });
+    // One address, so that the first is still the same when its turn comes again.
+    let (fake, mut next) = (Fake::series(replies).await, first());
     for (round, provider) in order.into_iter().enumerate() {
-        let reply = match provider {
-            Provider::OpenAi | Provider::OpenAiCodex => kept("r1", "One."),
-            Provider::Anthropic | Provider::OpenAiChat | Provider::Gemini => Reply::Bytes(response(
-                200,
-                &[("content-type", "text/event-stream")],
-                events(provider),
-            )),
-        };
-        let fake = Fake::new(reply).await;
         let words = next.entries.len();
         next = go_on(&shaped(provider, &fake.url, shape), next, "And?").await;
         let asked = fake.asked();
-        let body = asked[0].body.to_string();
-        assert_eq!(asked[0].body.get("previous_response_id"), None, "{provider:?}");
+        let body = asked[round].body.to_string();
+        assert_eq!(
+            asked[round].body.get("previous_response_id"),
+            None,
+            "{provider:?}"
+        );
         assert_eq!(
             body.matches("And?").count(),
             round,

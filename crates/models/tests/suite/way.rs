@@ -8,7 +8,9 @@ use tokio::net::TcpListener;
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::failure::{ModelFailure, ModelFailureKind};
 use wakeful_core::inference::{Boundary, NO_SECRET, Secret};
-use wakeful_models::{Candidate, Credential, Hosted, Models, Options, Provider, Scripted, Times, Unusable};
+use wakeful_models::{
+    Candidate, Credential, Hosted, Models, Options, Provider, Scripted, Shape, Times, Unusable,
+};
 use wakeful_ports::model::{Model as _, NoAudience};
 
 use super::fake::{Fake, KEY, Reply, fail, hosted, request, response};
@@ -138,6 +140,8 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
         ("b".into(), Candidate::Unusable(away("unsupported_transport"))),
         ("c".into(), script("two").into()),
         ("d".into(), away(NO_SECRET).into()),
+        ("exposed".into(), away("secret_exposed").into()),
+        ("invalid".into(), away("secret_invalid").into()),
     ]);
     let ask = async |name: &str| {
         let mut asked = request(Provider::OpenAi);
@@ -163,7 +167,13 @@ async fn a_route_asks_the_one_that_is_named_and_the_unusable_say_why() {
         );
         assert!(!failure.may_be_billed && failure.artifact.model_ref.as_deref() == Some(name));
     }
-    assert!(matches!(models.terms("d").secret, Secret::Unavailable(why) if why.contains("nowhere")));
+    for name in ["d", "exposed", "invalid"] {
+        let secret = models.terms(name).secret;
+        assert!(
+            matches!(&secret, Secret::Unavailable(why) if why.contains("nowhere")),
+            "{name}: {secret:?}"
+        );
+    }
     assert_eq!(models.terms("b").secret, Secret::NotNeeded);
 }
 
@@ -208,6 +218,29 @@ fn terms_tell_where_a_request_goes_and_what_it_costs() {
         Some(PriceBasis::Assumed)
     );
     assert!(outside.output_tokens_max > 0);
+}
+
+/// What cannot be told how long its reply may be gives the longest, whatever is configured.
+#[test]
+fn codex_has_its_longest_reply_put_aside_whatever_is_configured() {
+    let aside = |provider, max_output_tokens| {
+        let shape = Shape {
+            max_output_tokens,
+            ..Shape::default()
+        };
+        let options = Options {
+            credential: Some(Credential::new(KEY).expect("a key")),
+            shape,
+            ..Options::of(provider, "gpt-5")
+        };
+        Hosted::new(options)
+            .expect("a model")
+            .terms("x")
+            .output_tokens_max
+    };
+    assert_eq!(aside(Provider::OpenAi, Some(100)), 100);
+    let codex = [None, Some(100), Some(100_000)].map(|told| aside(Provider::OpenAiCodex, told));
+    assert_eq!(codex, [32_768, 32_768, 100_000]);
 }
 
 #[tokio::test]

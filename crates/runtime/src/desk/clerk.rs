@@ -193,11 +193,10 @@ impl<S: Store> Clerk<S> {
         match told.await? {
             None => return Err(EngineError::UnknownAgent(agent_id)),
             Some(None) => {}
-            Some(Some(event)) => {
-                self.hub.saw(&agent_id, &[event]);
-                self.work.look_at(agent_id.clone());
-            }
+            Some(Some(event)) => self.hub.saw(&agent_id, &[event]),
         }
+        // Also where nothing changed: somebody wants to see the agent move.
+        self.work.look_at(agent_id.clone());
         self.view(agent_id).await
     }
 

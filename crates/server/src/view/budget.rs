@@ -107,9 +107,16 @@ pub(super) fn timeline(report: &RunReport) -> Option<AttemptTimeline> {
     let (steps, records): (Vec<&StepRow>, Vec<AttemptRecord>) = made.unzip();
     let requested = &report.begun_with.as_ref()?.model_ref;
     let timeline = Timeline::of(requested, records);
-    let attempts = steps.into_iter().zip(&timeline.attempts);
+    // A step is put down when the one before it ended; what was waited in between stands there.
+    let waits = timeline
+        .attempts
+        .iter()
+        .map(|record| record.backoff_ms.unwrap_or(0));
+    let waits = std::iter::once(0).chain(waits);
+    let attempts = steps.into_iter().zip(&timeline.attempts).zip(waits);
+    let attempts = attempts.map(|((step, record), waited_ms)| attempt(step, record, waited_ms));
     Some(AttemptTimeline {
-        attempts: attempts.map(|(step, record)| attempt(step, record)).collect(),
+        attempts: attempts.collect(),
         requested_model_ref: timeline.requested_model_ref,
         active_model_ref: timeline.active_model_ref,
         winning_model_ref: timeline.winning_model_ref,
@@ -117,17 +124,17 @@ pub(super) fn timeline(report: &RunReport) -> Option<AttemptTimeline> {
     })
 }
 
-fn attempt(step: &StepRow, record: &AttemptRecord) -> Attempt {
-    let duration = i64::try_from(record.duration_ms).unwrap_or(i64::MAX);
+fn attempt(step: &StepRow, record: &AttemptRecord, waited_ms: u64) -> Attempt {
+    let later = |at: Millis, ms: u64| Millis(at.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)));
+    let started = later(step.put_at, waited_ms);
     Attempt {
         operation_id: step.operation_id.to_string(),
         provider: record.provider.clone(),
         model_ref: record.model_ref.clone(),
         attempt: record.attempt,
         max_attempts: record.max_attempts,
-        // A step is put down just before its request leaves; a wait before it stands in the attempt before.
-        started_at: step.put_at.rfc3339(),
-        completed_at: Millis(step.put_at.0.saturating_add(duration)).rfc3339(),
+        started_at: started.rfc3339(),
+        completed_at: later(started, record.duration_ms).rfc3339(),
         duration_ms: record.duration_ms,
         failure_kind: record.failure_kind.clone(),
         disposition: record.disposition.map(|kind| word(&kind)),

@@ -19,6 +19,9 @@ CREATE TABLE spend (
     settled_microusd  INTEGER NOT NULL CHECK (settled_microusd >= 0)
 ) STRICT, WITHOUT ROWID;
 
+-- What a run cost, lost requests included.
+CREATE INDEX spend_of_run ON spend (run_key);
+
 -- The sums of each agent and day, moved in the same transactions: adding up rows before every request would cost more
 -- the longer the day is. The agent is empty for all of them together.
 CREATE TABLE spend_day (

@@ -50,7 +50,7 @@ async fn spent(store: &Store, agent: &str) -> (u64, u64) {
         .read(move |view| view.spent(DAY, &agent))
         .await
         .expect("read");
-    (agent.0, all.0)
+    (agent.total().0, all.total().0)
 }
 
 #[test]

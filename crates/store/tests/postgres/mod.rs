@@ -422,3 +422,53 @@ fn a_user_without_rights_is_told_that_the_database_cannot_be_written() {
     server.behind(&format!("DROP ROLE {user}"));
     assert!(matches!(error, StoreError::ReadOnly), "{error:?}");
 }
+
+#[test]
+fn whoever_asks_for_money_at_once_is_let_through_one_after_the_other() {
+    use wakeful_core::budget::{Caps, Day, MicroUsd, decide};
+    use wakeful_core::id::PolicyVersion;
+    use wakeful_core::key::OperationId;
+    use wakeful_ports::records::Reservation;
+
+    with_two(async |_, one, two| {
+        let ask = |store: &Store, number: usize| {
+            let store = store.clone();
+            tokio::spawn(async move {
+                let reservation = Reservation {
+                    operation_id: OperationId(sample::digest(&number.to_string())),
+                    run_key: sample::run_key("run"),
+                    agent_id: sample::agent_id("main"),
+                    day: Day(1),
+                    model_ref: "m".into(),
+                    rule: "r".into(),
+                    policy_version: PolicyVersion::new("v"),
+                    amount: MicroUsd(1),
+                };
+                let asked = store.write(move |tx| {
+                    tx.lock_spending(Day(1))?;
+                    let caps = Caps {
+                        agent: None,
+                        all: MicroUsd(10),
+                    };
+                    let spent = tx.spent(Day(1), &reservation.agent_id)?;
+                    let fits = decide(Day(1), caps, spent, reservation.amount).is_ok();
+                    // Whoever did not wait for the lock would look at the same sums meanwhile.
+                    std::thread::sleep(Duration::from_millis(2));
+                    if fits {
+                        tx.reserve(&reservation)?;
+                    }
+                    Ok(fits)
+                });
+                asked.await
+            })
+        };
+        let tasks: Vec<_> = (0..40)
+            .map(|number| ask(if number % 2 == 0 { &one } else { &two }, number))
+            .collect();
+        let mut granted = 0;
+        for task in tasks {
+            granted += u32::from(task.await.expect("a task").expect("asked"));
+        }
+        assert_eq!(granted, 10);
+    });
+}

@@ -6,6 +6,7 @@ use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd};
 use wakeful_core::id::AgentId;
 
 use super::Shared;
+use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::{asking, telling};
 use crate::show::Out;
@@ -41,6 +42,8 @@ pub(crate) enum BudgetVerb {
 
 /// Runs the verb.
 pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    // Settings that cannot be read would be shown as a cap that does not hold.
+    config::load(&shared.home()?, &Overrides::default())?;
     match verb {
         BudgetVerb::Show { agent: None } => {
             let budget = asking(shared, async |front| front.budget().await).await?;
@@ -92,7 +95,7 @@ pub(crate) fn unset(default: impl std::fmt::Display) -> String {
 fn tell(budget: &Budget, out: &Out) {
     let origin = match budget.cap_origin {
         CapOrigin::Set => "set by you",
-        CapOrigin::Default => "the default; `wakeful budget set USD` sets one",
+        CapOrigin::Default => "the settings' or the default; `wakeful budget set USD` sets one",
     };
     let mut lines = vec![
         format!("cap        {} USD a day in all ({origin})", budget.daily_cap_usd),

@@ -42,6 +42,7 @@ impl Front {
                 let set = SetCap {
                     agent_id: agent.map(|agent| agent.to_string()),
                     daily_usd: daily.map(|daily| daily.to_string()),
+                    unset: daily.is_none(),
                 };
                 Ok(client.post("/api/budget", &set).await?)
             }
@@ -57,7 +58,13 @@ impl Front {
     ) -> Result<AgentStatus, Failure> {
         match self {
             Self::Daemon(client) => Ok(client
-                .post(&format!("/api/agents/{agent}/model"), &SetModel { model })
+                .post(
+                    &format!("/api/agents/{agent}/model"),
+                    &SetModel {
+                        clear: model.is_none(),
+                        model,
+                    },
+                )
                 .await?),
             Self::Here(clerk) => {
                 let agent = clerk.set_model(agent, model).await?;

@@ -139,10 +139,16 @@ fn a_daemon_parks_a_run_tells_why_and_goes_on_as_soon_as_the_cap_is_raised() {
     );
     // That a run waits is told before its worker has come home.
     wait_until(|| world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"] == "stuck");
+    let behind = world.wakeful(&["run", "and this", "--agent", "main", "--json"]);
+    assert_eq!(
+        behind.code,
+        Some(5),
+        "whoever asks meanwhile is not kept waiting: {behind:?}"
+    );
     let key = world.open_runs().remove(0);
     assert_eq!(set(&world, &["1"]).code, Some(0));
     wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
-    assert_eq!(world.lines(), ["one"]);
+    wait_until(|| world.lines().len() == 2);
     drop(daemon);
 }
 
@@ -217,7 +223,8 @@ fn a_request_that_was_cut_off_counts_as_spent() {
     child.wait().expect("gone");
     let reserved = budget(&world)["reserved_usd"].clone();
     let key = world.open_runs().remove(0);
-    world.wakeful(&["runs", "cancel", &key]);
+    let run = world.wakeful(&["runs", "cancel", &key, "--json"]).json();
+    assert_eq!(run["cost_usd"], reserved, "the run says so as well");
     let after = budget(&world);
     assert_eq!(
         (&after["spent_usd"], &after["reserved_usd"]),
@@ -338,4 +345,80 @@ fn an_agent_with_a_model_of_its_own_needs_no_default_that_can_be_asked() {
         !elsewhere.home().exists(),
         "nothing is made for a call that is wrong"
     );
+}
+
+#[test]
+fn what_a_parked_request_may_cost_is_looked_at_anew() {
+    let world = World::new();
+    let long = |tokens: u32| {
+        format!("price: {{ input: 10, output: 10 }}\nmax_output_tokens: {tokens}\nrounds:\n  - text: done\n")
+    };
+    let said = world.run(&long(2_000_000), &["--agent", "main", "--create-agent"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    world.script(&long(100));
+    let done = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(done.code, Some(0), "a shorter reply fits: {done:?}");
+}
+
+#[test]
+fn a_run_that_only_others_left_no_room_for_goes_on_when_it_is_resumed_through_the_daemon() {
+    let world = World::new();
+    set(&world, &["0.03"]);
+    for agent in ["slow", "next"] {
+        world.wakeful(&["agent", "create", agent]);
+    }
+    let priced = "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n";
+    let slow = world.script_named(
+        "slow.yaml",
+        &format!("{priced}  - text: at last\n    delay_ms: 1500\n    usage: {{ input_tokens: 10, output_tokens: 1 }}\n"),
+    );
+    let quick = world.script_named("quick.yaml", &format!("{priced}  - text: quick\n"));
+    let daemon = Daemon::serve(&world, &[]);
+    let mut first = world.start(&["run", "do it", "--agent", "slow", "--model", &slow]);
+    wait_until(|| {
+        budget(&world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    let said = world.wakeful(&["run", "do it", "--agent", "next", "--model", &quick, "--json"]);
+    assert_eq!(said.code, Some(5), "{said:?}");
+    first.wait().expect("answered");
+    let key = world.open_runs().remove(0);
+    assert_eq!(world.wakeful(&["run", "--resume"]).code, Some(0));
+    wait_until(|| world.wakeful(&["runs", "show", &key, "--json"]).json()["outcome"] == "completed");
+    drop(daemon);
+}
+
+#[test]
+fn a_request_that_is_denied_after_a_crash_leaves_nothing_put_aside() {
+    let world = World::new();
+    let model = world.script(
+        "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nboundary: outside\nrounds:\n  - text: late\n    delay_ms: 60000\n",
+    );
+    let mut child = world.start(&[
+        "run",
+        "do it",
+        "--model",
+        &model,
+        "--agent",
+        "main",
+        "--create-agent",
+    ]);
+    wait_until(|| {
+        budget(&world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+    std::fs::write(
+        world.home().join("config.toml"),
+        "[inference]\nmodels = [\"anthropic/*\"]\n",
+    )
+    .expect("settings");
+    let said = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    let after = budget(&world);
+    assert_eq!(after["reserved_usd"], "0.00", "{after}");
+    assert_ne!(after["spent_usd"], "0.00", "{after}");
 }

@@ -1,6 +1,7 @@
 mod again;
 mod api;
 mod attach;
+mod attempt;
 mod bad_input;
 mod budget;
 mod cancel;

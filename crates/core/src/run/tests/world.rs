@@ -116,6 +116,7 @@ pub(super) fn exceeded() -> Exceeded {
         scope: Scope::All,
         cap,
         spent,
+        reserved: MicroUsd(0),
         needed,
         day: Day(1),
     }

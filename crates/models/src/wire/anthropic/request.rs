@@ -119,7 +119,7 @@ impl<'a> Body<'a> {
             description: &tool.description,
             input_schema: arguments_schema(lowering, tool),
         });
-        let turns = turns(&request.entries, lowering.provider).into_iter();
+        let turns = turns(lowering, &request.entries).into_iter();
         let messages = turns.map(|(side, blocks)| Message {
             role: match side {
                 Side::User => "user",

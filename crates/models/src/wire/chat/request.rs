@@ -147,7 +147,7 @@ impl<'a> Body<'a> {
 fn messages<'a>(entry: &'a Entry, lowering: &Lowering<'_>) -> Vec<Message<'a>> {
     let mut messages = Vec::new();
     let (mut parts, mut tool_calls) = (Vec::new(), Vec::new());
-    for block in sent(entry, lowering.provider) {
+    for block in sent(lowering, entry) {
         match block {
             Block::Text { text } => parts.push(Part::Text { text: text.clone() }),
             // Servers that show thoughts do not take them back.

@@ -113,7 +113,7 @@ impl<'a> Body<'a> {
         let signs = lowering.model.starts_with(SIGNED_MODELS);
         let mut names = BTreeMap::new();
         let mut contents = Vec::new();
-        for (side, blocks) in turns(&request.entries, lowering.provider) {
+        for (side, blocks) in turns(lowering, &request.entries) {
             let mut parts = parts(side, blocks, &mut names);
             if signs && side == Side::Model {
                 excuse(&mut parts);

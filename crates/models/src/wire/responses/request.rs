@@ -132,7 +132,7 @@ impl<'a> Body<'a> {
                 (None, include, lowering.output_tokens_max)
             }
         };
-        let items = request.entries.iter().flat_map(|entry| items(entry, provider));
+        let items = request.entries.iter().flat_map(|entry| items(lowering, entry));
         Self {
             model: lowering.model,
             instructions: system(request),
@@ -151,7 +151,7 @@ impl<'a> Body<'a> {
 
 /// The items of a request, and of the answer to it as the next request will hold it, each as it is written on the wire.
 pub(in crate::wire) fn answered(
-    provider: Provider,
+    lowering: &Lowering<'_>,
     entries: &[Entry],
     answer: &[Block],
 ) -> serde_json::Result<Vec<Vec<u8>>> {
@@ -162,7 +162,7 @@ pub(in crate::wire) fn answered(
     let all = entries
         .iter()
         .chain([&reply])
-        .flat_map(|entry| items(entry, provider));
+        .flat_map(|entry| items(lowering, entry));
     all.map(|item| serde_json::to_vec(&item)).collect()
 }
 
@@ -170,9 +170,9 @@ pub(in crate::wire) fn answered(
 ///
 /// The provider pairs a thought with the item that followed it, by that item's id, and refuses one without the other. So
 /// the id goes out with the item again.
-fn items(entry: &Entry, provider: Provider) -> Vec<Item<'_>> {
+fn items<'a>(lowering: &Lowering<'_>, entry: &'a Entry) -> Vec<Item<'a>> {
     let (mut items, mut next) = (Vec::new(), None);
-    for block in sent(entry, provider) {
+    for block in sent(lowering, entry) {
         let item = match block {
             Block::Thinking { opaque, .. } => {
                 next = opaque.get("next").and_then(Value::as_str);

@@ -1,9 +1,11 @@
 //! What a model can do, found out by asking it. Nothing is guessed: what was not seen is not told.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use serde_json::{Value, json};
-use wakeful_core::budget::{self, Caps, Day, MicroUsd};
+use tokio::time::timeout;
+use wakeful_core::budget::{self, Caps, Day, MicroUsd, Price};
 use wakeful_core::conversation::{Attachment, Block, Entry, Role, ToolSpec, Usage, calls_of, text_of};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::id::{AgentId, PolicyVersion};
@@ -32,6 +34,9 @@ const SPENDER: &str = "probe";
 
 /// The rule by which a probe is let through: a person asked for it, and it shows nothing of anybody's work.
 const RULE: &str = "operator_probe";
+
+/// Longest time of one question, however its answer drips. A person waits; a model that is loaded first takes a while.
+const QUESTION_TIME_MAX: Duration = Duration::from_secs(120);
 
 /// A picture of eight by eight red points.
 const PICTURE: &str =
@@ -73,6 +78,38 @@ impl Audience for Ear {
     }
 }
 
+/// What a probe has cost so far.
+#[derive(Default)]
+struct Bill {
+    usage: Usage,
+    cost: MicroUsd,
+    /// How many requests stand in it at what was put aside for them.
+    uncounted: u32,
+}
+
+impl Bill {
+    /// Adds what one request took; gives what it is settled at, and nothing where all that was put aside is spent: who
+    /// does not count has not said what it takes.
+    fn add(&mut self, aside: Aside, usage: Option<Usage>, may_be_billed: bool) -> Option<MicroUsd> {
+        self.usage = self.usage.plus(usage.unwrap_or_default());
+        let cost = match (usage, may_be_billed) {
+            (Some(usage), _) => Some(aside.price.cost(usage)),
+            (None, true) => None,
+            (None, false) => Some(MicroUsd(0)),
+        };
+        self.cost = self.cost.plus(cost.unwrap_or(aside.amount));
+        self.uncounted += u32::from(cost.is_none());
+        cost
+    }
+}
+
+/// What is put aside for one request.
+#[derive(Clone, Copy)]
+struct Aside {
+    price: Price,
+    amount: MicroUsd,
+}
+
 /// One probe on its way.
 struct Probe<'a> {
     place: &'a Place,
@@ -81,8 +118,7 @@ struct Probe<'a> {
     terms: Terms,
     run: RunKey,
     requests: u32,
-    usage: Usage,
-    cost: MicroUsd,
+    bill: Bill,
 }
 
 pub(super) async fn probe(
@@ -110,8 +146,7 @@ pub(super) async fn probe(
                 terms,
                 run,
                 requests: 0,
-                usage: Usage::default(),
-                cost: MicroUsd(0),
+                bill: Bill::default(),
             };
             let ear = Ear::default();
             let plain = probe.ask(&["Answer with the one word: pong"], None, &ear).await?;
@@ -195,27 +230,39 @@ impl Probe<'_> {
             }],
             cache: PromptCache::none(agent.clone()),
         };
-        self.reserve(&agent, &request).await?;
-        let answer = self.models.ask(request, ear).await;
-        let (usage, is_billed) = match &answer {
+        let aside = self.reserve(&agent, &request).await?;
+        let answer = in_time(QUESTION_TIME_MAX, self.models.ask(request, ear)).await;
+        let (usage, may_be_billed) = match &answer {
             Ok(answer) => (
                 Some(answer.usage).filter(|usage| *usage != Usage::default()),
                 true,
             ),
             Err(failure) => (None, failure.may_be_billed),
         };
-        self.settle(usage, is_billed).await?;
-        self.usage = self.usage.plus(usage.unwrap_or_default());
+        match aside {
+            Some(aside) => {
+                let cost = self.bill.add(aside, usage, may_be_billed);
+                let operation = model_operation(&self.run, self.requests);
+                let settled = self
+                    .place
+                    .store
+                    .write(move |tx| tx.settle_spend(&operation, cost));
+                settled.await?;
+            }
+            None => self.bill.usage = self.bill.usage.plus(usage.unwrap_or_default()),
+        }
         self.requests += 1;
         Ok(answer)
     }
 
-    async fn reserve(&self, agent: &AgentId, request: &Request) -> Result<(), Failure> {
+    /// Puts the largest cost of a request aside; nothing where it costs nothing.
+    async fn reserve(&self, agent: &AgentId, request: &Request) -> Result<Option<Aside>, Failure> {
         let Some((price, _)) = self.terms.price else {
-            return Ok(());
+            return Ok(None);
         };
         let day = Day::of(RealClock::new().now());
         let default = self.place.governance().daily_cap;
+        let amount = price.most(request.estimated_tokens(), self.terms.output_tokens_max);
         let reservation = Reservation {
             operation_id: model_operation(&self.run, self.requests),
             run_key: self.run,
@@ -224,7 +271,7 @@ impl Probe<'_> {
             model_ref: self.model_ref.clone(),
             rule: RULE.to_owned(),
             policy_version: PolicyVersion::new(RULE),
-            amount: price.most(request.estimated_tokens(), self.terms.output_tokens_max),
+            amount,
         };
         let decided = self.place.store.write(move |tx| {
             tx.lock_spending(day)?;
@@ -246,42 +293,29 @@ impl Probe<'_> {
             );
             Failure::new(BUDGET_EXCEEDED, message, "`wakeful budget set` raises the cap")
                 .exiting(OUT_OF_MONEY)
-        })
-    }
-
-    async fn settle(&mut self, usage: Option<Usage>, is_billed: bool) -> Result<(), Failure> {
-        let Some((price, _)) = self.terms.price else {
-            return Ok(());
-        };
-        // Who does not count has not said what it takes: then all that was put aside is spent.
-        let cost = match (usage, is_billed) {
-            (Some(usage), _) => Some(price.cost(usage)),
-            (None, true) => None,
-            (None, false) => Some(MicroUsd(0)),
-        };
-        self.cost = self.cost.plus(cost.unwrap_or_default());
-        let operation = model_operation(&self.run, self.requests);
-        Ok(self
-            .place
-            .store
-            .write(move |tx| tx.settle_spend(&operation, cost))
-            .await?)
+        })?;
+        Ok(Some(Aside { price, amount }))
     }
 
     fn tell(&self, [streaming, tools, vision]: [&Finding; 3], told: &Told, out: &Out) {
         let object = json!({
             "model_ref": self.model_ref, "provider": self.terms.provider, "streaming": streaming.json(),
             "tools": tools.json(), "vision": vision.json(), "context_tokens": told.context_tokens,
-            "context_source": told.source, "requests": self.requests, "token_usage": self.usage,
-            "cost_usd": self.cost.to_string(),
+            "context_source": told.source, "requests": self.requests,
+            "token_usage": self.bill.usage, "cost_usd": self.bill.cost.to_string(),
+            "uncounted_requests": self.bill.uncounted,
         });
         let context = match (&told.context_tokens, &told.source) {
             (Some(tokens), Some(source)) => format!("{tokens} tokens (told by {source})"),
             (Some(_) | None, _) => "not told".to_owned(),
         };
-        let cost = match self.terms.price {
-            Some(_) => format!("{} USD", self.cost),
-            None => "nothing".to_owned(),
+        let cost = match (self.terms.price, self.bill.uncounted) {
+            (None, _) => "nothing".to_owned(),
+            (Some(_), 0) => format!("{} USD", self.bill.cost),
+            (Some(_), uncounted) => format!(
+                "at most {} USD ({uncounted} without counts stand in it at what was put aside)",
+                self.bill.cost
+            ),
         };
         let words = format!(
             "{}\nstreaming  {}\ntools      {}\nvision     {}\ncontext    {context}\nused       {} tokens in, {} out, in {} requests; cost {cost}",
@@ -289,8 +323,8 @@ impl Probe<'_> {
             streaming.words(),
             tools.words(),
             vision.words(),
-            self.usage.input_tokens,
-            self.usage.output_tokens,
+            self.bill.usage.input_tokens,
+            self.bill.usage.output_tokens,
             self.requests,
         );
         out.answer(&object, &words);
@@ -306,6 +340,51 @@ async fn open(shared: &Shared) -> Result<Place, Failure> {
     }
 }
 
+/// The answer, unless it takes too long. What was asked by then may be paid for.
+async fn in_time(
+    limit: Duration,
+    answer: impl Future<Output = Result<Answer, ModelFailure>>,
+) -> Result<Answer, ModelFailure> {
+    timeout(limit, answer)
+        .await
+        .unwrap_or_else(|_| Err(ModelFailure::timed_out()))
+}
+
 fn reason(failure: &ModelFailure) -> String {
     format!("{} ({})", failure.artifact.summary, failure.artifact.kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ASIDE: Aside = Aside {
+        price: Price {
+            input: MicroUsd(1_000_000),
+            output: MicroUsd(2_000_000),
+            cached_read: MicroUsd(0),
+            cached_write: MicroUsd(0),
+        },
+        amount: MicroUsd(700),
+    };
+
+    #[test]
+    fn a_request_without_counts_is_told_at_what_was_put_aside() {
+        let mut bill = Bill::default();
+        assert_eq!(bill.add(ASIDE, Some(Usage::of(5, 1)), true), Some(MicroUsd(7)));
+        assert_eq!((bill.cost, bill.uncounted), (MicroUsd(7), 0));
+        assert_eq!(bill.add(ASIDE, None, false), Some(MicroUsd(0)), "it was refused");
+        assert_eq!((bill.cost, bill.uncounted), (MicroUsd(7), 0));
+        assert_eq!(bill.add(ASIDE, None, true), None, "settled at what was put aside");
+        assert_eq!((bill.cost, bill.uncounted), (MicroUsd(707), 1));
+        assert_eq!(bill.usage, Usage::of(5, 1));
+    }
+
+    #[tokio::test]
+    async fn a_question_without_an_end_is_given_up_and_may_be_paid_for() {
+        let failure = in_time(Duration::ZERO, std::future::pending()).await;
+        let failure = failure.expect_err("no answer");
+        assert_eq!(failure.artifact.kind, "timeout");
+        assert!(failure.may_be_billed);
+    }
 }

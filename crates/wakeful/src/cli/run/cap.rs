@@ -41,7 +41,10 @@ pub(super) async fn settle(
         out.note(&unset(default));
         return Ok(());
     }
-    let daily = ask(default, out);
+    // Nobody answered: the default holds, and is asked for again.
+    let Some(daily) = ask(default, out) else {
+        return Ok(());
+    };
     let now = RealClock::new().now();
     place
         .store
@@ -99,7 +102,7 @@ async fn may_cost(
     Ok(chain.fallbacks.iter().any(|name| house.is_paid(name)))
 }
 
-fn ask(default: MicroUsd, out: &Out) -> MicroUsd {
+fn ask(default: MicroUsd, out: &Out) -> Option<MicroUsd> {
     for _ in 0..TRIES_MAX {
         let mut terminal = std::io::stderr().lock();
         // A terminal that is gone answers nothing either, and the default stands.
@@ -111,13 +114,15 @@ fn ask(default: MicroUsd, out: &Out) -> MicroUsd {
         drop(terminal);
         let mut line = String::new();
         let read = std::io::stdin().lock().read_line(&mut line);
-        if line.trim().is_empty() || read.is_err() {
-            return default;
+        match read {
+            Ok(0) | Err(_) => return None,
+            Ok(_) if line.trim().is_empty() => return Some(default),
+            Ok(_) => {}
         }
-        match amount(&line) {
-            Ok(daily) => return daily,
+        match amount(line.trim()) {
+            Ok(daily) => return Some(daily),
             Err(failure) => out.note(&failure.to_string()),
         }
     }
-    default
+    None
 }

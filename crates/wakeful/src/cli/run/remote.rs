@@ -1,10 +1,13 @@
 //! `wakeful run` with a daemon: the message goes into the agent's queue, and its run is watched from here.
 
 use wakeful_api::client::{Client, Stream};
-use wakeful_api::{Admission, AgentStatus, Attached, Control, Event, Parked, Run, SendMessage};
+use wakeful_api::{
+    Activity, Admission, AgentStatus, Attached, Control, Event, Parked, Run, RuntimeStatus, SendMessage,
+};
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_ports::records::{RUN_OPEN, Visibility};
 use wakeful_runtime::report::RUN_QUEUED;
 
@@ -58,6 +61,9 @@ pub(super) async fn start(
     if accepted.admission == Admission::New {
         tell_wait(&agent, out);
     }
+    if agent.activity == Activity::Stuck {
+        tell_stuck(&client, &agent, out).await?;
+    }
     let watched = Watched {
         agent: call.agent.clone(),
         run,
@@ -91,6 +97,24 @@ fn tell_wait(agent: &AgentStatus, out: &Out) {
         1 => out.note("1 message before it"),
         many => out.note(&format!("{many} messages before it")),
     }
+}
+
+/// Says why the agent cannot work. Whoever would wait for money does not wait here: that may take a day.
+async fn tell_stuck(client: &Client, agent: &AgentStatus, out: &Out) -> Result<(), Failure> {
+    let status: RuntimeStatus = client.get("/api/runtime/status").await?;
+    let Some(stuck) = status
+        .stuck
+        .into_iter()
+        .find(|one| one.agent_id == agent.agent_id)
+    else {
+        return Ok(());
+    };
+    if stuck.code == BUDGET_EXCEEDED {
+        let message = format!("the message waits its turn: {}", stuck.message);
+        return Err(Failure::new(stuck.code, message, stuck.hint).exiting(OUT_OF_MONEY));
+    }
+    out.note(&format!("the agent is stuck: {} ({})", stuck.message, stuck.hint));
+    Ok(())
 }
 
 /// What can only be decided where commands are started.

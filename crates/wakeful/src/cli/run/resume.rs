@@ -1,5 +1,8 @@
 //! `wakeful run --resume`: finishing what was cut off, one run after another.
 
+use std::collections::BTreeSet;
+
+use wakeful_api::Control;
 use wakeful_core::id::AgentId;
 use wakeful_ports::records::{RunFilter, RunRow};
 use wakeful_ports::store::{ROWS_MAX, Store as _};
@@ -68,7 +71,18 @@ async fn through_daemon(front: &Front, agent: Option<AgentId>, out: &Out) -> Res
         open: true,
         limit: RUNS_LOOKED_AT,
     };
-    let open = front.runs(open).await?.runs.len();
+    let open = front.runs(open).await?.runs;
+    // Whoever waits, for money or for a model, is looked at again. A paused agent stays paused.
+    let agents: BTreeSet<&str> = open.iter().map(|run| run.agent_id.as_str()).collect();
+    for agent in agents {
+        let agent = AgentId::parse(agent)?;
+        if front.agent(agent.clone()).await?.control == Control::Running {
+            front
+                .set_control(agent, wakeful_core::wake::Control::Running)
+                .await?;
+        }
+    }
+    let open = open.len();
     out.note("a daemon runs in this home and goes on with open runs by itself");
     out.nothing_resumed(&ResumedView {
         driven_elsewhere: u32::try_from(open).unwrap_or(u32::MAX),

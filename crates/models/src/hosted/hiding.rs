@@ -1,0 +1,85 @@
+//! Answers without the key: a server may repeat what it was shown, and what is answered is kept and told.
+
+use serde_json::{Map, Value};
+use wakeful_core::conversation::{Block, ToolCall};
+use wakeful_ports::model::Audience;
+
+use super::credential::Credential;
+
+/// Tells an audience what comes, without the key. A key that comes in two pieces is told: holding words back for one
+/// would cost every reply its flow. What is kept has it in one piece.
+pub(super) struct Discreet<'a> {
+    pub(super) key: Option<&'a Credential>,
+    pub(super) audience: &'a dyn Audience,
+}
+
+impl Audience for Discreet<'_> {
+    fn hear(&self, text: &str) {
+        match self.key.filter(|key| key.is_in(text)) {
+            Some(key) => self.audience.hear(&key.hide_in(text)),
+            None => self.audience.hear(text),
+        }
+    }
+}
+
+/// Takes the key out of the blocks of an answer. Nothing is copied where it is not.
+pub(super) fn hide(key: &Credential, blocks: &mut [Block]) {
+    for block in blocks {
+        match block {
+            Block::Text { text } => words(key, text),
+            Block::ToolUse(ToolCall { call_id, name, input }) => {
+                words(key, call_id);
+                words(key, name);
+                json(key, input);
+            }
+            Block::ToolResult { call_id, content, .. } => {
+                words(key, call_id);
+                words(key, content);
+            }
+            Block::Thinking { text, opaque, .. } => {
+                words(key, text);
+                // A record that was changed would be refused: without one the thought is not sent back.
+                if occurs(key, opaque) {
+                    *opaque = Value::Null;
+                }
+            }
+            // Only people attach.
+            Block::Attachment(_) => {}
+        }
+    }
+}
+
+fn words(key: &Credential, text: &mut String) {
+    if key.is_in(text) {
+        *text = key.hide_in(text);
+    }
+}
+
+/// Whether the key is in any string. What was read has few levels: its reader stops at 128.
+fn occurs(key: &Credential, value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        Value::String(text) => key.is_in(text),
+        Value::Array(items) => items.iter().any(|item| occurs(key, item)),
+        Value::Object(fields) => fields
+            .iter()
+            .any(|(name, value)| key.is_in(name) || occurs(key, value)),
+    }
+}
+
+fn json(key: &Credential, value: &mut Value) {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        Value::String(text) => words(key, text),
+        Value::Array(items) => items.iter_mut().for_each(|item| json(key, item)),
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|value| json(key, value));
+            if fields.keys().any(|name| key.is_in(name)) {
+                let renamed = std::mem::take(fields).into_iter();
+                *fields = renamed
+                    .map(|(name, value)| (key.hide_in(&name), value))
+                    .collect::<Map<_, _>>();
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Servers that say the key they were shown.
+
+use serde_json::json;
+use wakeful_core::conversation::{Block, text_of};
+use wakeful_models::{Provider, Shape};
+use wakeful_ports::model::{Model as _, NoAudience};
+
+use super::answer::{events, whole};
+use super::fake::{Fake, KEY, ask, hosted, request, shaped};
+use super::thread::{first, go_on, kept, way};
+
+/// The same with the key where words and arguments stand.
+fn indiscreet(reply: &str) -> String {
+    reply
+        .replace("looking.", KEY)
+        .replace("\\\".\\\"", &format!("\\\"{KEY}\\\""))
+        .replace("\"at\":\".\"", &format!("\"at\":\"{KEY}\""))
+}
+
+#[tokio::test]
+async fn a_key_that_a_server_repeats_is_neither_kept_nor_told() {
+    for provider in Provider::ALL {
+        let stream = Fake::stream(&indiscreet(events(provider))).await;
+        let (streamed, heard) = ask(provider, &stream).await;
+        assert_eq!(heard, "Wait — [hidden]", "{provider:?}");
+        let at_once = Fake::whole(&indiscreet(&whole(provider))).await;
+        for answer in [streamed, ask(provider, &at_once).await.0] {
+            let blocks = answer.expect("an answer").blocks;
+            assert!(!format!("{blocks:?}").contains(KEY), "{provider:?} {blocks:?}");
+            assert_eq!(text_of(&blocks), "Wait — [hidden]", "{provider:?}");
+            let Some(Block::ToolUse(call)) = blocks.last() else {
+                panic!("{provider:?}: a call")
+            };
+            assert_eq!(call.input, json!({"at": "[hidden]"}), "{provider:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_key_is_found_in_thoughts_names_and_fields() {
+    let body = json!({"stop_reason": "tool_use", "content": [
+        {"type": "thinking", "thinking": format!("Is it {KEY}?"), "signature": "s"},
+        {"type": "thinking", "thinking": "No.", "signature": "s"},
+        {"type": "tool_use", "id": KEY, "name": KEY, "input": {KEY: [{"a": KEY}]}},
+    ]});
+    let (answer, _) = ask(Provider::Anthropic, &Fake::whole(&body.to_string()).await).await;
+    let blocks = answer.expect("an answer").blocks;
+    assert!(!format!("{blocks:?}").contains(KEY), "{blocks:?}");
+    let records = blocks.iter().filter_map(|block| match block {
+        Block::Thinking { text, opaque, .. } => Some((text.as_str(), opaque.is_null())),
+        Block::Text { .. } | Block::ToolUse(_) | Block::ToolResult { .. } | Block::Attachment(_) => None,
+    });
+    // A record with another text in it would be refused: it does not go back.
+    assert_eq!(
+        records.collect::<Vec<_>>(),
+        [("Is it [hidden]?", true), ("No.", false)]
+    );
+}
+
+/// Whoever listens hears the pieces as they come; what is kept is looked at whole.
+#[tokio::test]
+async fn a_key_in_two_pieces_is_not_kept() {
+    let (head, tail) = KEY.split_at(5);
+    let chunk = |text: &str| format!("data: {{\"choices\":[{{\"delta\":{{\"content\":\"{text}\"}}}}]}}\n\n");
+    let end = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let stream = [&chunk(head), &chunk(tail), end].concat();
+    let (answer, _) = ask(Provider::OpenAiChat, &Fake::stream(&stream).await).await;
+    assert_eq!(text_of(&answer.expect("an answer").blocks), "[hidden]");
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_from_an_answer_that_held_the_key() {
+    let fake = Fake::series([kept("r1", KEY), kept("r2", "Two.")]).await;
+    let shape = Shape {
+        incremental: true,
+        ..Shape::default()
+    };
+    let model = shaped(Provider::OpenAi, &fake.url, shape);
+    let next = go_on(&model, first(), "And?").await;
+    assert!(!format!("{next:?}").contains(KEY));
+    go_on(&model, next, "-").await;
+    assert_eq!(way(&fake.asked()[1]), (Some("r1"), Some(true), 1));
+}
+
+#[tokio::test]
+async fn an_answer_without_the_key_is_as_it_came() {
+    let fake = Fake::stream(events(Provider::OpenAi)).await;
+    let model = hosted(Provider::OpenAi, &fake.url);
+    let answer = model.ask(request(Provider::OpenAi), &NoAudience).await;
+    assert_eq!(text_of(&answer.expect("an answer").blocks), "Wait — looking.");
+}

@@ -1,0 +1,99 @@
+//! What is kept of every attempt at a model round.
+
+use serde_json::{Value, json};
+
+use super::provider::{Fake, KEY, holds_key};
+use super::route::{call, chat, provider, write};
+use super::world::World;
+
+/// Milliseconds since midnight of a time that the program wrote.
+fn millis(time: &Value) -> i64 {
+    let time = time.as_str().expect("a time");
+    let part = |range: std::ops::Range<usize>| time[range].parse::<i64>().expect("digits");
+    ((part(11..13) * 60 + part(14..16)) * 60 + part(17..19)) * 1_000 + part(20..23)
+}
+
+#[test]
+fn the_timeline_tells_every_attempt_with_its_wait_its_times_and_its_tokens() {
+    let world = World::new();
+    let script = "
+rounds:
+  - fail: {status: 429, retry_after_ms: 300}
+  - text: done
+    usage: {input_tokens: 9, output_tokens: 2, cached_read_tokens: 4, reasoning_tokens: 1}
+";
+    let run = world.run(script, &[]).json();
+    let timeline = &run["provider_attempt_timeline"];
+    let (first, second) = (&timeline["attempts"][0], &timeline["attempts"][1]);
+    assert_eq!(
+        (&first["attempt"], &first["max_attempts"]),
+        (&json!(1), &json!(3)),
+        "{first}"
+    );
+    assert_eq!(
+        (&first["outcome"], &first["failure_kind"], &first["disposition"]),
+        (&json!("retrying"), &json!("http_429"), &json!("retryable"))
+    );
+    assert_eq!(first["backoff_ms"], 300);
+    assert_eq!(
+        (&second["attempt"], &second["outcome"]),
+        (&json!(2), &json!("succeeded")),
+        "{second}"
+    );
+    let waited = millis(&second["started_at"]) - millis(&first["completed_at"]);
+    assert!(waited >= 300, "the wait belongs to no attempt: {timeline}");
+    assert!(second["duration_ms"].as_u64().expect("ms") < 300, "{second}");
+    assert_eq!(
+        second["token_usage"],
+        json!({"input_tokens": 9, "output_tokens": 2, "total_tokens": 11, "cached_read_tokens": 4, "reasoning_tokens": 1})
+    );
+    assert_eq!(timeline["winning_model_ref"], timeline["requested_model_ref"]);
+    let events = world
+        .wakeful(&["events", run["agent_id"].as_str().expect("an agent"), "--json"])
+        .stdout;
+    let rounds: Vec<Value> = events
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .filter(|event| event["kind"] == "provider_round_completed")
+        .collect();
+    assert_eq!(rounds.len(), 2, "{events}");
+    assert_eq!(rounds[0]["payload"]["outcome"], "retrying");
+    assert_eq!(rounds[1]["payload"]["token_usage"]["reasoning_tokens"], 1);
+    assert!(
+        !rounds[1]["payload"].to_string().contains("done"),
+        "telemetry holds no words"
+    );
+}
+
+#[test]
+fn a_provider_that_does_not_count_fails_nothing() {
+    let world = World::new();
+    let run = world.run("rounds: [{text: done}]\n", &[]).json();
+    assert_eq!(run["token_usage"]["total_tokens"], 0);
+    assert_eq!(run["outcome"], "completed");
+    assert_eq!(run["cost_usd"], Value::Null, "what costs nothing names no price");
+}
+
+#[test]
+fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() {
+    let world = World::new();
+    let path = world.path().join("key");
+    let asks = json!({"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [{
+        "id": "c1", "type": "function",
+        "function": {"name": "ExecCommand", "arguments": json!({"cmd": format!("cat {}", path.display())}).to_string()},
+    }]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}});
+    let fake = Fake::new(vec![(200, asks), chat("read")]);
+    std::fs::write(&path, KEY).expect("a key");
+    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
+        .expect("permissions");
+    write(
+        &world,
+        &provider("mine", &fake, &format!("key = \"file:{}\"", path.display())),
+    );
+    let said = call(&world, &["run", "do it", "--json", "--model", "mine/m"], &[]);
+    assert_eq!(said.json()["final_text"], "read", "{said:?}");
+    let second = fake.asked()[1].1.to_string();
+    assert!(second.contains("[hidden]") && !second.contains(KEY), "{second}");
+    std::fs::remove_file(&path).expect("removed");
+    assert!(!holds_key(world.path()));
+}
