@@ -91,6 +91,18 @@ pub enum PriceBasis {
 }
 
 impl Price {
+    /// Whether nothing costs anything.
+    #[must_use]
+    pub const fn is_free(&self) -> bool {
+        let Self {
+            input,
+            output,
+            cached_read,
+            cached_write,
+        } = self;
+        input.0 == 0 && output.0 == 0 && cached_read.0 == 0 && cached_write.0 == 0
+    }
+
     /// What a request cost, rounded up to a millionth of a dollar.
     #[must_use]
     pub fn cost(&self, usage: Usage) -> MicroUsd {

@@ -227,11 +227,15 @@ impl ModelHouse {
     pub(crate) fn is_paid(&self, name: &str) -> bool {
         match ModelRef::parse(name) {
             Ok(ModelRef::Hosted { provider, .. }) => {
-                let provision = self.provision(&provider).ok();
-                let address = provision.and_then(|provision| provision.base_url);
-                // Plain http is for this machine alone, and nobody pays for that.
-                let is_here = address.is_some_and(|(url, _)| url.starts_with("http://"));
-                !is_here || self.config.prices.contains_key(name)
+                if let Some(price) = self.config.prices.get(name) {
+                    return !price.price().is_free();
+                }
+                // Plain http is for this machine alone, and without a key nobody pays for that.
+                let is_here = |at: Provision| {
+                    let url = at.base_url.as_ref().map(|(url, _)| url.as_str());
+                    url.is_some_and(|url| url.starts_with("http://")) && !at.sends_key()
+                };
+                !self.provision(&provider).is_ok_and(is_here)
             }
             Ok(ModelRef::Route { name }) => {
                 let route = self.config.routes.get(&name);

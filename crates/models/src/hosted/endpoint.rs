@@ -76,7 +76,7 @@ impl Endpoint {
         }
     }
 
-    /// Whether what is sent there stays on this machine.
+    /// Whether a program on this machine listens there.
     pub(super) fn is_here(&self) -> bool {
         self.base.host_str().is_some_and(is_loopback)
     }

@@ -66,7 +66,7 @@ pub struct Options<'a> {
     pub key_source: String,
     /// Whether it answers without one.
     pub keyed: Keyed,
-    /// What a person says that it costs.
+    /// What a person says that it costs; nothing at all is free.
     pub price: Option<Price>,
     /// How long each phase may take.
     pub times: Times,
@@ -120,8 +120,6 @@ pub enum BadHosted {
         provider: String,
         /// Where it would be looked for.
         key_source: String,
-        /// Where a request would go.
-        boundary: Boundary,
     },
 }
 
@@ -176,13 +174,12 @@ impl Hosted {
             return Err(BadHosted::SecretMissing {
                 provider: name.to_owned(),
                 key_source,
-                boundary: boundary(&endpoint),
             });
         }
         let auth = asked.auth.unwrap_or(provider.auth());
         let key = credential.as_ref().and_then(|key| key.header(auth));
-        let price = match (price, boundary(&endpoint)) {
-            (Some(price), _) => Some((price, PriceBasis::Configured)),
+        let price = match (price, boundary(&endpoint, credential.as_ref())) {
+            (Some(price), _) => (!price.is_free()).then_some((price, PriceBasis::Configured)),
             // What runs on one's own machine is paid for already.
             (None, Boundary::Machine | Boundary::Process) => None,
             (None, Boundary::Outside) => Some(listed_or_assumed(model)),
@@ -319,9 +316,10 @@ fn put_aside(provider: Provider, longest: Option<u32>) -> u32 {
     }
 }
 
-/// Names are not looked up, so what is only called by a name of one's own is somebody else's.
-fn boundary(endpoint: &Endpoint) -> Boundary {
-    match endpoint.is_here() {
+/// Names are not looked up, so what is only called by a name of one's own is somebody else's. So is what is sent a key: a
+/// gateway or a tunnel on this machine, which hands on what it hears to somebody who wants money.
+fn boundary(endpoint: &Endpoint, key: Option<&Credential>) -> Boundary {
+    match endpoint.is_here() && key.is_none() {
         true => Boundary::Machine,
         false => Boundary::Outside,
     }
@@ -331,7 +329,7 @@ impl Model for Hosted {
     fn terms(&self, _model_ref: &str) -> Terms {
         Terms {
             provider: self.name.clone(),
-            boundary: boundary(&self.endpoint),
+            boundary: boundary(&self.endpoint, self.credential.as_ref()),
             price: self.price,
             output_tokens_max: self.output_tokens_max,
             secret: match self.credential {

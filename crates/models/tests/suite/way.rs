@@ -185,28 +185,49 @@ fn terms_tell_where_a_request_goes_and_what_it_costs() {
         cached_read: MicroUsd(3),
         cached_write: MicroUsd(4),
     };
-    let terms = |base_url, price, model| {
+    let key = Some(Credential::new(KEY).expect("a key"));
+    let made = |base_url, price, model, credential| {
         let options = Options {
             base_url,
             price,
             name: "mine",
-            credential: Some(Credential::new(KEY).expect("a key")),
+            credential,
             ..Options::of(Provider::OpenAiChat, model)
         };
         Hosted::new(options).expect("a model").terms("mine/x")
     };
-    let here = terms(Some("http://127.0.0.1:1/v1"), None, "gpt-5");
+    let terms = |base_url, price, model| made(base_url, price, model, key.clone());
+    let port = Some("http://127.0.0.1:1/v1");
+    let here = made(port, None, "gpt-5", None);
     assert_eq!(
         (here.boundary, here.price, here.provider.as_str()),
         (Boundary::Machine, None, "mine")
     );
-    assert_eq!(here.secret, Secret::Available);
+    assert_eq!(here.secret, Secret::NotNeeded);
     assert_eq!(
-        terms(Some("https://localhost/v1"), None, "x").boundary,
+        made(Some("https://localhost/v1"), None, "x", None).boundary,
         Boundary::Machine
     );
-    let written = terms(Some("http://127.0.0.1:1/v1"), Some(price), "gpt-5").price;
-    assert_eq!(written, Some((price, PriceBasis::Configured)));
+    let through = terms(port, None, "gpt-5");
+    assert_eq!(
+        (through.boundary, through.price.map(|(_, basis)| basis)),
+        (Boundary::Outside, Some(PriceBasis::Listed)),
+        "who is sent a key hands it on"
+    );
+    assert_eq!(
+        (through.secret, through.output_tokens_max),
+        (Secret::Available, 8_192)
+    );
+    let written = |price| made(port, Some(price), "gpt-5", None).price;
+    assert_eq!(written(price), Some((price, PriceBasis::Configured)));
+    let nothing = Price {
+        input: MicroUsd(0),
+        output: MicroUsd(0),
+        cached_read: MicroUsd(0),
+        cached_write: MicroUsd(0),
+    };
+    assert_eq!(written(nothing), None);
+    assert_eq!(terms(None, Some(nothing), "gpt-5").price, None);
     let outside = terms(None, None, "gpt-5");
     assert_eq!(outside.boundary, Boundary::Outside);
     assert_eq!(

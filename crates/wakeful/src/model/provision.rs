@@ -140,6 +140,17 @@ impl Provision {
         }
     }
 
+    /// Whether a key is sent, as far as that is known without fetching it.
+    pub(super) fn sends_key(&self) -> bool {
+        match &self.key {
+            KeyPlace::Handle(Handle::None) | KeyPlace::Nowhere => false,
+            KeyPlace::Handle(Handle::Env(_) | Handle::File(_) | Handle::Keyring { .. }) => true,
+            KeyPlace::Variables { names, .. } => names
+                .iter()
+                .any(|name| text_variable(name).is_ok_and(|text| text.is_some())),
+        }
+    }
+
     /// Where the key is looked for, in words.
     pub(crate) fn key_source(&self) -> String {
         match &self.key {
@@ -185,9 +196,13 @@ impl Provision {
 
     fn unusable(&self, error: &BadHosted) -> (Boundary, Failure) {
         match error {
-            BadHosted::SecretMissing { boundary, .. } => {
+            BadHosted::SecretMissing { .. } => {
                 let hint = "export it where wakeful and its daemon start; see docs/providers.md";
-                (*boundary, Failure::new(NO_SECRET, error.to_string(), hint))
+                // Whoever is sent a key is somebody else, wherever they listen.
+                (
+                    Boundary::Outside,
+                    Failure::new(NO_SECRET, error.to_string(), hint),
+                )
             }
             BadHosted::ApiVersion { .. } => {
                 let hint = format!("mend providers.{}.api_version", self.name);

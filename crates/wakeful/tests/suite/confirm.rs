@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use super::route::{call, write};
+use super::provider::{Fake, KEY};
+use super::route::{call, chat, provider, write};
 use super::world::World;
 
 /// Where a person wants to be asked, nothing is sent before they agreed, and a change of the rules asks again.
@@ -82,4 +83,70 @@ fn a_confirmation_does_not_follow_a_provider_to_another_address() {
     let said = call(&world, &["models", "confirm", "anthropic"], &[moved]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(kind("anthropic/m", &[key, moved]), confirmed);
+}
+
+/// Whoever wants a key hands on what they hear: a gateway, a tunnel. That it listens on this machine changes nothing.
+#[test]
+fn a_provider_on_this_machine_that_is_sent_a_key_is_somebody_else() {
+    let run = |world: &World, environment: &[(&str, &str)]| {
+        call(
+            world,
+            &["run", "x", "--json", "--model", "gateway/gpt-5"],
+            environment,
+        )
+    };
+    let key = ("GATEWAY_KEY", KEY);
+    let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+    let keyed = provider("gateway", &fake, "key = \"env:GATEWAY_KEY\"");
+    write(&world, &format!("[budget]\ndaily_usd = 0\n{keyed}"));
+    let said = run(&world, &[key]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(5), "budget_exceeded"),
+        "{said:?}"
+    );
+    let world = World::new();
+    write(&world, &format!("[privacy]\nconfirm = \"explicit\"\n{keyed}"));
+    let said = run(&world, &[key]);
+    assert_eq!(
+        (said.code, &said.json()["failure_artifact"]["kind"]),
+        (Some(4), &json!("privacy_confirmation_required")),
+        "{said:?}"
+    );
+    assert!(fake.asked().is_empty(), "nothing was sent");
+    let confirmed = world.wakeful(&["models", "confirm", "gateway"]);
+    assert_eq!(confirmed.code, Some(0), "{confirmed:?}");
+    let said = run(&world, &[key]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    // The list has gpt-5 at 1.25 for a million tokens in and 10 out.
+    assert_eq!(said.json()["cost_usd"], "0.000027", "{said:?}");
+    assert_eq!(fake.asked()[0].1["max_tokens"], 8_192);
+}
+
+/// Without a key nothing is handed on in anybody's name, and what is said to cost nothing does.
+#[test]
+fn a_provider_on_this_machine_without_a_key_is_free_and_so_is_one_whose_price_is_nothing() {
+    let run = |world: &World| {
+        call(
+            world,
+            &["run", "x", "--json", "--model", "mine/gpt-5"],
+            &[("MY_KEY", KEY)],
+        )
+    };
+    for (key, more) in [
+        ("none", "[privacy]\nconfirm = \"explicit\"\n"),
+        ("env:MY_KEY", "[prices.\"mine/gpt-5\"]\ninput = 0\noutput = 0\n"),
+    ] {
+        let (world, fake) = (World::new(), Fake::new(vec![chat("Hi.")]));
+        let mine = provider("mine", &fake, &format!("key = \"{key}\""));
+        write(&world, &format!("[budget]\ndaily_usd = 0\n{more}{mine}"));
+        let said = run(&world);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert!(!said.stderr.contains("USD"), "nothing is said of money: {said:?}");
+        assert!(
+            fake.asked()[0].1.get("max_tokens").is_none(),
+            "{:?}",
+            fake.asked()
+        );
+    }
 }

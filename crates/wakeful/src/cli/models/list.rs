@@ -179,7 +179,7 @@ fn price_json(name: &str, price: Option<(Price, PriceBasis)>) -> Value {
 
 fn price_line(name: &str, price: Option<(Price, PriceBasis)>) -> String {
     let Some((price, basis)) = price else {
-        return format!("  {name:<40} nothing: it runs on this machine");
+        return format!("  {name:<40} nothing");
     };
     let word = match basis {
         PriceBasis::Listed => "listed",
