@@ -22,8 +22,10 @@ pub(crate) const AGENT: &str = "bench";
 /// A script whose one answer is given at once and however often it is asked for.
 const SCRIPT: &str = "repeat_last: true\nrounds:\n  - text: \"Good morning.\"\n";
 
-/// The largest rates that a home may allow: what is measured is not how well the daemon refuses.
-const CONFIG: &str = "[server]\nrate_per_minute = 1000000\nturns_per_minute = 1000000\n";
+/// The largest rates and the largest cap that a home may allow: what is measured is not how well the daemon refuses. The
+/// fake is sent a key, so every request to it has money put aside.
+const CONFIG: &str =
+    "[server]\nrate_per_minute = 1000000\nturns_per_minute = 1000000\n[budget]\ndaily_usd = 1000000\n";
 
 /// Longest wait for a daemon to come up or to go.
 const PATIENCE: Duration = Duration::from_secs(30);
