@@ -1,11 +1,13 @@
 //! Money: a run that would cost more than its day may waits, durably, and goes on when there is some.
 
+use std::fs;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
 use super::daemon::{Daemon, is_ready};
-use super::provider::Fake;
+use super::provider::{Fake, KEY};
 use super::route::{chat, provider, write};
 use super::world::{Said, World, wait_until};
 
@@ -170,12 +172,13 @@ fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
     const HOLDS: &str = "nobody has set a spending cap: 5.00 USD a day in all holds";
     let (world, fake) = (
         World::new(),
-        Fake::new(vec![chat("one"), chat("two"), chat("three")]),
+        Fake::new(["one", "two", "three", "four", "five"].map(chat).to_vec()),
     );
-    let priced = |price: &str| {
+    let keyed = |key: &str, more: &str| {
         let default = "[model]\ndefault = \"mine/m\"\n";
-        [default, &provider("mine", &fake, ""), price].concat()
+        [default, &provider("mine", &fake, key), more].concat()
     };
+    let priced = |price: &str| keyed("", price);
     write(&world, &priced("[prices.\"mine/m\"]\ninput = 1\noutput = 1\n"));
     let tells = |args: &[&str]| {
         let said = world.wakeful(&[&["run", "x", "--agent", "main", "--create-agent"], args].concat());
@@ -194,6 +197,17 @@ fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
     assert_eq!(set(&world, &["--unset"]).code, Some(0));
     write(&world, &priced(""));
     logged(&world, || assert!(!tells(&[]), "on this machine nothing is paid"));
+    let file = world.path().join("key");
+    fs::write(&file, KEY).expect("a key");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).expect("a mode");
+    let key = format!("key = \"file:{}\"", file.display());
+    write(&world, &keyed(&key, ""));
+    logged(&world, || assert!(tells(&[]), "but with a key it is"));
+    write(
+        &world,
+        &keyed(&key, "[prices.\"mine/m\"]\ninput = 0\noutput = 0\n"),
+    );
+    logged(&world, || assert!(!tells(&[]), "a price of nothing is none"));
     write(&world, &priced("[budget]\ndaily_usd = 5\n"));
     let log = logged(&world, || ());
     assert!(!log.contains("spending cap"), "{log}");
