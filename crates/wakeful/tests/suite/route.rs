@@ -294,8 +294,9 @@ fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
     write(
         &world,
         "[model]\ndefault = \"anthropic/claude-sonnet-4-5\"\nfallbacks = [\"ollama/llama3.2\", \"mine/x\"]\n\
-         [providers.mine]\nkind = \"openai\"\nkey = \"env:MY_KEY\"\n[routes.r]\nmodels = [\"openai/gpt-who\"]\n\
-         [prices.\"mine/x\"]\ninput = 1\noutput = 2\n",
+         [providers.mine]\nkind = \"openai\"\nkey = \"env:MY_KEY\"\n[routes.r]\nmodels = [\"openai/gpt-who\", \"gate/gpt-5\"]\n\
+         [providers.gate]\nkind = \"openai\"\nkey = \"env:MY_KEY\"\nbase_url = \"http://localhost:1/v1\"\n\
+         [prices.\"mine/x\"]\ninput = 1\noutput = 2\n[prices.\"mine/y\"]\ninput = 0\noutput = 0\n",
     );
     let environment = [
         ("ANTHROPIC_API_KEY", KEY),
@@ -341,7 +342,9 @@ fn the_list_tells_where_keys_come_from_and_never_what_they_are() {
         bases(&list),
         [
             "anthropic/claude-sonnet-4-5 listed",
+            "gate/gpt-5 listed",
             "mine/x configured",
+            "mine/y free",
             "ollama/llama3.2 free",
             "openai/gpt-who assumed",
         ]
