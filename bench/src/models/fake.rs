@@ -155,8 +155,9 @@ impl Answer<'_> {
 
     fn tokens(&mut self, count: usize) -> io::Result<()> {
         self.begin()?;
-        let delta = chunk(&self.format.delta("word "));
-        for _ in 0..count {
+        // Made before any is written, so that only writing stands between two of them.
+        let deltas: Vec<String> = (0..count).map(|number| self.delta(number)).collect();
+        for delta in deltas {
             self.stream.write_all(delta.as_bytes())?;
         }
         self.end(&"word ".repeat(count))
@@ -164,9 +165,9 @@ impl Answer<'_> {
 
     fn paced(&mut self) -> io::Result<()> {
         self.begin()?;
-        for _ in 0..PACED_TOKENS {
+        for number in 0..PACED_TOKENS {
             thread::sleep(PAUSE);
-            let delta = chunk(&self.format.delta("word "));
+            let delta = self.delta(number);
             note(self.shared, |seen| seen.tokens.push(Instant::now()));
             self.stream.write_all(delta.as_bytes())?;
         }
@@ -176,18 +177,22 @@ impl Answer<'_> {
 
     fn held(&mut self, count: usize) -> io::Result<()> {
         self.begin()?;
-        let delta = chunk(&self.format.delta("word "));
-        self.stream.write_all(delta.as_bytes())?;
+        self.stream.write_all(self.delta(0).as_bytes())?;
         let mut seen = self.shared.seen.lock().unwrap_or_else(PoisonError::into_inner);
         seen.held += 1;
         self.shared.came.notify_all();
         let wait = |seen: &mut Seen| seen.held < count;
         // Poisoned or too late, the rest is written all the same.
         drop(self.shared.came.wait_timeout_while(seen, HELD_MAX, wait));
-        for _ in 0..HELD_TOKENS {
-            self.stream.write_all(delta.as_bytes())?;
+        for number in 1..=HELD_TOKENS {
+            self.stream.write_all(self.delta(number).as_bytes())?;
         }
         self.end(&"word ".repeat(HELD_TOKENS + 1))
+    }
+
+    /// The words of this number. Words that come twice under one number are told once.
+    fn delta(&self, number: usize) -> String {
+        chunk(&self.format.delta(number, "word "))
     }
 
     fn begin(&mut self) -> io::Result<()> {

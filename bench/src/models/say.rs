@@ -68,13 +68,13 @@ impl Format {
     }
 
     /// The event that brings these words.
-    pub(super) fn delta(self, words: &str) -> String {
+    pub(super) fn delta(self, number: usize, words: &str) -> String {
         event(&match self {
             Self::Messages => json!({
                 "type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": words},
             }),
             Self::Responses => json!({
-                "type": "response.output_text.delta", "sequence_number": 1, "item_id": "msg_1",
+                "type": "response.output_text.delta", "sequence_number": number + 1, "item_id": "msg_1",
                 "output_index": 0, "content_index": 0, "delta": words, "logprobs": [],
             }),
             Self::Chat => json!({
