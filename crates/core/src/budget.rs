@@ -56,6 +56,12 @@ impl MicroUsd {
     }
 }
 
+/// Reads a cap that somebody wrote: an amount of dollars up to [`DAILY_CAP_MAX`].
+#[must_use]
+pub fn parse_cap(dollars: &str) -> Option<MicroUsd> {
+    MicroUsd::parse(dollars).filter(|cap| *cap <= DAILY_CAP_MAX)
+}
+
 impl std::fmt::Display for MicroUsd {
     /// In dollars, with as many decimals as are needed and at least two.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use wakeful_api::{AgentSpending, AgentStatus, Budget, ErrorBody, Receipt, SetCap, SetModel};
-use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd};
+use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
 
@@ -73,7 +73,7 @@ fn one_of(is_given: bool, is_taken: bool, given: &str, taken: &str) -> Result<()
 }
 
 fn amount(dollars: &str) -> Result<MicroUsd, ApiError> {
-    let amount = MicroUsd::parse(dollars).filter(|amount| *amount <= DAILY_CAP_MAX);
+    let amount = parse_cap(dollars);
     amount.ok_or_else(|| {
         let message = format!("daily_usd: {dollars:?} is no amount of dollars from 0 to {DAILY_CAP_MAX}");
         ApiError::bad(

@@ -31,7 +31,7 @@ pub(super) fn carried(attachment: &Attachment) -> Carried<'_> {
         "image/webp" => image("image/webp"),
         "application/pdf" => Carried::Pdf { name, data },
         kind if kind.starts_with("text/") || kind == "application/json" => {
-            let text = decoded(data).and_then(|bytes| String::from_utf8(bytes).ok());
+            let text = attachment.bytes().and_then(|bytes| String::from_utf8(bytes).ok());
             match text.filter(|text| !text.trim().is_empty()) {
                 Some(text) => Carried::Words { name, text },
                 None => Carried::Nothing(format!("[attachment {name}: it holds no readable text]")),
@@ -69,34 +69,6 @@ fn shown(name: &str) -> String {
     clip(&plain.collect::<String>(), NAME_CHARS_MAX)
 }
 
-/// The bytes behind standard base64; nothing if it is none. A dozen lines, and no dependency for one kind of attachment.
-fn decoded(base64: &str) -> Option<Vec<u8>> {
-    let digits = base64.trim_end_matches('=');
-    if !base64.len().is_multiple_of(4) || base64.len() - digits.len() > 2 {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(digits.len() / 4 * 3 + 2);
-    let (mut bits, mut held) = (0_u32, 0_u32);
-    for digit in digits.bytes() {
-        let value = match digit {
-            b'A'..=b'Z' => digit - b'A',
-            b'a'..=b'z' => digit - b'a' + 26,
-            b'0'..=b'9' => digit - b'0' + 52,
-            b'+' => 62,
-            b'/' => 63,
-            _ => return None,
-        };
-        bits = (bits << 6 | u32::from(value)) & 0xff_ffff;
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            let [.., byte] = (bits >> held).to_be_bytes();
-            bytes.push(byte);
-        }
-    }
-    Some(bytes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -106,24 +78,6 @@ mod tests {
             name: name.to_owned(),
             media_type: media_type.to_owned(),
             data: data.to_owned(),
-        }
-    }
-
-    #[test]
-    fn base64_is_read_to_the_byte_or_not_at_all() {
-        let cases: [(&str, Option<&[u8]>); 9] = [
-            ("", Some(b"")),
-            ("Zg==", Some(b"f")),
-            ("Zm8=", Some(b"fo")),
-            ("Zm9v", Some(b"foo")),
-            ("Zm9vYg==", Some(b"foob")),
-            ("+/+/", Some(b"\xfb\xff\xbf")),
-            ("Zm9", None),
-            ("Zm9v\n", None),
-            ("Z===", None),
-        ];
-        for (text, bytes) in cases {
-            assert_eq!(decoded(text).as_deref(), bytes, "{text:?}");
         }
     }
 

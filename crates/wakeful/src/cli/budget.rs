@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use wakeful_api::{Budget, CapOrigin};
-use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd};
+use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::id::AgentId;
 
 use super::Shared;
@@ -74,7 +74,7 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Res
 
 /// An amount that somebody typed.
 pub(crate) fn amount(typed: &str) -> Result<MicroUsd, Failure> {
-    let amount = MicroUsd::parse(typed.trim()).filter(|amount| *amount <= DAILY_CAP_MAX);
+    let amount = parse_cap(typed.trim());
     amount.ok_or_else(|| {
         let message = format!("{typed:?} is no amount of dollars from 0 to {DAILY_CAP_MAX}");
         Failure::usage(

@@ -213,28 +213,33 @@ fn with_a_daemon_it_is_told_as_well_that_nobody_has_set_a_cap() {
     assert!(!log.contains("spending cap"), "{log}");
 }
 
+/// Kills the program while a request of `main` is under way, for which money is put aside.
+fn cut_off(world: &World, model: &str) {
+    let mut child = world.start(&[
+        "run",
+        "do it",
+        "--model",
+        model,
+        "--agent",
+        "main",
+        "--create-agent",
+    ]);
+    wait_until(|| {
+        budget(world)["reserved_usd"]
+            .as_str()
+            .is_some_and(|usd| usd != "0.00")
+    });
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+}
+
 #[test]
 fn a_request_that_was_cut_off_counts_as_spent() {
     let world = World::new();
     let model = world.script(
         "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nrounds:\n  - text: late\n    delay_ms: 60000\n",
     );
-    let mut child = world.start(&[
-        "run",
-        "do it",
-        "--model",
-        &model,
-        "--agent",
-        "main",
-        "--create-agent",
-    ]);
-    wait_until(|| {
-        budget(&world)["reserved_usd"]
-            .as_str()
-            .is_some_and(|usd| usd != "0.00")
-    });
-    child.kill().expect("kill -9");
-    child.wait().expect("gone");
+    cut_off(&world, &model);
     let reserved = budget(&world)["reserved_usd"].clone();
     let key = world.open_runs().remove(0);
     let run = world.wakeful(&["runs", "cancel", &key, "--json"]).json();
@@ -409,22 +414,7 @@ fn a_request_that_is_denied_after_a_crash_leaves_nothing_put_aside() {
     let model = world.script(
         "price: { input: 10, output: 10 }\nmax_output_tokens: 1000\nboundary: outside\nrounds:\n  - text: late\n    delay_ms: 60000\n",
     );
-    let mut child = world.start(&[
-        "run",
-        "do it",
-        "--model",
-        &model,
-        "--agent",
-        "main",
-        "--create-agent",
-    ]);
-    wait_until(|| {
-        budget(&world)["reserved_usd"]
-            .as_str()
-            .is_some_and(|usd| usd != "0.00")
-    });
-    child.kill().expect("kill -9");
-    child.wait().expect("gone");
+    cut_off(&world, &model);
     std::fs::write(
         world.home().join("config.toml"),
         "[inference]\nmodels = [\"anthropic/*\"]\n",
