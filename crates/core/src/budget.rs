@@ -17,6 +17,9 @@ pub const DAILY_CAP_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 /// The most that one request counts for. What servers count may be any number, and sums of it must stay in range.
 const REQUEST_MAX: MicroUsd = MicroUsd(1_000_000_000_000);
 
+/// Most tokens that one request and its reply can have. No model reads as many.
+const TOKENS_MAX: u64 = 100_000_000;
+
 /// How soon a run that waits for money is looked at again, where some may come back any moment.
 const LOOK_AGAIN_MS: u64 = 30_000;
 
@@ -124,6 +127,14 @@ impl Price {
             .map(|(tokens, price)| u128::from(tokens).saturating_mul(u128::from(price.0)));
         let sum = products.fold(0_u128, u128::saturating_add);
         MicroUsd(u64::try_from(sum.div_ceil(1_000_000)).unwrap_or(u64::MAX)).min(REQUEST_MAX)
+    }
+
+    /// What a reply counts for. A provider that does not count both directions, or counts what cannot be, has not said
+    /// what it takes: then all that was put aside counts.
+    #[must_use]
+    pub fn settled(&self, usage: Usage, reserved: MicroUsd) -> MicroUsd {
+        let is_counted = usage.input_tokens > 0 && usage.output_tokens > 0 && usage.total() <= TOKENS_MAX;
+        if is_counted { self.cost(usage) } else { reserved }
     }
 
     /// The most that a request can cost that has at most so many tokens, and its reply so many.
@@ -285,6 +296,20 @@ mod tests {
         assert_eq!(SONNET.cost(cached), MicroUsd(270_000 + 375_000));
         assert_eq!(SONNET.cost(Usage::of(1, 0)), MicroUsd(3), "rounded up");
         assert_eq!(SONNET.cost(Usage::of(u64::MAX, u64::MAX)), REQUEST_MAX);
+    }
+
+    #[test]
+    fn what_was_not_counted_or_cannot_be_counts_at_what_was_put_aside() {
+        let counts = |usage| SONNET.settled(usage, MicroUsd(77));
+        assert_eq!(counts(Usage::of(1_000, 1_000)), MicroUsd(18_000));
+        for odd in [
+            Usage::of(0, 0),
+            Usage::of(5, 0),
+            Usage::of(0, 5),
+            Usage::of(TOKENS_MAX, 1),
+        ] {
+            assert_eq!(counts(odd), MicroUsd(77), "{odd:?}");
+        }
     }
 
     #[test]

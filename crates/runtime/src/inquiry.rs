@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wakeful_core::attempt::Diagnostics;
 use wakeful_core::budget::{self, Caps, Day, Exceeded, MicroUsd, Price};
-use wakeful_core::conversation::Usage;
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{
@@ -29,9 +28,6 @@ use crate::{Engine, EngineError, Observer, Privacy, Spoken};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
 const MODEL_MS_MAX: u64 = 15 * 60 * 1000;
-
-/// Most tokens that one request and its reply can have. No model reads as many.
-const TOKENS_MAX: u64 = 100_000_000;
 
 /// The rule that let a request through whose sender a person confirmed by asking for it.
 const IMPLIED: &str = "inference_gates_implied_receipt";
@@ -357,9 +353,8 @@ fn answered(
         }
         Ok(((mut reply, blob), blocks)) => {
             reply.duration_ms = duration_ms;
-            // A provider that does not count, or counts what cannot be, has not said what it takes.
-            let usage = Some(reply.usage).filter(|usage| is_counted(*usage));
-            reply.bill = permit.bill(|reserved, price| usage.map_or(reserved, |usage| price.cost(usage)));
+            let usage = reply.usage;
+            reply.bill = permit.bill(|reserved, price| price.settled(usage, reserved));
             claimed.asked = asked(&blocks);
             Performed {
                 input: Input::Replied(reply),
@@ -368,11 +363,6 @@ fn answered(
             }
         }
     }
-}
-
-/// Whether both directions were counted, by numbers that can be.
-const fn is_counted(usage: Usage) -> bool {
-    usage.input_tokens > 0 && usage.output_tokens > 0 && usage.total() <= TOKENS_MAX
 }
 
 /// Those who hear a model speak: the words go to whoever watches this process.
