@@ -3,13 +3,17 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub(crate) const SCHEMA: u32 = 3;
+pub(crate) const SCHEMA: u32 = 7;
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0001_line.sql"),
     include_str!("../migrations/sqlite/0002_queue.sql"),
     include_str!("../migrations/sqlite/0003_spending.sql"),
+    include_str!("../migrations/sqlite/0004_deciding.sql"),
+    include_str!("../migrations/sqlite/0005_proof.sql"),
+    include_str!("../migrations/sqlite/0006_care.sql"),
+    include_str!("../migrations/sqlite/0007_saga.sql"),
 ];
 
 /// See [`SQLITE`].
@@ -17,6 +21,10 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0001_line.sql"),
     include_str!("../migrations/postgres/0002_queue.sql"),
     include_str!("../migrations/postgres/0003_spending.sql"),
+    include_str!("../migrations/postgres/0004_deciding.sql"),
+    include_str!("../migrations/postgres/0005_proof.sql"),
+    include_str!("../migrations/postgres/0006_care.sql"),
+    include_str!("../migrations/postgres/0007_saga.sql"),
 ];
 
 /// Whether a database can be read as it is: a reader may not bring it up to date.

@@ -68,7 +68,7 @@ fn a_file_says_whose_it_is_and_keeps_a_write_ahead_log() {
     let home = tempfile::tempdir().expect("a folder");
     drop(open_file(home.path()));
     assert_eq!(pragma::<i64>(home.path(), "application_id"), 0x5741_4b45);
-    assert_eq!(pragma::<i64>(home.path(), "user_version"), 3);
+    assert_eq!(pragma::<i64>(home.path(), "user_version"), 7);
     assert_eq!(pragma::<String>(home.path(), "journal_mode"), "wal");
 }
 
@@ -126,7 +126,7 @@ fn a_database_of_another_program_is_left_alone() {
     for theirs in [
         "CREATE TABLE recipe (name TEXT)",
         "PRAGMA application_id = 7",
-        "PRAGMA user_version = 3",
+        "PRAGMA user_version = 7",
     ] {
         let home = tempfile::tempdir().expect("a folder");
         behind(home.path()).execute_batch(theirs).expect("made");
@@ -153,11 +153,11 @@ fn a_newer_schema_is_refused() {
         .expect("set");
     assert!(matches!(
         failed(home.path()),
-        StoreError::NewerSchema { found: 99, known: 3 }
+        StoreError::NewerSchema { found: 99, known: 7 }
     ));
     assert!(matches!(
         failed_to_read(home.path()),
-        StoreError::NewerSchema { found: 99, known: 3 }
+        StoreError::NewerSchema { found: 99, known: 7 }
     ));
 }
 
@@ -167,7 +167,7 @@ fn an_empty_file_becomes_a_database() {
     fs::write(files(home.path()).path, b"").expect("written");
     assert!(matches!(failed_to_read(home.path()), StoreError::Absent));
     drop(open_file(home.path()));
-    assert_eq!(pragma::<i64>(home.path(), "user_version"), 3);
+    assert_eq!(pragma::<i64>(home.path(), "user_version"), 7);
 }
 
 #[test]

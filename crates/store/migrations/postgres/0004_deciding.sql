@@ -1,0 +1,1 @@
+-- Decisions, the brake, and runs that wait or cannot go on.

@@ -1,0 +1,1 @@
+-- Writes that touch two databases.

@@ -1,0 +1,1 @@
+-- Signed heads of the log.
