@@ -35,6 +35,10 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub deny_tools: Vec<String>,
+    /// Tools that this run may use only after a person said so.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schema(max_items = 64)]
+    pub ask_tools: Vec<String>,
     /// Pictures and documents, at most 20 MiB together; the model is shown them before the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 8)]

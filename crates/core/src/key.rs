@@ -141,6 +141,10 @@ derived_key! {
     /// One action of one run. Everything outside that can refuse a second use gets this id.
     OperationId
 }
+derived_key! {
+    /// One question about one action. Derived, so that a question that is written again is the same question.
+    DecisionId
+}
 
 impl RunKey {
     /// The run that answers one turn of a person.
@@ -196,6 +200,17 @@ impl OperationId {
     #[must_use]
     pub fn new(run: &RunKey, action_stable_id: &Digest) -> Self {
         Self(h("operation", &[&run.to_string(), &action_stable_id.to_string()]))
+    }
+}
+
+impl DecisionId {
+    /// The question about an action that was asked about so many times before.
+    #[must_use]
+    pub fn new(operation: &OperationId, asked_before: u32) -> Self {
+        Self(h(
+            "decision",
+            &[&operation.to_string(), &asked_before.to_string()],
+        ))
     }
 }
 

@@ -13,6 +13,7 @@
 //! | [`mod@line`] | who is driven next, when more have work than there are places |
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
+//! | [`decision`] | what a person is asked, and what may become of the question |
 //! | [`policy`] | whether an action may be taken, and by which rule |
 //! | [`inference`] | whether a model may be asked, and what it may be shown |
 //! | [`budget`] | what a model costs, and whether there is money for it |
@@ -30,6 +31,7 @@ pub mod attempt;
 pub mod blob;
 pub mod budget;
 pub mod conversation;
+pub mod decision;
 pub mod embedding;
 pub mod failure;
 pub mod id;

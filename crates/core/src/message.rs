@@ -69,6 +69,9 @@ pub struct Wishes {
     /// Tools it may not use.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deny_tools: BTreeSet<String>,
+    /// Tools that it may use only after a person said so.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ask_tools: BTreeSet<String>,
 }
 
 /// A message after admission.

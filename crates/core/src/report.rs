@@ -44,10 +44,22 @@ pub enum Kind {
     RunParked,
     /// A run ended.
     RunEnded,
+    /// A person is asked whether an action may be taken.
+    DecisionAsked,
+    /// A question was answered, or its time ran out, or nobody has to answer it any more.
+    DecisionAnswered,
+    /// A question was left too long and weighs more now.
+    DecisionEscalated,
+    /// A brake was set or released.
+    BrakeChanged,
+    /// A run cannot go on until a person says so.
+    RunQuarantined,
+    /// A run that stood aside goes on, or was given up.
+    RunReleased,
 }
 
 impl Kind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 18] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -60,6 +72,12 @@ impl Kind {
         Self::RuntimeError,
         Self::RunParked,
         Self::RunEnded,
+        Self::DecisionAsked,
+        Self::DecisionAnswered,
+        Self::DecisionEscalated,
+        Self::BrakeChanged,
+        Self::RunQuarantined,
+        Self::RunReleased,
     ];
 
     /// The spelling that is stored and hashed.
@@ -78,6 +96,12 @@ impl Kind {
             Self::RuntimeError => "runtime_error",
             Self::RunParked => "run_parked",
             Self::RunEnded => "run_ended",
+            Self::DecisionAsked => "decision_asked",
+            Self::DecisionAnswered => "decision_answered",
+            Self::DecisionEscalated => "decision_escalated",
+            Self::BrakeChanged => "brake_changed",
+            Self::RunQuarantined => "run_quarantined",
+            Self::RunReleased => "run_released",
         }
     }
 

@@ -8,6 +8,8 @@ use crate::key::RunKey;
 /// What is known of an agent when a message for it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
+    /// Whether a brake holds it.
+    pub is_braked: bool,
     /// Where the agent stands in its life.
     pub lifecycle: Lifecycle,
     /// Whether it works on what waits for it.
@@ -86,6 +88,9 @@ pub enum Refusal {
     /// A person paused the agent.
     #[error("the agent is paused")]
     Paused,
+    /// A brake holds the agent, or all of them.
+    #[error("the agent is braked")]
+    Braked,
 }
 
 impl Refusal {
@@ -95,6 +100,7 @@ impl Refusal {
         match self {
             Self::RunOpen { .. } => "run_open",
             Self::Paused => "paused",
+            Self::Braked => "braked",
         }
     }
 }
@@ -120,6 +126,10 @@ pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
             passed: lifecycle_passed,
         },
         Gate {
+            gate: "brake".into(),
+            passed: !candidate.is_braked,
+        },
+        Gate {
             gate: "control".into(),
             passed: candidate.control == Control::Running,
         },
@@ -128,10 +138,11 @@ pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
             passed: candidate.open_run.is_none(),
         },
     ];
-    let verdict = match (candidate.control, candidate.open_run) {
-        (Control::Paused, _) => Verdict::Refused(Refusal::Paused),
-        (Control::Running, Some(run)) => Verdict::Refused(Refusal::RunOpen { run }),
-        (Control::Running, None) => Verdict::Run,
+    let verdict = match (candidate.is_braked, candidate.control, candidate.open_run) {
+        (true, _, _) => Verdict::Refused(Refusal::Braked),
+        (false, Control::Paused, _) => Verdict::Refused(Refusal::Paused),
+        (false, Control::Running, Some(run)) => Verdict::Refused(Refusal::RunOpen { run }),
+        (false, Control::Running, None) => Verdict::Run,
     };
     (verdict, gates)
 }
@@ -144,6 +155,7 @@ mod tests {
     #[test]
     fn an_agent_with_nothing_open_runs() {
         let (verdict, gates) = decide(&Candidate {
+            is_braked: false,
             lifecycle: Lifecycle::Active,
             control: Control::Running,
             open_run: None,
@@ -155,6 +167,7 @@ mod tests {
     #[test]
     fn a_paused_agent_begins_nothing() {
         let (verdict, gates) = decide(&Candidate {
+            is_braked: false,
             lifecycle: Lifecycle::Active,
             control: Control::Paused,
             open_run: None,
@@ -168,9 +181,22 @@ mod tests {
     }
 
     #[test]
+    fn a_braked_agent_begins_nothing_whatever_else_holds() {
+        let (verdict, gates) = decide(&Candidate {
+            is_braked: true,
+            lifecycle: Lifecycle::Active,
+            control: Control::Paused,
+            open_run: None,
+        });
+        assert_eq!(verdict, Verdict::Refused(Refusal::Braked));
+        assert!(gates.iter().any(|gate| gate.gate == "brake" && !gate.passed));
+    }
+
+    #[test]
     fn an_agent_with_an_open_run_is_refused_and_the_run_is_named() {
         let run = RunKey(Digest::of(b"open"));
         let (verdict, gates) = decide(&Candidate {
+            is_braked: false,
             lifecycle: Lifecycle::Active,
             control: Control::Running,
             open_run: Some(run),

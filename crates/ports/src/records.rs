@@ -4,6 +4,7 @@ use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::{Role, Usage};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
@@ -217,10 +218,59 @@ pub struct RunRow {
     pub started_at: Millis,
     /// When it ended.
     pub ended_at: Option<Millis>,
+    /// When a run that waits is to be looked at again; none for at once.
+    pub due_at: Option<Millis>,
+    /// Why it cannot go on; none for one that can.
+    pub fault: Option<String>,
 }
 
 /// The status of a run that has not ended.
 pub const RUN_OPEN: &str = "open";
+
+/// The status of a run that cannot go on until a person says so.
+pub const RUN_QUARANTINED: &str = "quarantined";
+
+/// The status of a run that a person gave up.
+pub const RUN_ABANDONED: &str = "abandoned";
+
+/// The time of what never comes by itself.
+pub const NEVER: Millis = Millis(i64::MAX);
+
+/// A brake that is on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BrakeRow {
+    /// Who is braked; none for all.
+    pub agent_id: Option<AgentId>,
+    /// Why, in the words of whoever set it.
+    pub reason: String,
+    /// By which way it came.
+    pub channel: Channel,
+    /// When.
+    pub at: Millis,
+}
+
+/// Which decisions to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DecisionFilter {
+    /// Only those that wait for an answer.
+    pub pending_only: bool,
+    /// Only those of this run.
+    pub run_key: Option<RunKey>,
+    /// How many.
+    pub limit: u32,
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum RunState {
+    /// All of them.
+    #[default]
+    Any,
+    /// Those that have not ended.
+    Open,
+    /// Those that cannot go on until a person says so.
+    Quarantined,
+}
 
 /// One transition in a run's journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -385,8 +435,8 @@ pub type LockedHead = Head;
 pub struct RunFilter {
     /// Only this agent's.
     pub agent_id: Option<AgentId>,
-    /// Only those that have not ended.
-    pub open_only: bool,
+    /// In which state.
+    pub state: RunState,
     /// Only those that come after this one in the list.
     pub before: Option<RunKey>,
     /// At most this many, newest first.

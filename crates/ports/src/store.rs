@@ -9,8 +9,9 @@ use std::future::Future;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
+use wakeful_core::decision::Decision;
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
-use wakeful_core::key::{ActionBase, OperationId, RunKey};
+use wakeful_core::key::{ActionBase, DecisionId, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::step::Seen;
@@ -18,8 +19,9 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
 use crate::records::{
-    Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
-    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
+    Admission, Agent, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence, JournalRow,
+    LockedHead, Overview, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay,
+    StepEnd, StepRow, WakeRow,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -106,7 +108,7 @@ pub trait View {
     /// Every agent, listed or not, with the number of its newest event. At most [`ROWS_MAX`].
     fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError>;
     /// Agents that have something to do: an open run, or a message that waits while they are not paused.
-    fn agents_with_work(&mut self) -> Result<Vec<AgentId>, StoreError>;
+    fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError>;
     /// The messages of an agent that wait, the one whose turn it is first.
     fn queue(&mut self, agent: &AgentId, limit: u32) -> Result<Vec<QueueRow>, StoreError>;
     /// Whether the message of a run waits for its turn.
@@ -160,6 +162,20 @@ pub trait View {
     fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
+    /// When the next run that waits for a moment is due; none where nobody waits for one.
+    fn next_due(&mut self) -> Result<Option<Millis>, StoreError>;
+    /// Questions, oldest first.
+    fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError>;
+    /// One question.
+    fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError>;
+    /// Names of questions that begin with these hex digits: at most two.
+    fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError>;
+    /// Questions of a run that are closed and that it has not been told of, oldest first.
+    fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError>;
+    /// Brakes that are on; that of all first.
+    fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError>;
+    /// Whether a brake holds an agent.
+    fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError>;
 }
 
 /// Reads and writes of one transaction.
@@ -233,6 +249,26 @@ pub trait Tx: View {
     fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError>;
     /// Removes a runner that is known to be dead, and frees what it held.
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
+    /// Keeps a question: a new one where `expected` is 0, else the next version of the one with that version.
+    fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError>;
+    /// Notes that the run has been told how a question ended.
+    fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError>;
+    /// Sets a brake. One that is on stays as it was set.
+    fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError>;
+    /// Releases a brake. False where there was none.
+    fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError>;
+    /// Has a run that waits looked at again at once.
+    fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError>;
+    /// Counts that a run was taken up; how often it was since it last moved.
+    fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError>;
+    /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
+    fn set_aside(
+        &mut self,
+        run: &RunKey,
+        status: &str,
+        fault: Option<&str>,
+        at: Millis,
+    ) -> Result<bool, StoreError>;
 }
 
 /// A database behind the verbs.

@@ -31,6 +31,7 @@ use std::sync::Arc;
 
 pub use halt::{Halt, HaltSwitch};
 use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
+use wakeful_core::decision::Unanswerable;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
@@ -201,6 +202,44 @@ pub enum EngineError {
         run: RunKey,
         /// What is wrong.
         why: String,
+    },
+    /// A run waits for a person's answer.
+    #[error("run {run} of agent {agent} waits for a decision")]
+    Undecided {
+        /// Whose run.
+        agent: AgentId,
+        /// Which run.
+        run: RunKey,
+    },
+    /// A brake holds a run that has begun.
+    #[error("run {run} of agent {agent} is held by a brake")]
+    Braked {
+        /// Whose run.
+        agent: AgentId,
+        /// Which run.
+        run: RunKey,
+    },
+    /// A run was moved aside, because it cannot go on.
+    #[error("run {run} cannot go on and was moved aside: {why}")]
+    Quarantined {
+        /// Which run.
+        run: RunKey,
+        /// Why.
+        why: String,
+    },
+    /// No such question, or more than one that begins like this.
+    #[error("there is no decision {0}")]
+    UnknownDecision(String),
+    /// The answer cannot be taken.
+    #[error(transparent)]
+    Unanswerable(#[from] Unanswerable),
+    /// The run does not stand aside.
+    #[error("run {run} is {status}, not quarantined")]
+    NotQuarantined {
+        /// Which run.
+        run: RunKey,
+        /// Where it stands.
+        status: String,
     },
     /// The database said no.
     #[error(transparent)]

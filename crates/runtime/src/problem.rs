@@ -1,6 +1,7 @@
 //! What a person reads when the engine cannot go on: a stable code, a sentence, a way out. The same words for the
 //! command line and the API, so that a code looked up once means the same everywhere.
 
+use wakeful_core::decision::Unanswerable;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::Refusal;
@@ -99,6 +100,9 @@ impl From<&EngineError> for Problem {
             EngineError::Refused(refusal) => {
                 let hint = match refusal {
                     Refusal::RunOpen { run } => ways_out(*run),
+                    Refusal::Braked => {
+                        "release the brake with `wakeful brake off`; nothing was lost".to_owned()
+                    }
                     Refusal::Paused => "let it go on with `wakeful agent resume`".to_owned(),
                 };
                 Self::new(refusal.code(), message, hint)
@@ -139,6 +143,36 @@ impl From<&EngineError> for Problem {
                 message,
                 "use the wakeful that began the run",
             ),
+            EngineError::Undecided { run, .. } => Self::new(
+                "decision_pending",
+                message,
+                format!(
+                    "`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"
+                ),
+            ),
+            EngineError::Braked { .. } => Self::new(
+                "braked",
+                message,
+                "release the brake with `wakeful brake off`; the run goes on where it stands",
+            ),
+            EngineError::Quarantined { run, .. } => Self::new(
+                "run_quarantined",
+                message,
+                format!(
+                    "`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"
+                ),
+            ),
+            EngineError::UnknownDecision(_) => Self::new(
+                "decision_unknown",
+                message,
+                "`wakeful decision list` shows those that wait; give as many digits as tell it from the others",
+            ),
+            EngineError::Unanswerable(why) => unanswerable(why, message),
+            EngineError::NotQuarantined { .. } => Self::new(
+                "run_not_quarantined",
+                message,
+                "`wakeful runs list --state quarantined` shows those that are",
+            ),
             EngineError::Broken { run, .. } => Self::new(
                 "run_broken",
                 message,
@@ -146,6 +180,22 @@ impl From<&EngineError> for Problem {
             ),
         }
     }
+}
+
+fn unanswerable(why: &Unanswerable, message: String) -> Problem {
+    let (code, hint) = match why {
+        Unanswerable::Closed { .. } => (
+            "decision_closed",
+            "nothing is left to answer; `wakeful decision show` shows how it ended",
+        ),
+        Unanswerable::Changed { .. } => (
+            "decision_changed",
+            "read it again and answer the version that stands",
+        ),
+        Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
+        Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
+    };
+    Problem::new(code, message, hint)
 }
 
 /// What can be done about an open run.

@@ -16,6 +16,7 @@ use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
 use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Phase, Reads, Turn};
+use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{Claim, Fence, RUN_OPEN, RunRow};
@@ -66,6 +67,12 @@ pub enum Driven {
     Halted(RunKey),
     /// There is no money for its next request; it goes on when there is and somebody claims it again.
     Parked(RunKey, Exceeded),
+    /// A person has to decide; it goes on when somebody has, and claims it again.
+    Asked(RunKey),
+    /// It rests until a moment.
+    Asleep(RunKey, Millis),
+    /// A brake holds it; it goes on when it is released and somebody claims it again.
+    Braked(RunKey),
 }
 
 impl Driven {
@@ -73,7 +80,12 @@ impl Driven {
     #[must_use]
     pub const fn run_key(self) -> RunKey {
         match self {
-            Self::Ended(run) | Self::Halted(run) | Self::Parked(run, _) => run,
+            Self::Ended(run)
+            | Self::Halted(run)
+            | Self::Parked(run, _)
+            | Self::Asked(run)
+            | Self::Asleep(run, _)
+            | Self::Braked(run) => run,
         }
     }
 }

@@ -234,7 +234,8 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
 
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
-        let read = self.store.read(|view| view.agents_with_work()).await;
+        let wall = self.clock.now();
+        let read = self.store.read(move |view| view.agents_with_work(wall)).await;
         let now = self.clock.ticks_ms();
         let next = match (self.writers, &read) {
             (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
@@ -379,6 +380,8 @@ async fn answer<S: Store, W: Workshop<S>>(
 fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     match driven {
         Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
+        // Whoever answers, releases or waits for the moment has it looked at again.
+        Driven::Asked(_) | Driven::Asleep(..) | Driven::Braked(_) => Ok(Did::Nothing),
         Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {
             agent: agent.clone(),
             run,
@@ -395,5 +398,6 @@ fn limits_of(turn: &Turn) -> Limits {
         max_rounds: turn.max_rounds,
         workspace: turn.workspace.clone(),
         deny_tools: turn.deny_tools.clone(),
+        ask_tools: turn.ask_tools.clone(),
     }
 }

@@ -11,7 +11,9 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Admission, Agent, Claim, Fence, PackedBlob, RunFilter, Visibility, WakeRow};
+use wakeful_ports::records::{
+    Admission, Agent, Claim, Fence, PackedBlob, RunFilter, RunState, Visibility, WakeRow,
+};
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
@@ -50,6 +52,8 @@ pub struct Limits {
     pub workspace: String,
     /// Tools it may not use.
     pub deny_tools: std::collections::BTreeSet<String>,
+    /// Tools that it may use only after a person said so.
+    pub ask_tools: std::collections::BTreeSet<String>,
 }
 
 /// What to do when there is no such agent yet.
@@ -158,7 +162,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let turn = Turn::new(run, limits.model_ref, limits.max_rounds)
             .falling_back(limits.fallbacks)
             .in_workspace(limits.workspace)
-            .denying(limits.deny_tools);
+            .denying(limits.deny_tools)
+            .asking(limits.ask_tools);
         let input = Input::Admitted { body: message.body };
         let mut moved = turn
             .apply(&Reads::default(), input.clone())
@@ -219,12 +224,13 @@ impl Admit {
         };
         let open = RunFilter {
             agent_id: Some(agent_id.clone()),
-            open_only: true,
+            state: RunState::Open,
             limit: 1,
             ..RunFilter::default()
         };
         let open_run = tx.runs(&open)?.first().map(|run| run.run_key);
         let (verdict, gates) = decide(&Candidate {
+            is_braked: tx.is_braked(agent_id)?,
             lifecycle: agent.lifecycle,
             control: agent.control,
             open_run,

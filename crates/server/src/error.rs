@@ -4,6 +4,7 @@ use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use wakeful_api::{ErrorBody, Problem as Wire};
+use wakeful_core::decision::Unanswerable;
 use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
 use wakeful_ports::store::StoreError;
@@ -138,7 +139,17 @@ impl ApiError {
 /// A client that reads only the status must be told rightly whether to change the request, to wait, or to give up.
 fn status_of(error: &EngineError) -> StatusCode {
     match error {
-        EngineError::UnknownAgent(_) | EngineError::UnknownRun(_) => StatusCode::NOT_FOUND,
+        EngineError::UnknownAgent(_) | EngineError::UnknownRun(_) | EngineError::UnknownDecision(_) => {
+            StatusCode::NOT_FOUND
+        }
+        EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+        EngineError::Unanswerable(Unanswerable::Closed { .. } | Unanswerable::Changed { .. })
+        | EngineError::NotQuarantined { .. }
+        | EngineError::Undecided { .. }
+        | EngineError::Braked { .. }
+        | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
         EngineError::Refused(_)
         | EngineError::KeyReused { .. }
         | EngineError::Waits { .. }

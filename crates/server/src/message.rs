@@ -80,6 +80,7 @@ pub(crate) async fn send(
         max_rounds,
         workspace,
         deny_tools,
+        ask_tools,
         attachments,
         ..
     } = told;
@@ -89,6 +90,7 @@ pub(crate) async fn send(
         max_rounds,
         workspace,
         deny_tools: deny_tools.into_iter().collect(),
+        ask_tools: ask_tools.into_iter().collect(),
     };
     let post = Post {
         agent: agent.clone(),
@@ -165,6 +167,8 @@ fn check(told: &SendMessage) -> Result<(), ApiError> {
         format!("max_rounds: must be 1 to {ROUNDS_MAX}")
     } else if told.deny_tools.len() > DENY_TOOLS_MAX {
         format!("deny_tools: must name at most {DENY_TOOLS_MAX}")
+    } else if told.ask_tools.len() > DENY_TOOLS_MAX {
+        format!("ask_tools: must name at most {DENY_TOOLS_MAX}")
     } else {
         return Ok(());
     };

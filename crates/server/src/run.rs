@@ -7,7 +7,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use wakeful_api::{ErrorBody, Run, RunList};
 use wakeful_core::id::AgentId;
-use wakeful_ports::records::RunFilter;
+use wakeful_ports::records::{RunFilter, RunState};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -174,7 +174,11 @@ async fn page(
     let rows = limit(rows)?;
     let filter = RunFilter {
         agent_id,
-        open_only: open.unwrap_or(false),
+        state: if open.unwrap_or(false) {
+            RunState::Open
+        } else {
+            RunState::Any
+        },
         before: before.as_deref().map(run_key).transpose()?,
         // One more than is shown says whether there are older ones.
         limit: rows.saturating_add(1),

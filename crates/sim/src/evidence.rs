@@ -7,8 +7,8 @@ use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
 use wakeful_core::run::Turn;
 use wakeful_ports::records::{
-    Agent, EntryRow, EventRow, JournalRow, LockedHead, RUN_OPEN, RunFilter, RunRow, SpendDay, StepRow,
-    WakeRow,
+    Agent, EntryRow, EventRow, JournalRow, LockedHead, RUN_OPEN, RunFilter, RunRow, RunState, SpendDay,
+    StepRow, WakeRow,
 };
 use wakeful_ports::store::{ROWS_MAX, StoreError, View};
 
@@ -78,7 +78,7 @@ impl Evidence {
         read(&world.store, move |view| {
             let filter = RunFilter {
                 agent_id: None,
-                open_only: false,
+                state: RunState::Any,
                 limit: ROWS_MAX,
                 before: None,
             };

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_ports::records::{RUN_OPEN, RunFilter};
+use wakeful_ports::records::{RUN_OPEN, RunFilter, RunState};
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Driven, claim};
@@ -266,7 +266,7 @@ impl Stage {
                 self.world.has_failed(life.number)
             }
             // There is always money enough here.
-            Ok(Driven::Parked(..))
+            Ok(Driven::Parked(..) | Driven::Asked(_) | Driven::Asleep(..) | Driven::Braked(_))
             | Err(
                 EngineError::BudgetExceeded { .. }
                 | EngineError::UnknownAgent(_)
@@ -280,6 +280,12 @@ impl Stage {
                 | EngineError::Panicked(_)
                 | EngineError::MachineVersion { .. }
                 | EngineError::Broken { .. }
+                | EngineError::UnknownDecision(_)
+                | EngineError::Unanswerable(_)
+                | EngineError::NotQuarantined { .. }
+                | EngineError::Undecided { .. }
+                | EngineError::Braked { .. }
+                | EngineError::Quarantined { .. }
                 | EngineError::Store(_),
             ) => false,
         };
@@ -300,7 +306,16 @@ impl Stage {
                 self.world.acknowledge(run);
                 Ok(())
             }
-            End::Done(Ok(Driven::Halted(_) | Driven::Parked(..)) | Err(_))
+            End::Done(
+                Ok(
+                    Driven::Halted(_)
+                    | Driven::Parked(..)
+                    | Driven::Asked(_)
+                    | Driven::Asleep(..)
+                    | Driven::Braked(_),
+                )
+                | Err(_),
+            )
             | End::Died
             | End::Slept(_)
             | End::Stuck(_) => {
@@ -402,7 +417,7 @@ fn run_of(ask: &Ask) -> RunKey {
 fn open_only() -> RunFilter {
     RunFilter {
         agent_id: None,
-        open_only: true,
+        state: RunState::Open,
         limit: 1,
         before: None,
     }

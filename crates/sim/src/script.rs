@@ -105,6 +105,7 @@ impl Script {
             max_rounds: 1 + chance.below(ROUNDS_WANTED_MAX),
             workspace: "/somewhere".to_owned(),
             deny_tools: self.denied(index),
+            ask_tools: std::collections::BTreeSet::new(),
         };
         Ok(Ask {
             agent: self.agent.clone(),

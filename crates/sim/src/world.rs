@@ -13,7 +13,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RunFilter;
+use wakeful_ports::records::{RunFilter, RunState};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 use wakeful_runtime::{Halt, HaltSwitch};
 use wakeful_store::Store;
@@ -418,7 +418,7 @@ impl World {
     fn open_runs(&self) -> Result<Vec<RunKey>, StoreError> {
         let filter = RunFilter {
             agent_id: Some(self.agent.clone()),
-            open_only: true,
+            state: RunState::Open,
             limit: ROWS_MAX,
             before: None,
         };

@@ -23,7 +23,9 @@
 
 mod agent;
 mod blob;
+mod brake;
 mod commit;
+mod decision;
 mod entry;
 mod event;
 mod head;

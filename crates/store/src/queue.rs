@@ -3,6 +3,7 @@
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
+use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{Overview, QueueRow};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
@@ -54,20 +55,30 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
     Ok(!sql.query(ONE, &[run.into()])?.is_empty())
 }
 
-/// An agent has work when a run of it is open, or a message waits and it is not paused. By way of the counters and
-/// not of the queue itself, which may be long.
+/// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. A brake
+/// holds all of it, but for a run whose end was asked for. By way of the counters and not of the queue itself, which
+/// may be long. What is due in the far future was due soon before the clock was set back.
 const WITH_WORK: &str = "
-    SELECT agent_id FROM run WHERE status = 'open'
+    SELECT run.agent_id FROM run
+    WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
+            OR run.due_at_ms > ?3 AND run.due_at_ms < 9223372036854775807)
+        AND (NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id)
+            OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))
     UNION
     SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
     WHERE agent_head.queued > 0 AND agent.control = 'running'
+        AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')
+        AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
     ORDER BY 1 LIMIT ?1";
 
+/// Nothing waits longer than this for a moment: a month.
+const FAR_MS: i64 = 31 * 24 * 60 * 60 * 1000;
+
 /// Agents that have something to do.
-pub(crate) fn agents_with_work(sql: &mut dyn Sql) -> Result<Vec<AgentId>, StoreError> {
-    records(sql.query(WITH_WORK, &[limit(ROWS_MAX)])?, |mut row| {
-        row.agent_id("agent_head.agent_id")
-    })
+pub(crate) fn agents_with_work(sql: &mut dyn Sql, now: Millis) -> Result<Vec<AgentId>, StoreError> {
+    let far = Millis(now.0.saturating_add(FAR_MS));
+    let rows = sql.query(WITH_WORK, &[limit(ROWS_MAX), now.into(), far.into()])?;
+    records(rows, |mut row| row.agent_id("agent_head.agent_id"))
 }
 
 const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";

@@ -1,17 +1,17 @@
 //! Runs with their states, and the wishes to end them.
 
-use wakeful_core::id::ThreadId;
+use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RunFilter, RunRow};
+use wakeful_ports::records::{NEVER, RUN_OPEN, RunFilter, RunRow, RunState};
 use wakeful_ports::store::StoreError;
 
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
-        started_at_ms, ended_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        started_at_ms, ended_at_ms, due_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
     ON CONFLICT (run_key) DO NOTHING";
 
 /// Makes a run. One message makes one run; a second is a conflict.
@@ -27,14 +27,16 @@ pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> 
         run.status.as_str().into(),
         run.started_at.into(),
         run.ended_at.into(),
+        run.due_at.into(),
     ];
     exactly_one(sql.execute(CREATE, &params)?)
 }
 
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
-    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7
-    WHERE run_key = ?1 AND version = ?2";
+    UPDATE run SET machine_version = ?3, version = ?4, state = ?5, status = ?6, ended_at_ms = ?7, due_at_ms = ?8,
+        claims = 0
+    WHERE run_key = ?1 AND version = ?2 AND status = 'open'";
 
 /// Stores a run's next state, if nobody else did since it was read.
 pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Result<(), StoreError> {
@@ -46,12 +48,14 @@ pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Resul
         run.state.as_str().into(),
         run.status.as_str().into(),
         run.ended_at.into(),
+        run.due_at.into(),
     ];
     exactly_one(sql.execute(PUT_STATE, &params)?)
 }
 
 const ONE: &str = "
-    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        due_at_ms, fault
     FROM run WHERE run_key = ?1";
 
 /// One run.
@@ -61,26 +65,37 @@ pub(crate) fn one(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunRow>, Sto
 }
 
 const ALL: &str = "
-    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        due_at_ms, fault
     FROM run WHERE started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 /// The plus keeps SQLite from walking all runs in the order of their times: few are open, however many have ended.
 const OPEN: &str = "
-    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        due_at_ms, fault
     FROM run WHERE status = 'open' AND +started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
 
 const OF_AGENT: &str = "
-    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        due_at_ms, fault
     FROM run WHERE agent_id = ?4 AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 const OPEN_OF_AGENT: &str = "
-    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        due_at_ms, fault
     FROM run WHERE agent_id = ?4 AND status = 'open' AND +started_at_ms <= ?2
         AND NOT (started_at_ms = ?2 AND run_key <= ?3)
     ORDER BY +started_at_ms DESC, run_key LIMIT ?1";
+
+const QUARANTINED: &str = "
+    SELECT run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms, ended_at_ms,
+        due_at_ms, fault
+    FROM run WHERE status = 'quarantined' AND started_at_ms <= ?2 AND NOT (started_at_ms = ?2 AND run_key <= ?3)
+        AND (?4 = '' OR agent_id = ?4)
+    ORDER BY started_at_ms DESC, run_key LIMIT ?1";
 
 /// Where the list begins when it begins at its beginning: after every run there can be.
 const NEWEST: (Millis, RunKey) = (Millis(i64::MAX), RunKey(Digest::ZERO));
@@ -97,11 +112,15 @@ pub(crate) fn list(sql: &mut dyn Sql, filter: &RunFilter) -> Result<Vec<RunRow>,
     };
     let page = [limit(filter.limit), started.into(), (&key).into()];
     let [at_most, started, key] = page;
-    let rows = match (&filter.agent_id, filter.open_only) {
-        (None, false) => sql.query(ALL, &page)?,
-        (None, true) => sql.query(OPEN, &page)?,
-        (Some(agent), false) => sql.query(OF_AGENT, &[at_most, started, key, agent.into()])?,
-        (Some(agent), true) => sql.query(OPEN_OF_AGENT, &[at_most, started, key, agent.into()])?,
+    let rows = match (&filter.agent_id, filter.state) {
+        (None, RunState::Any) => sql.query(ALL, &page)?,
+        (None, RunState::Open) => sql.query(OPEN, &page)?,
+        (Some(agent), RunState::Any) => sql.query(OF_AGENT, &[at_most, started, key, agent.into()])?,
+        (Some(agent), RunState::Open) => sql.query(OPEN_OF_AGENT, &[at_most, started, key, agent.into()])?,
+        (agent, RunState::Quarantined) => {
+            let agent = agent.as_ref().map_or("", AgentId::as_str);
+            sql.query(QUARANTINED, &[at_most, started, key, agent.into()])?
+        }
     };
     records(rows, read)
 }
@@ -118,6 +137,8 @@ fn read(mut row: Row) -> Result<RunRow, StoreError> {
         status: row.text("run.status")?,
         started_at: row.millis("run.started_at_ms")?,
         ended_at: row.optional_int("run.ended_at_ms")?.map(Millis),
+        due_at: row.optional_int("run.due_at_ms")?.map(Millis),
+        fault: row.optional_text("run.fault")?,
     })
 }
 
@@ -137,7 +158,7 @@ pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<Run
 
 /// The smallest and the largest key with this prefix; none when it is no prefix of a key. People copy keys
 /// from anywhere, so upper-case digits are taken as well.
-fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
+pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
     let prefix = hex_prefix.to_ascii_lowercase();
     let padded = |fill: &str| {
         let rest = fill.repeat(64_usize.checked_sub(prefix.len())?);
@@ -146,13 +167,56 @@ fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
     Some((padded("0")?, padded("f")?))
 }
 
+const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM run WHERE status = 'open' AND due_at_ms IS NOT NULL";
+
+/// When the next run that waits for a moment is due.
+pub(crate) fn next_due(sql: &mut dyn Sql) -> Result<Option<Millis>, StoreError> {
+    let row = at_most_one(sql.query(NEXT_DUE, &[])?);
+    let due = row.map(|mut row| row.optional_int("run.due_at_ms")).transpose()?;
+    Ok(due.flatten().map(Millis).filter(|due| *due < NEVER))
+}
+
+const ROUSE: &str = "UPDATE run SET due_at_ms = NULL WHERE run_key = ?1 AND status = 'open'";
+
+/// Has a run that waits looked at again at once.
+pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    sql.execute(ROUSE, &[run.into()]).map(drop)
+}
+
+const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
+
+/// Counts that a run was taken up; how often it was since it last moved.
+pub(crate) fn count_claim(sql: &mut dyn Sql, run: &RunKey) -> Result<u32, StoreError> {
+    let row = at_most_one(sql.query(COUNT_CLAIM, &[run.into()])?);
+    row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
+}
+
+/// From the open aside, and from aside to anywhere. One that has ended stays as it is.
+const SET_ASIDE: &str = "
+    UPDATE run SET status = ?2, fault = COALESCE(?3, fault), ended_at_ms = ?4, due_at_ms = NULL, claims = 0
+    WHERE run_key = ?1 AND status IN ('open', 'quarantined') AND status <> ?2";
+
+/// Moves an open run aside, or one that stands aside to its end or back into the open.
+pub(crate) fn set_aside(
+    sql: &mut dyn Sql,
+    run: &RunKey,
+    (status, fault): (&str, Option<&str>),
+    at: Millis,
+) -> Result<bool, StoreError> {
+    let ended = (status != RUN_OPEN).then_some(at);
+    let params = [run.into(), status.into(), fault.into(), ended.into()];
+    Ok(sql.execute(SET_ASIDE, &params)? == 1)
+}
+
 const REQUEST_CANCEL: &str = "
     INSERT INTO run_cancel (run_key, at_ms) VALUES (?1, ?2)
     ON CONFLICT (run_key) DO NOTHING";
 
 /// Asks for the end of a run. Asking again changes nothing.
 pub(crate) fn request_cancel(sql: &mut dyn Sql, run: &RunKey, at: Millis) -> Result<(), StoreError> {
-    sql.execute(REQUEST_CANCEL, &[run.into(), at.into()]).map(drop)
+    sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])?;
+    // Whatever it waits for, it does not wait any longer.
+    rouse(sql, run)
 }
 
 const CANCEL_REQUESTED: &str = "SELECT at_ms FROM run_cancel WHERE run_key = ?1";

@@ -18,6 +18,12 @@ pub(crate) const FAILED: u8 = 1;
 /// The exit status of a wrong call.
 pub(crate) const USAGE: u8 = 2;
 
+/// The exit status when a run waits for a person.
+const UNDECIDED: u8 = 3;
+
+/// The exit status when a brake or a rule stands in the way.
+const DENIED: u8 = 4;
+
 /// The exit status when a run waits for money.
 pub(crate) const OUT_OF_MONEY: u8 = 5;
 
@@ -163,6 +169,8 @@ impl From<Problem> for Failure {
         let Problem { code, message, hint } = problem;
         let exit = match code.as_str() {
             BUDGET_EXCEEDED => OUT_OF_MONEY,
+            "decision_pending" => UNDECIDED,
+            "braked" => DENIED,
             _ => FAILED,
         };
         Self::new(code, message, hint).exiting(exit)

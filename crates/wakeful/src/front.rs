@@ -11,7 +11,7 @@ use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{RunFilter, Visibility};
+use wakeful_ports::records::{RunFilter, RunState, Visibility};
 use wakeful_runtime::Governance;
 use wakeful_runtime::desk::{Clerk, Conversation, Desk as _, NewAgent, Post};
 use wakeful_runtime::problem::Problem;
@@ -187,6 +187,7 @@ impl Front {
                         max_rounds: message.max_rounds,
                         workspace: message.workspace,
                         deny_tools: message.deny_tools.into_iter().collect(),
+                        ask_tools: message.ask_tools.into_iter().collect(),
                     },
                 };
                 let posted = clerk.post(post).await?;
@@ -218,7 +219,7 @@ impl Front {
             Self::Here(clerk) => {
                 let filter = RunFilter {
                     agent_id: agent,
-                    open_only: open,
+                    state: if open { RunState::Open } else { RunState::Any },
                     before: None,
                     limit,
                 };

@@ -3,6 +3,7 @@
 //! A projection and nothing else. It is total: a payload that was erased, or that a newer version wrote, still gets
 //! a line, because a person who looks at a log must see that something is there.
 
+mod deciding;
 #[cfg(test)]
 mod tests;
 
@@ -186,18 +187,7 @@ pub fn provenance(kind: &str, payload: &Value) -> Provenance {
     // A message and the run that answers it have one key; only events about the message itself name it as such.
     let speaks_of_message = match Kind::parse(kind) {
         Some(Kind::MessageAdmitted | Kind::WakeDecided | Kind::RunStarted) => true,
-        Some(
-            Kind::AgentStateChanged
-            | Kind::ProviderRoundCompleted
-            | Kind::AssistantRoundRecorded
-            | Kind::PolicyDecided
-            | Kind::ToolExecuted
-            | Kind::ActionCalledOff
-            | Kind::RuntimeError
-            | Kind::RunParked
-            | Kind::RunEnded,
-        )
-        | None => false,
+        Some(_) | None => false,
     };
     Provenance {
         message_id: fact("run_key").filter(|_| speaks_of_message),
@@ -236,12 +226,13 @@ impl Row {
 const fn category(kind: Kind) -> Category {
     match kind {
         Kind::MessageAdmitted => Category::Message,
-        Kind::AgentStateChanged => Category::StateSync,
-        Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded => Category::Runtime,
+        Kind::AgentStateChanged | Kind::BrakeChanged => Category::StateSync,
+        Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded | Kind::RunReleased => Category::Runtime,
+        Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
         Kind::ProviderRoundCompleted => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
         Kind::PolicyDecided | Kind::ToolExecuted | Kind::ActionCalledOff => Category::Tool,
-        Kind::RuntimeError | Kind::RunParked => Category::OperatorNotification,
+        Kind::RuntimeError | Kind::RunParked | Kind::RunQuarantined => Category::OperatorNotification,
     }
 }
 
@@ -259,6 +250,12 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::RuntimeError => runtime_error(payload),
         Kind::RunParked => run_parked(payload),
         Kind::RunEnded => run_ended(payload),
+        Kind::DecisionAsked => deciding::asked(payload),
+        Kind::DecisionAnswered => deciding::answered(payload),
+        Kind::DecisionEscalated => deciding::escalated(payload),
+        Kind::BrakeChanged => deciding::brake(payload),
+        Kind::RunQuarantined => deciding::quarantined(payload),
+        Kind::RunReleased => deciding::released(payload),
     }
 }
 

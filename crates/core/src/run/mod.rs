@@ -72,6 +72,9 @@ pub struct Turn {
     /// Tools that this run may not use. Part of the state, so that a resumed run is as limited as it was.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub deny_tools: BTreeSet<String>,
+    /// Tools that it may use only after a person said so.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub ask_tools: BTreeSet<String>,
     /// The folder its commands run in. Fixed when the run begins, so that a resumed run goes on in the same place.
     #[serde(default)]
     pub workspace: String,
@@ -279,18 +282,18 @@ impl Turn {
             delay_ms: 0,
             missed: Vec::new(),
         };
-        let (usage, deny_tools, workspace) = (Usage::default(), BTreeSet::new(), String::new());
         Self {
             run_key,
             model_ref,
             fallbacks: Vec::new(),
             candidate: 0,
             max_rounds,
-            deny_tools,
-            workspace,
+            deny_tools: BTreeSet::new(),
+            ask_tools: BTreeSet::new(),
+            workspace: String::new(),
             rounds: 0,
             requests: 0,
-            usage,
+            usage: Usage::default(),
             cost: MicroUsd(0),
             phase,
         }
@@ -307,6 +310,13 @@ impl Turn {
     #[must_use]
     pub fn denying(mut self, tools: BTreeSet<String>) -> Self {
         self.deny_tools = tools;
+        self
+    }
+
+    /// The same turn, which uses some tools only after a person said so.
+    #[must_use]
+    pub fn asking(mut self, tools: BTreeSet<String>) -> Self {
+        self.ask_tools = tools;
         self
     }
 

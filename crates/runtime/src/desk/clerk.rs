@@ -34,8 +34,8 @@ const CALLED_OFF: &str = "cancelled";
 pub struct Clerk<S> {
     pub(super) store: S,
     pub(super) clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    hub: Arc<Hub>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<Work>,
     pub(super) governance: Governance,
 }
@@ -85,7 +85,7 @@ impl<S: Store> Clerk<S> {
         Self::new(store, clock, entropy, Arc::default(), Arc::default())
     }
 
-    fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
+    pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
         let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
         // What is announced here is made of words and numbers of our own, which always have a canonical form.
         sealed.map_err(|error| broken(run.unwrap_or(RunKey(wakeful_core::key::Digest::ZERO)), &error))
@@ -375,7 +375,12 @@ fn post_in(
 }
 
 /// Gives an event its place.
-fn append(tx: &mut dyn Tx, agent: &AgentId, head: &mut Head, sealed: &Sealed) -> Result<Event, StoreError> {
+pub(super) fn append(
+    tx: &mut dyn Tx,
+    agent: &AgentId,
+    head: &mut Head,
+    sealed: &Sealed,
+) -> Result<Event, StoreError> {
     let event = head.chain(agent, sealed.clone());
     tx.append_event(agent, &event)?;
     tx.put_head(agent, head)?;
@@ -383,7 +388,11 @@ fn append(tx: &mut dyn Tx, agent: &AgentId, head: &mut Head, sealed: &Sealed) ->
 }
 
 /// Tells of something that concerns no run. None when there is no such agent.
-fn announce(tx: &mut dyn Tx, agent: &AgentId, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
+pub(super) fn announce(
+    tx: &mut dyn Tx,
+    agent: &AgentId,
+    sealed: &Sealed,
+) -> Result<Option<Event>, StoreError> {
     let head = tx.lock_head_to_announce(agent)?;
     head.map(|mut head| append(tx, agent, &mut head, sealed))
         .transpose()
@@ -467,6 +476,8 @@ fn without_run(view: &mut dyn View, run: &RunKey) -> Result<Option<RunRow>, Stor
         status: wake.map_or_else(|| report::RUN_QUEUED.to_owned(), |wake| wake.verdict),
         started_at: message.admitted_at,
         ended_at: None,
+        due_at: None,
+        fault: None,
     }))
 }
 

@@ -96,7 +96,7 @@ impl<S: Store> Ledger for Clerk<S> {
                         return Ok(None);
                     }
                     tx.set_cap(wanted.as_ref(), daily, now)?;
-                    tx.agents_with_work().map(Some)
+                    tx.agents_with_work(now).map(Some)
                 })
                 .await?;
             match (waiting, agent) {

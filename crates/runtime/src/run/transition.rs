@@ -111,6 +111,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             status: RUN_OPEN.to_owned(),
             started_at: now,
             ended_at: None,
+            due_at: None,
+            fault: None,
         };
         self.transition(run, moved, (input, &Reads::default()), Vec::new())
             .await

@@ -6,14 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
+use wakeful_core::decision::{Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{Agent, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility};
+use wakeful_ports::records::{
+    Agent, BrakeRow, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility,
+};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, SESSION, Waiting,
+    AgentView, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted, RunGlance,
+    SESSION, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::report::RunReport;
@@ -175,6 +179,40 @@ impl Ledger for OneAgent {
 
     fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+}
+
+impl Deciding for OneAgent {
+    fn decisions(&self, _: bool) -> Asked<'_, Vec<Decision>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn decision(&self, name: String) -> Asked<'_, Decision> {
+        Box::pin(async move { Err(EngineError::UnknownDecision(name)) })
+    }
+
+    fn answer(&self, name: String, _: Reply) -> Asked<'_, Decision> {
+        Box::pin(async move { Err(EngineError::UnknownDecision(name)) })
+    }
+
+    fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn brake(&self, _: Option<AgentId>, _: String, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        self.brakes()
+    }
+
+    fn release(&self, _: Option<AgentId>, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        self.brakes()
+    }
+
+    fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(async move { Err(EngineError::UnknownRun(run)) })
+    }
+
+    fn abandon(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(async move { Err(EngineError::UnknownRun(run)) })
     }
 }
 

@@ -52,12 +52,14 @@ fn beginning(run: &RunEvidence) -> Turn {
         model_ref,
         max_rounds,
         deny_tools,
+        ask_tools,
         workspace,
         ..
     } = run.turn.clone();
     Turn::new(run_key, model_ref, max_rounds)
         .in_workspace(workspace)
         .denying(deny_tools)
+        .asking(ask_tools)
 }
 
 fn apply(turn: Turn, row: &JournalRow, ordinal: i64) -> Result<Moved, String> {

@@ -2,6 +2,7 @@
 
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
+use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{Overview, RunFilter, RunRow};
 use wakeful_ports::store::{Store as _, StoreError};
@@ -33,7 +34,10 @@ async fn overview(store: &Store) -> Overview {
 }
 
 async fn with_work(store: &Store) -> Vec<String> {
-    let found = store.read(|view| view.agents_with_work()).await.expect("read");
+    let found = store
+        .read(|view| view.agents_with_work(Millis(0)))
+        .await
+        .expect("read");
     found.iter().map(ToString::to_string).collect()
 }
 

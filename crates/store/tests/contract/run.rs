@@ -4,7 +4,7 @@ use wakeful_core::id::ThreadId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EntryRow, JournalRow, RunFilter, RunRow};
+use wakeful_ports::records::{EntryRow, JournalRow, RunFilter, RunRow, RunState};
 use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError};
 use wakeful_store::Store;
 
@@ -151,7 +151,7 @@ fn runs_are_listed_newest_first_by_agent_and_openness_within_the_limit() {
         let list = async |agent: Option<&str>, open_only, limit| {
             let filter = RunFilter {
                 agent_id: agent.map(sample::agent_id),
-                open_only,
+                state: if open_only { RunState::Open } else { RunState::Any },
                 limit,
                 before: None,
             };

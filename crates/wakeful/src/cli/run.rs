@@ -67,6 +67,9 @@ pub(crate) struct RunArgs {
     /// Tools that this run may not use
     #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
     deny_tools: Vec<String>,
+    /// Tools that this run may use only after a person said so
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "resume")]
+    ask_tools: Vec<String>,
     /// Names this message: the same key again is the same message and starts no second run
     #[arg(long, value_name = "K", conflicts_with = "resume")]
     idempotency_key: Option<String>,
@@ -156,6 +159,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 max_rounds: settings.config.agent.max_rounds,
                 workspace: workspace.text.clone(),
                 deny_tools: call.deny_tools.clone(),
+                ask_tools: call.ask_tools.clone(),
             };
             let ask = call.ask(args, known.as_ref(), limits.clone());
             match engine.admit(ask).await? {
@@ -191,6 +195,7 @@ fn differences(stored: &Turn, asked: &Limits) -> Vec<String> {
             asked.max_rounds.to_string(),
         ),
         ("deny-tools", list(&stored.deny_tools), list(&asked.deny_tools)),
+        ("ask-tools", list(&stored.ask_tools), list(&asked.ask_tools)),
     ];
     rows.into_iter()
         .filter(|(_, stored, asked)| stored != asked)
@@ -210,6 +215,7 @@ struct Call {
     prompt: String,
     attachments: Vec<Attachment>,
     deny_tools: BTreeSet<String>,
+    ask_tools: BTreeSet<String>,
 }
 
 impl Call {
@@ -219,9 +225,12 @@ impl Call {
         let named = args.agent.as_deref().map(AgentId::parse).transpose()?;
         let key = args.idempotency_key.as_deref();
         let turn = TurnId::parse(key.unwrap_or(&fresh_id()))?;
-        let deny_tools = args.deny_tools.iter().map(|name| name.trim().to_owned());
-        let deny_tools: BTreeSet<String> = deny_tools.collect();
-        Rules::new(tool_names()).check_denied(&deny_tools)?;
+        let named_tools = |names: &[String]| -> Result<BTreeSet<String>, Failure> {
+            let tools = names.iter().map(|name| name.trim().to_owned()).collect();
+            Rules::new(tool_names()).check_denied(&tools)?;
+            Ok(tools)
+        };
+        let (deny_tools, ask_tools) = (named_tools(&args.deny_tools)?, named_tools(&args.ask_tools)?);
         let agent = match &named {
             Some(agent) => agent.clone(),
             None => temporary_agent(key)?,
@@ -233,6 +242,7 @@ impl Call {
             prompt,
             attachments,
             deny_tools,
+            ask_tools,
         })
     }
 

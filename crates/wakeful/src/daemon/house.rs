@@ -63,6 +63,7 @@ impl Workshop<Store> for Bench {
             max_rounds,
             workspace,
             deny_tools,
+            ask_tools,
         } = message.wishes.clone();
         // A route that is gone is told by the engine, which then cannot be made.
         let chain = self.models.chain(Some(agent.into()), model_ref.as_deref());
@@ -77,6 +78,7 @@ impl Workshop<Store> for Bench {
             max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
+            ask_tools,
         }
     }
 
@@ -166,14 +168,16 @@ impl Host for House {
             let message = format!("max_rounds is {rounds}, and must be 1 to {ROUNDS_MAX}");
             return Err(Failure::new("bad_max_rounds", message, "give another number").into());
         }
-        let unknown = Rules::new(tool_names()).check_denied(&wishes.deny_tools);
-        unknown.map_err(|error| {
-            Failure::new(
-                "unknown_tool",
-                format!("deny_tools: {error}"),
-                "give names from the list",
-            )
-        })?;
+        for (field, tools) in [
+            ("deny_tools", &wishes.deny_tools),
+            ("ask_tools", &wishes.ask_tools),
+        ] {
+            let unknown = Rules::new(tool_names()).check_denied(tools);
+            unknown.map_err(|error| {
+                let message = format!("{field}: {error}");
+                Failure::new("unknown_tool", message, "give names from the list")
+            })?;
+        }
         let named = |name| self.models.named(name);
         let model_ref = wishes.model_ref.as_deref().map(named).transpose()?;
         let workspace = wishes.workspace.as_deref().map(|path| self.look(path.as_ref()));

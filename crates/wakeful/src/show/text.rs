@@ -64,7 +64,13 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::RunStarted
         | Kind::RuntimeError
         | Kind::RunParked
-        | Kind::RunEnded => None,
+        | Kind::RunEnded
+        | Kind::DecisionAsked
+        | Kind::DecisionAnswered
+        | Kind::DecisionEscalated
+        | Kind::BrakeChanged
+        | Kind::RunQuarantined
+        | Kind::RunReleased => None,
     }
 }
 

@@ -47,6 +47,16 @@ run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed aft
 run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
 run_ended | {"outcome": "cancelled"} | TurnResult | Run cancelled
 run_ended | null | TurnResult | Run ended
+decision_asked | {"title": "May Exec be used?", "input": "ls"} | ActionRequired | May Exec be used? ls
+decision_answered | {"tool": "Exec", "status": "answered", "option": "approve", "channel": "page"} | TurnResult | approve: Exec (by page)
+decision_answered | {"tool": "Exec", "status": "cancelled"} | TurnResult | Nobody decided in time; Exec is not used
+decision_answered | {"tool": "Exec", "status": "withdrawn"} | Trace | A decision is no longer needed
+decision_escalated | {"title": "May Exec be used?", "severity": "critical"} | ActionRequired | Overdue, now critical: May Exec be used?
+brake_changed | {"is_on": true, "scope": "all", "reason": "smoke"} | TurnResult | All agents are braked: smoke
+brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Agent is released
+run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run cannot go on: its state cannot be read
+run_released | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
+run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
 "#;
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
@@ -89,11 +99,17 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("action_called_off", Category::Tool),
         ("agent_state_changed", Category::StateSync),
         ("assistant_round_recorded", Category::AssistantProgress),
+        ("brake_changed", Category::StateSync),
+        ("decision_answered", Category::Waiting),
+        ("decision_asked", Category::Waiting),
+        ("decision_escalated", Category::Waiting),
         ("message_admitted", Category::Message),
         ("policy_decided", Category::Tool),
         ("provider_round_completed", Category::Trace),
         ("run_ended", Category::Runtime),
         ("run_parked", Category::OperatorNotification),
+        ("run_quarantined", Category::OperatorNotification),
+        ("run_released", Category::Runtime),
         ("run_started", Category::Runtime),
         ("runtime_error", Category::OperatorNotification),
         ("tool_executed", Category::Tool),

@@ -8,15 +8,19 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use serde_json::json;
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
+use wakeful_core::decision::{Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
-use wakeful_ports::records::{Agent, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility};
+use wakeful_ports::records::{
+    Agent, BrakeRow, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility,
+};
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, Waiting,
+    AgentView, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted, RunGlance,
+    Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::report::RunReport;
@@ -271,5 +275,39 @@ impl Ledger for Board {
 
     fn receipts(&self) -> Asked<'_, Vec<ReceiptRow>> {
         unimplemented!("streams confirm nothing")
+    }
+}
+
+impl Deciding for Board {
+    fn decisions(&self, _: bool) -> Asked<'_, Vec<Decision>> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn decision(&self, _: String) -> Asked<'_, Decision> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn answer(&self, _: String, _: Reply) -> Asked<'_, Decision> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn brake(&self, _: Option<AgentId>, _: String, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn release(&self, _: Option<AgentId>, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn retry(&self, _: RunKey) -> Asked<'_, RunReport> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn abandon(&self, _: RunKey) -> Asked<'_, RunReport> {
+        unimplemented!("streams decide nothing")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use wakeful_ports::records::{Agent, RunFilter, RunRow};
+use wakeful_ports::records::{Agent, RunFilter, RunRow, RunState};
 use wakeful_ports::store::Store as _;
 
 use super::Check;
@@ -20,7 +20,7 @@ pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<
     let read = reading(shared, async |store| {
         let found = store.read(|view| {
             let open = RunFilter {
-                open_only: true,
+                state: RunState::Open,
                 limit: OPEN_MAX,
                 ..RunFilter::default()
             };

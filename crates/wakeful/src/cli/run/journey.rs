@@ -81,7 +81,11 @@ impl Journey<'_> {
                 let error = EngineError::BudgetExceeded { agent, run, exceeded };
                 Err(Trouble::One(Failure::from(error)))
             }
-            Driven::Halted(run) => Err(Trouble::All(Failure::interrupted(run, self.signals.exit()))),
+            Driven::Asked(run) => Err(Trouble::One(EngineError::Undecided { agent, run }.into())),
+            Driven::Braked(run) => Err(Trouble::One(EngineError::Braked { agent, run }.into())),
+            Driven::Asleep(run, _) | Driven::Halted(run) => {
+                Err(Trouble::All(Failure::interrupted(run, self.signals.exit())))
+            }
         }
     }
 
@@ -109,7 +113,13 @@ impl From<EngineError> for Trouble {
             | EngineError::BudgetExceeded { .. }
             | EngineError::Panicked(_)
             | EngineError::MachineVersion { .. }
-            | EngineError::Broken { .. } => true,
+            | EngineError::Broken { .. }
+            | EngineError::UnknownDecision(_)
+            | EngineError::Unanswerable(_)
+            | EngineError::NotQuarantined { .. }
+            | EngineError::Undecided { .. }
+            | EngineError::Braked { .. }
+            | EngineError::Quarantined { .. } => true,
             EngineError::Store(error) => is_of_one_run(error),
             EngineError::LeaseLost(_) => false,
         };

@@ -47,6 +47,7 @@ pub(super) async fn start(
         max_rounds: settings.wished(Key::AgentMaxRounds),
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
+        ask_tools: call.ask_tools.iter().cloned().collect(),
         attachments: call.attachments.iter().map(attached).collect(),
     };
     let accepted = front.send(call.agent.clone(), message).await?;

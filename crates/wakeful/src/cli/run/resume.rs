@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use wakeful_api::Control;
 use wakeful_core::id::AgentId;
-use wakeful_ports::records::{RunFilter, RunRow};
+use wakeful_ports::records::{RunFilter, RunRow, RunState};
 use wakeful_ports::store::{ROWS_MAX, Store as _};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::claim;
@@ -35,7 +35,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
     let sandboxing = args.sandboxing();
     let filter = RunFilter {
         agent_id,
-        open_only: true,
+        state: RunState::Open,
         limit: ROWS_MAX,
         before: None,
     };

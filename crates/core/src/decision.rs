@@ -1,0 +1,406 @@
+//! A question that a person answers, and what may become of it.
+//!
+//! One record serves every kind of question. It is asked once, answered at most once by whoever may, and closed by its
+//! deadline if nobody does: first it grows more severe and is announced again, then it is called off. Nothing that acts
+//! is ever permitted by silence.
+
+mod words;
+
+use serde::{Deserialize, Serialize};
+
+pub use self::words::{Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, Severity};
+use crate::failure::clip;
+use crate::id::AgentId;
+use crate::key::{DecisionId, OperationId, RunKey};
+use crate::step::EffectClass;
+use crate::time::Millis;
+
+/// How long a question stands before it grows more severe, unless somebody set another time: a week.
+pub const DEADLINE_MS_DEFAULT: u64 = 7 * 24 * 60 * 60 * 1000;
+
+/// How long a permission stands that nobody has used: a day. Who permits something means now, not next month.
+pub const APPROVAL_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+
+/// Longest title, and longest words of who answers.
+pub const TITLE_CHARS_MAX: usize = 200;
+
+/// Longest note that goes with an answer.
+pub const NOTE_CHARS_MAX: usize = 2_000;
+
+/// An answer that was given.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    /// Which option.
+    pub option: String,
+    /// By which way it came.
+    pub channel: Channel,
+    /// What the person said beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// When.
+    pub at: Millis,
+}
+
+/// What is asked, before anybody knows when: the part that a machine decides on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Inquiry {
+    /// Its name, derived from the action and how often it was asked about.
+    pub decision_id: DecisionId,
+    /// The action that waits.
+    pub operation_id: OperationId,
+    /// What is asked.
+    pub kind: DecisionKind,
+    /// In one line.
+    pub title: String,
+    /// The tool that would be used.
+    pub tool: String,
+    /// Its arguments, as far as one line shows them.
+    pub input: String,
+    /// What may be answered.
+    pub options: Vec<DecisionOption>,
+    /// What would be safe to answer; none where nothing speaks for either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommended_option_id: Option<String>,
+    /// How much depends on it.
+    pub severity: Severity,
+    /// How far it reaches.
+    pub blast_radius: BlastRadius,
+    /// The rule that made it a question.
+    pub rule: String,
+    /// The action that this one would do again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<OperationId>,
+}
+
+/// A question with its place and its fate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Decision {
+    /// What is asked.
+    #[serde(flatten)]
+    pub inquiry: Inquiry,
+    /// Whose run asks.
+    pub agent_id: AgentId,
+    /// The run that waits.
+    pub run_key: RunKey,
+    /// Where it stands.
+    pub status: DecisionStatus,
+    /// Grows with every change: an answer names the version it was given to.
+    pub version: u32,
+    /// Why it stands out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub badges: Vec<Badge>,
+    /// When it was asked.
+    pub asked_at: Millis,
+    /// How long it stands before it grows more severe; none for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub patience_ms: Option<u64>,
+    /// When that is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_at: Option<Millis>,
+    /// When it was closed, by whatever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub closed_at: Option<Millis>,
+    /// The answer, once there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answer: Option<Answer>,
+}
+
+/// The word that permits an action.
+pub const APPROVE: &str = "approve";
+
+/// The word that does not.
+pub const DENY: &str = "deny";
+
+/// An answer as it comes in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Which option.
+    pub option: String,
+    /// The version of the question that was read; none for whichever stands.
+    pub version: Option<u32>,
+    /// By which way it came.
+    pub channel: Channel,
+    /// What is said beside it.
+    pub note: Option<String>,
+}
+
+/// Why an answer is not taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unanswerable {
+    /// It is closed.
+    #[error("the decision is {} already", status.as_str())]
+    Closed {
+        /// Where it stands.
+        status: DecisionStatus,
+        /// What was answered, if anything.
+        answer: Option<Answer>,
+    },
+    /// It changed since it was read.
+    #[error("the decision has version {found}, the answer was given to version {given}")]
+    Changed {
+        /// Where it stands.
+        found: u32,
+        /// What the answer was given to.
+        given: u32,
+    },
+    /// There is no such option.
+    #[error("there is no option {option:?}; options: {known}")]
+    NoOption {
+        /// What was answered.
+        option: String,
+        /// What may be.
+        known: String,
+    },
+    /// The note is too long.
+    #[error("the note has more than {NOTE_CHARS_MAX} characters")]
+    NoteTooLong,
+}
+
+/// What an answer means to the action that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ruling", rename_all = "snake_case")]
+pub enum Ruling {
+    /// It may be taken.
+    Approved {
+        /// Until when the permission stands.
+        until: Millis,
+    },
+    /// It may not.
+    Denied {
+        /// What the person said.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        note: Option<String>,
+    },
+    /// Nobody answered in time.
+    TimedOut,
+    /// The permission was not used in time, and has to be given again.
+    Lapsed,
+}
+
+impl Inquiry {
+    /// Asks whether an action may be taken; `again` names the equal action whose outcome nobody knows.
+    #[must_use]
+    pub fn new(
+        (operation_id, asked_before): (OperationId, u32),
+        (tool, input): (&str, &str),
+        class: EffectClass,
+        rule: &str,
+        again: Option<OperationId>,
+    ) -> Self {
+        let kind = match again {
+            Some(_) => DecisionKind::OutcomeUnknown,
+            None => DecisionKind::ToolApproval,
+        };
+        let (severity, blast_radius) = risk(class, kind);
+        let title = match kind {
+            DecisionKind::ToolApproval => format!("May {tool} be used?"),
+            DecisionKind::OutcomeUnknown => {
+                format!("May {tool} be used again, although it may have happened?")
+            }
+        };
+        Self {
+            decision_id: DecisionId::new(&operation_id, asked_before),
+            operation_id,
+            kind,
+            title: clip(&title, TITLE_CHARS_MAX),
+            tool: tool.to_owned(),
+            input: input.to_owned(),
+            options: options(kind),
+            recommended_option_id: again.map(|_| DENY.to_owned()),
+            severity,
+            blast_radius,
+            rule: rule.to_owned(),
+            retries: again,
+        }
+    }
+}
+
+fn options(kind: DecisionKind) -> Vec<DecisionOption> {
+    let (yes, no) = match kind {
+        DecisionKind::ToolApproval => (
+            (
+                "Approve",
+                "The action is taken once, with exactly these arguments.",
+            ),
+            ("Deny", "The action is not taken; the run is told and goes on."),
+        ),
+        DecisionKind::OutcomeUnknown => (
+            (
+                "Do it again",
+                "The action is taken again. If it did happen, it happens twice.",
+            ),
+            (
+                "Leave it",
+                "The action is not repeated; the run is told and goes on.",
+            ),
+        ),
+    };
+    let option = |id: &str, (label, description): (&str, &str)| DecisionOption {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        description: description.to_owned(),
+        tradeoffs: None,
+    };
+    vec![option(APPROVE, yes), option(DENY, no)]
+}
+
+/// What nobody classified is taken for the worst.
+const fn risk(class: EffectClass, kind: DecisionKind) -> (Severity, BlastRadius) {
+    match (class, kind) {
+        (EffectClass::Internal, DecisionKind::ToolApproval) => (Severity::Low, BlastRadius::Small),
+        (EffectClass::Idempotent, DecisionKind::ToolApproval) => (Severity::Medium, BlastRadius::Small),
+        (EffectClass::Plain, DecisionKind::ToolApproval) | (_, DecisionKind::OutcomeUnknown) => {
+            (Severity::High, BlastRadius::Unknown)
+        }
+    }
+}
+
+impl Decision {
+    /// A question that was just asked.
+    #[must_use]
+    pub fn asked(
+        inquiry: Inquiry,
+        agent_id: AgentId,
+        run_key: RunKey,
+        at: Millis,
+        patience_ms: Option<u64>,
+    ) -> Self {
+        Self {
+            inquiry,
+            agent_id,
+            run_key,
+            status: DecisionStatus::Pending,
+            version: 1,
+            badges: Vec::new(),
+            asked_at: at,
+            patience_ms,
+            deadline_at: patience_ms.map(|patience| later(at, patience)),
+            closed_at: None,
+            answer: None,
+        }
+    }
+
+    /// Takes an answer, if it may be given.
+    pub fn answer(&self, reply: Reply, at: Millis) -> Result<Self, Unanswerable> {
+        if self.status != DecisionStatus::Pending {
+            return Err(Unanswerable::Closed {
+                status: self.status,
+                answer: self.answer.clone(),
+            });
+        }
+        if let Some(given) = reply.version.filter(|given| *given != self.version) {
+            return Err(Unanswerable::Changed {
+                found: self.version,
+                given,
+            });
+        }
+        let mut options = self.inquiry.options.iter();
+        if !options.any(|option| option.id == reply.option) {
+            let known: Vec<&str> = self
+                .inquiry
+                .options
+                .iter()
+                .map(|option| option.id.as_str())
+                .collect();
+            return Err(Unanswerable::NoOption {
+                option: clip(&reply.option, TITLE_CHARS_MAX),
+                known: known.join(", "),
+            });
+        }
+        if reply
+            .note
+            .as_ref()
+            .is_some_and(|note| note.chars().count() > NOTE_CHARS_MAX)
+        {
+            return Err(Unanswerable::NoteTooLong);
+        }
+        let answer = Answer {
+            option: reply.option,
+            channel: reply.channel,
+            note: reply.note.filter(|note| !note.is_empty()),
+            at,
+        };
+        Ok(Self {
+            answer: Some(answer),
+            ..self.closed(DecisionStatus::Answered, at)
+        })
+    }
+
+    /// What becomes of it when its deadline has passed; none before that, or where it is closed. It grows more severe
+    /// and gets as much time again; where it cannot grow, it is called off.
+    #[must_use]
+    pub fn overdue(&self, now: Millis) -> Option<Self> {
+        let deadline = self.deadline_at.filter(|deadline| *deadline <= now)?;
+        if self.status != DecisionStatus::Pending {
+            return None;
+        }
+        let Some(severity) = self.inquiry.severity.raised() else {
+            return Some(self.closed(DecisionStatus::Cancelled, now));
+        };
+        let mut next = self.clone();
+        next.inquiry.severity = severity;
+        next.version = self.version.saturating_add(1);
+        if !next.badges.contains(&Badge::TimedOut) {
+            next.badges.push(Badge::TimedOut);
+        }
+        // From now and not from the old deadline: whoever comes back after a month still gets the time.
+        next.deadline_at = Some(later(
+            now.max(deadline),
+            self.patience_ms.unwrap_or(DEADLINE_MS_DEFAULT),
+        ));
+        Some(next)
+    }
+
+    /// The same question, which nobody has to answer any more.
+    #[must_use]
+    pub fn withdrawn(&self, at: Millis) -> Self {
+        self.closed(DecisionStatus::Withdrawn, at)
+    }
+
+    /// What it means to the action that waits; none while nobody knows.
+    #[must_use]
+    pub fn ruling(&self, now: Millis) -> Option<Ruling> {
+        match (self.status, &self.answer) {
+            (DecisionStatus::Pending, _) => None,
+            (DecisionStatus::Answered, Some(answer)) if answer.option == APPROVE => {
+                let until = later(answer.at, APPROVAL_MS_MAX);
+                Some(if now >= until {
+                    Ruling::Lapsed
+                } else {
+                    Ruling::Approved { until }
+                })
+            }
+            (DecisionStatus::Answered, answer) => Some(Ruling::Denied {
+                note: answer.as_ref().and_then(|answer| answer.note.clone()),
+            }),
+            (DecisionStatus::Cancelled | DecisionStatus::Withdrawn, _) => Some(Ruling::TimedOut),
+        }
+    }
+
+    fn closed(&self, status: DecisionStatus, at: Millis) -> Self {
+        Self {
+            status,
+            version: self.version.saturating_add(1),
+            closed_at: Some(at),
+            ..self.clone()
+        }
+    }
+}
+
+/// The order in which people should see them: what is overdue first, then what weighs most, then the oldest.
+#[must_use]
+pub fn in_order(mut decisions: Vec<Decision>) -> Vec<Decision> {
+    decisions.sort_by_key(|one| {
+        let overdue = one.badges.contains(&Badge::TimedOut);
+        let weight = (overdue, one.inquiry.severity, one.inquiry.blast_radius);
+        (std::cmp::Reverse(weight), one.asked_at, one.inquiry.decision_id)
+    });
+    decisions
+}
+
+fn later(at: Millis, ms: u64) -> Millis {
+    Millis(at.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+}
+
+#[cfg(test)]
+mod tests;

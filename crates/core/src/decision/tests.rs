@@ -1,0 +1,159 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::key::Digest;
+
+const NOW: Millis = Millis(1_000_000);
+
+fn operation() -> OperationId {
+    OperationId(Digest::of(b"operation"))
+}
+
+fn inquiry(class: EffectClass, again: Option<OperationId>) -> Inquiry {
+    Inquiry::new(
+        (operation(), 0),
+        ("ExecCommand", "rm -r build"),
+        class,
+        "ask_tool",
+        again,
+    )
+}
+
+fn asked(patience_ms: Option<u64>) -> Decision {
+    let agent = AgentId::parse("main").expect("a name");
+    let run = RunKey(Digest::of(b"run"));
+    Decision::asked(inquiry(EffectClass::Plain, None), agent, run, NOW, patience_ms)
+}
+
+fn reply(option: &str) -> Reply {
+    Reply {
+        option: option.to_owned(),
+        version: None,
+        channel: Channel::Cli,
+        note: None,
+    }
+}
+
+#[test]
+fn an_approval_stands_for_a_day_and_then_has_to_be_given_again() {
+    let answered = asked(None).answer(reply(APPROVE), NOW).expect("taken");
+    let until = later(NOW, APPROVAL_MS_MAX);
+    assert_eq!(answered.ruling(NOW), Some(Ruling::Approved { until }));
+    assert_eq!(answered.ruling(until), Some(Ruling::Lapsed));
+    assert_eq!(answered.version, 2);
+}
+
+#[test]
+fn a_second_answer_is_refused_and_told_the_first() {
+    let answered = asked(None).answer(reply(DENY), NOW).expect("taken");
+    let refused = answered.answer(reply(APPROVE), NOW).expect_err("was taken twice");
+    let Unanswerable::Closed { status, answer } = refused else {
+        panic!("{refused:?}")
+    };
+    assert_eq!(status, DecisionStatus::Answered);
+    assert_eq!(answer.expect("the first").option, DENY);
+}
+
+#[test]
+fn an_answer_to_another_version_is_refused() {
+    let overdue = asked(Some(1)).overdue(Millis(NOW.0 + 1)).expect("overdue");
+    let late = Reply {
+        version: Some(1),
+        ..reply(APPROVE)
+    };
+    assert_eq!(
+        overdue.answer(late, NOW),
+        Err(Unanswerable::Changed { found: 2, given: 1 })
+    );
+}
+
+#[test]
+fn an_option_that_was_not_offered_is_refused_with_those_that_were() {
+    let error = asked(None).answer(reply("aprove"), NOW).expect_err("taken");
+    assert_eq!(
+        error.to_string(),
+        r#"there is no option "aprove"; options: approve, deny"#
+    );
+}
+
+#[test]
+fn a_note_without_end_is_refused() {
+    let long = Reply {
+        note: Some("x".repeat(NOTE_CHARS_MAX + 1)),
+        ..reply(DENY)
+    };
+    assert_eq!(asked(None).answer(long, NOW), Err(Unanswerable::NoteTooLong));
+}
+
+#[test]
+fn what_would_be_done_again_is_better_left() {
+    let again = inquiry(EffectClass::Plain, Some(operation()));
+    assert_eq!(again.kind, DecisionKind::OutcomeUnknown);
+    assert_eq!(again.recommended_option_id.as_deref(), Some(DENY));
+    assert_eq!(again.severity, Severity::High);
+}
+
+#[test]
+fn what_is_overdue_comes_first_then_what_weighs_most_then_the_oldest() {
+    let named = |severity, at, overdue: bool| {
+        let mut one = asked(None);
+        one.inquiry.severity = severity;
+        one.asked_at = Millis(at);
+        one.badges = if overdue {
+            vec![Badge::TimedOut]
+        } else {
+            Vec::new()
+        };
+        one
+    };
+    let fixture = vec![
+        named(Severity::High, 2, false),
+        named(Severity::Critical, 3, false),
+        named(Severity::Low, 4, true),
+        named(Severity::High, 1, false),
+    ];
+    let order: Vec<i64> = in_order(fixture).iter().map(|one| one.asked_at.0).collect();
+    assert_eq!(order, [4, 3, 1, 2]);
+}
+
+#[test]
+fn a_radius_that_nobody_knows_counts_as_the_largest() {
+    assert!(BlastRadius::Unknown > BlastRadius::Large);
+    assert_eq!(Severity::Critical.raised(), None);
+    assert_eq!(Severity::Warning.raised(), Some(Severity::Low));
+}
+
+#[test]
+fn a_decision_is_read_back_as_it_was_written() {
+    let answered = asked(Some(5)).answer(reply(APPROVE), NOW).expect("taken");
+    let json = serde_json::to_string(&answered).expect("json");
+    assert_eq!(serde_json::from_str::<Decision>(&json).expect("read"), answered);
+}
+
+proptest! {
+    #[test]
+    fn silence_never_permits_and_always_ends(patience in 1_u64..10_000_000, steps in 1_usize..20) {
+        let mut decision = asked(Some(patience));
+        let mut now = NOW;
+        for _ in 0..steps {
+            now = later(now, patience);
+            if let Some(next) = decision.overdue(now) {
+                prop_assert!(next.version > decision.version);
+                decision = next;
+            }
+            let permitted = matches!(decision.ruling(now), Some(Ruling::Approved { .. }));
+            prop_assert!(!permitted);
+        }
+        if steps >= Severity::ALL.len() {
+            prop_assert_eq!(decision.status, DecisionStatus::Cancelled);
+            prop_assert_eq!(decision.ruling(now), Some(Ruling::TimedOut));
+        }
+    }
+
+    #[test]
+    fn a_closed_decision_changes_no_more(patience in 1_u64..1_000, approve: bool) {
+        let option = if approve { APPROVE } else { DENY };
+        let closed = asked(Some(patience)).answer(reply(option), NOW).expect("taken");
+        prop_assert_eq!(closed.overdue(Millis(i64::MAX)), None);
+    }
+}

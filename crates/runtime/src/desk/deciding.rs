@@ -1,0 +1,278 @@
+//! Questions, brakes and runs that stand aside, at the desk.
+
+use wakeful_core::decision::{Channel, Decision, Reply, Unanswerable, in_order};
+use wakeful_core::failure::clip;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::report::{Draft, Event, Kind};
+use wakeful_core::time::Millis;
+use wakeful_ports::fail;
+use wakeful_ports::records::{BrakeRow, DecisionFilter, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
+
+use super::clerk::{announce, append};
+use super::{Asked, Clerk};
+use crate::report::{self, RunReport};
+use crate::{EngineError, Observer as _};
+
+/// Longest reason for a brake.
+pub const REASON_CHARS_MAX: usize = 500;
+
+/// What faces ask and tell about questions, brakes and runs that stand aside.
+pub trait Deciding: Send + Sync + 'static {
+    /// Questions in the order in which people should see them; `pending_only` leaves out those that are closed.
+    fn decisions(&self, pending_only: bool) -> Asked<'_, Vec<Decision>>;
+    /// The question whose name begins with these hex digits.
+    fn decision(&self, hex_prefix: String) -> Asked<'_, Decision>;
+    /// Answers a question. Whoever comes second is told what the first one said.
+    fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision>;
+    /// Brakes that are on; that of all first.
+    fn brakes(&self) -> Asked<'_, Vec<BrakeRow>>;
+    /// Sets a brake on one agent or on all; the answer is what is on then.
+    fn brake(&self, agent: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
+    /// Releases a brake.
+    fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
+    /// Lets a run that stands aside go on where it stood.
+    fn retry(&self, run: RunKey) -> Asked<'_, RunReport>;
+    /// Ends a run that stands aside.
+    fn abandon(&self, run: RunKey) -> Asked<'_, RunReport>;
+}
+
+/// What the answering transaction found.
+enum Found {
+    Taken(Box<Decision>, Box<Event>),
+    Refused(Unanswerable),
+    Unknown,
+}
+
+/// What became of a wish about a run that stands aside.
+enum Moved {
+    Done(AgentId, Box<Event>),
+    Not(RunRow),
+    Unknown,
+}
+
+impl<S: Store> Clerk<S> {
+    async fn named(&self, hex_prefix: String) -> Result<Decision, EngineError> {
+        let wanted = hex_prefix.clone();
+        let found = self.store.read(
+            move |view| match view.decisions_with_prefix(&wanted)?.as_slice() {
+                [one] => view.decision(one),
+                _ => Ok(None),
+            },
+        );
+        let unknown = || EngineError::UnknownDecision(clip(&hex_prefix, 64));
+        found.await?.ok_or_else(unknown)
+    }
+
+    async fn answer_one(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
+        let id = self.named(hex_prefix).await?.inquiry.decision_id;
+        let now = self.clock.now();
+        // The words are sealed before the transaction, so whether the answer can be taken is asked twice: the second
+        // time with the lock.
+        let salt = self.entropy.bytes32();
+        let found = self.store.write(move |tx| answer_in(tx, id, &reply, (now, salt)));
+        match found.await? {
+            Found::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
+            Found::Refused(why) => Err(why.into()),
+            Found::Taken(decision, event) => {
+                fail::point("decision.after_answer");
+                self.hub.saw(&decision.agent_id, &[*event]);
+                self.work.look_at(decision.agent_id.clone());
+                Ok(*decision)
+            }
+        }
+    }
+
+    async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
+        let (row, agent) = (brake.clone(), brake.agent_id.clone());
+        let set = self.store.write(move |tx| {
+            if let Some(agent) = &row.agent_id
+                && tx.agent(agent)?.is_none()
+            {
+                return Ok(None);
+            }
+            tx.put_brake(&row).map(Some)
+        });
+        let is_new = match (set.await?, agent) {
+            (Some(is_new), _) => is_new,
+            (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
+            (None, None) => false,
+        };
+        if is_new {
+            let payload = serde_json::json!({
+                "is_on": true, "scope": scope(brake.agent_id.as_ref()), "reason": brake.reason, "channel": brake.channel,
+            });
+            self.tell_of_brake(brake.agent_id, payload).await?;
+        }
+        self.all_brakes().await
+    }
+
+    async fn lift(&self, agent: Option<AgentId>, channel: Channel) -> Result<Vec<BrakeRow>, EngineError> {
+        let wanted = agent.clone();
+        let lifted = self.store.write(move |tx| tx.lift_brake(wanted.as_ref())).await?;
+        if lifted {
+            let scope = scope(agent.as_ref());
+            let payload = serde_json::json!({"is_on": false, "scope": scope, "channel": channel});
+            self.tell_of_brake(agent, payload).await?;
+        }
+        let now = self.clock.now();
+        let ready = self.store.read(move |view| view.agents_with_work(now)).await?;
+        ready.into_iter().for_each(|agent| self.work.look_at(agent));
+        self.all_brakes().await
+    }
+
+    /// Writes a hand on the brake into the log of whom it concerns: one agent, or everybody who has something open.
+    async fn tell_of_brake(
+        &self,
+        agent: Option<AgentId>,
+        payload: serde_json::Value,
+    ) -> Result<(), EngineError> {
+        let concerned = match agent {
+            Some(agent) => vec![agent],
+            None => self
+                .store
+                .read(|view| Ok(view.heads()?.into_iter().map(|(agent, _)| agent)))
+                .await?
+                .collect(),
+        };
+        for agent in concerned {
+            let draft = Draft::new(Kind::BrakeChanged, payload.clone());
+            let sealed = self.seal(draft, None, self.clock.now())?;
+            let wanted = agent.clone();
+            if let Some(event) = self.store.write(move |tx| announce(tx, &wanted, &sealed)).await? {
+                self.hub.saw(&agent, &[event]);
+            }
+        }
+        Ok(())
+    }
+
+    async fn all_brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
+        Ok(self.store.read(|view| view.brakes()).await?)
+    }
+
+    async fn move_aside(&self, run: RunKey, status: &'static str) -> Result<RunReport, EngineError> {
+        let at = self.clock.now();
+        let payload = serde_json::json!({"run_key": run, "status": status});
+        let sealed = self.seal(Draft::new(Kind::RunReleased, payload), Some(run), at)?;
+        let moved = self.store.write(move |tx| {
+            let Some(row) = tx.run(&run)? else {
+                return Ok(Moved::Unknown);
+            };
+            let Some(mut head) = tx.lock_head_to_announce(&row.agent_id)? else {
+                return Ok(Moved::Unknown);
+            };
+            let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
+            if !is_aside || !tx.set_aside(&run, status, None, at)? {
+                return Ok(Moved::Not(row));
+            }
+            let event = append(tx, &row.agent_id, &mut head, &sealed)?;
+            Ok(Moved::Done(row.agent_id, Box::new(event)))
+        });
+        match moved.await? {
+            Moved::Unknown => return Err(EngineError::UnknownRun(run)),
+            Moved::Not(row) => {
+                let status = row.status;
+                return Err(EngineError::NotQuarantined { run, status });
+            }
+            Moved::Done(agent, event) => {
+                self.hub.saw(&agent, &[*event]);
+                self.work.look_at(agent);
+            }
+        }
+        report::load(&self.store, run).await
+    }
+}
+
+impl<S: Store> Deciding for Clerk<S> {
+    fn decisions(&self, pending_only: bool) -> Asked<'_, Vec<Decision>> {
+        let filter = DecisionFilter {
+            pending_only,
+            run_key: None,
+            limit: ROWS_MAX,
+        };
+        let found = self.store.read(move |view| view.decisions(&filter));
+        Box::pin(async move {
+            Ok(if pending_only {
+                in_order(found.await?)
+            } else {
+                found.await?
+            })
+        })
+    }
+
+    fn decision(&self, hex_prefix: String) -> Asked<'_, Decision> {
+        Box::pin(self.named(hex_prefix))
+    }
+
+    fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision> {
+        Box::pin(self.answer_one(hex_prefix, reply))
+    }
+
+    fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {
+        Box::pin(self.all_brakes())
+    }
+
+    fn brake(&self, agent_id: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        let (at, reason) = (self.clock.now(), clip(&reason, REASON_CHARS_MAX));
+        Box::pin(self.set_brake(BrakeRow {
+            agent_id,
+            reason,
+            channel,
+            at,
+        }))
+    }
+
+    fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        Box::pin(self.lift(agent, channel))
+    }
+
+    fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(self.move_aside(run, RUN_OPEN))
+    }
+
+    fn abandon(&self, run: RunKey) -> Asked<'_, RunReport> {
+        Box::pin(self.move_aside(run, RUN_ABANDONED))
+    }
+}
+
+/// Takes an answer, writes it into the log, and has the run looked at.
+fn answer_in(
+    tx: &mut dyn Tx,
+    id: DecisionId,
+    reply: &Reply,
+    (now, salt): (Millis, [u8; 32]),
+) -> Result<Found, StoreError> {
+    let Some(decision) = tx.decision(&id)? else {
+        return Ok(Found::Unknown);
+    };
+    // The head first, as in every transition; then what was read is read again.
+    let Some(mut head) = tx.lock_head_to_announce(&decision.agent_id)? else {
+        return Ok(Found::Unknown);
+    };
+    let Some(decision) = tx.decision(&id)? else {
+        return Ok(Found::Unknown);
+    };
+    let answered = match decision.answer(reply.clone(), now) {
+        Ok(answered) => answered,
+        Err(why) => return Ok(Found::Refused(why)),
+    };
+    tx.put_decision(&answered, decision.version)?;
+    tx.rouse_run(&decision.run_key)?;
+    let draft = Draft::new(
+        Kind::DecisionAnswered,
+        serde_json::json!({
+            "decision_id": id, "operation_id": answered.inquiry.operation_id, "tool": answered.inquiry.tool,
+            "status": answered.status, "option": reply.option, "channel": reply.channel, "note": reply.note,
+            "version": answered.version,
+        }),
+    );
+    let sealed = wakeful_core::report::Sealed::new(draft, now, Some(decision.run_key), salt)
+        .map_err(|_| StoreError::Malformed("an answer"))?;
+    let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
+    Ok(Found::Taken(Box::new(answered), Box::new(event)))
+}
+
+fn scope(agent: Option<&AgentId>) -> &str {
+    agent.map_or("all", AgentId::as_str)
+}

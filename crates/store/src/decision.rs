@@ -1,0 +1,110 @@
+//! What people are asked, and what they answered.
+
+use wakeful_core::decision::Decision;
+use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_ports::records::DecisionFilter;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::run::range;
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+
+const ASK: &str = "
+    INSERT INTO decision (decision_id, agent_id, run_key, status, version, asked_at_ms, is_applied, body)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0, ?7)
+    ON CONFLICT (decision_id) DO NOTHING";
+
+const CHANGE: &str = "
+    UPDATE decision SET status = ?3, version = ?4, body = ?5
+    WHERE decision_id = ?1 AND version = ?2 AND status = 'pending'";
+
+/// Keeps a question, or its next version. Whoever read another version is in conflict.
+pub(crate) fn put(sql: &mut dyn Sql, decision: &Decision, expected: u32) -> Result<(), StoreError> {
+    let body = serde_json::to_string(decision).map_err(|_| StoreError::Malformed("decision.body"))?;
+    let (id, status) = (&decision.inquiry.decision_id, decision.status.as_str());
+    let changed = if expected == 0 {
+        let params = [
+            id.into(),
+            (&decision.agent_id).into(),
+            (&decision.run_key).into(),
+            status.into(),
+            decision.version.into(),
+            decision.asked_at.into(),
+            body.as_str().into(),
+        ];
+        sql.execute(ASK, &params)?
+    } else {
+        let version = decision.version.into();
+        sql.execute(
+            CHANGE,
+            &[
+                id.into(),
+                expected.into(),
+                status.into(),
+                version,
+                body.as_str().into(),
+            ],
+        )?
+    };
+    exactly_one(changed)
+}
+
+const APPLY: &str = "UPDATE decision SET is_applied = 1 WHERE decision_id = ?1 AND is_applied = 0";
+
+/// Notes that the run has been told how a question ended. It is told once.
+pub(crate) fn apply(sql: &mut dyn Sql, decision: &DecisionId) -> Result<(), StoreError> {
+    exactly_one(sql.execute(APPLY, &[decision.into()])?)
+}
+
+const ONE: &str = "SELECT body FROM decision WHERE decision_id = ?1";
+
+/// One question.
+pub(crate) fn one(sql: &mut dyn Sql, decision: &DecisionId) -> Result<Option<Decision>, StoreError> {
+    let rows = sql.query(ONE, &[decision.into()])?;
+    at_most_one(rows).map(read).transpose()
+}
+
+const PENDING: &str =
+    "SELECT body FROM decision WHERE status = 'pending' ORDER BY asked_at_ms, decision_id LIMIT ?1";
+
+const ALL: &str = "SELECT body FROM decision ORDER BY asked_at_ms DESC, decision_id LIMIT ?1";
+
+const OF_RUN: &str = "
+    SELECT body FROM decision WHERE run_key = ?2 AND (?3 = 0 OR status = 'pending')
+    ORDER BY asked_at_ms, decision_id LIMIT ?1";
+
+/// Questions: those that wait and those of a run from the oldest on, all of them from the newest.
+pub(crate) fn list(sql: &mut dyn Sql, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
+    let at_most = limit(filter.limit);
+    let rows = match (&filter.run_key, filter.pending_only) {
+        (Some(run), pending) => sql.query(OF_RUN, &[at_most, run.into(), i64::from(pending).into()])?,
+        (None, true) => sql.query(PENDING, &[at_most])?,
+        (None, false) => sql.query(ALL, &[at_most])?,
+    };
+    records(rows, read)
+}
+
+const BETWEEN: &str = "
+    SELECT decision_id FROM decision WHERE decision_id >= ?1 AND decision_id <= ?2 ORDER BY decision_id LIMIT 2";
+
+/// Names that begin with these hex digits: at most two, which is enough to know it is ambiguous.
+pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError> {
+    let Some((first, last)) = range(hex_prefix) else {
+        return Ok(Vec::new());
+    };
+    let rows = sql.query(BETWEEN, &[(&first).into(), (&last).into()])?;
+    records(rows, |mut row| row.digest("decision.decision_id").map(DecisionId))
+}
+
+const RULINGS: &str = "
+    SELECT body FROM decision WHERE run_key = ?1 AND status <> 'pending' AND is_applied = 0
+    ORDER BY asked_at_ms, decision_id LIMIT ?2";
+
+/// Questions of a run that are closed and that it has not been told of.
+pub(crate) fn rulings(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
+    records(sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
+}
+
+fn read(mut row: Row) -> Result<Decision, StoreError> {
+    let body = row.text("decision.body")?;
+    serde_json::from_str(&body).map_err(|_| StoreError::Malformed("decision.body"))
+}
