@@ -20,7 +20,7 @@ use wakeful_ports::records::Visibility;
 use wakeful_ports::tool::ToolHost;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::wake::{Admitted, Ask, Limits, WhenMissing};
-use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
 use wakeful_store::{SqliteOptions, Store};
 
 /// The host of databases that are made here.
@@ -65,6 +65,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
         observer: Arc::new(Nobody),
         runner: RunnerId::new(RUNNER),
         governance: Governance::default(),
+        waiting: Waiting::Here,
     }
 }
 

@@ -262,6 +262,8 @@ fn contents(input: &Input, moved: &Moved) -> Vec<BlobHash> {
         | Input::Parked { .. }
         | Input::Resumed
         | Input::Postponed
+        | Input::Decided { .. }
+        | Input::Lapsed { .. }
         | Input::Cancelled => Vec::new(),
     };
     hashes.extend(moved.blobs.iter().map(wakeful_core::blob::Blob::hash));

@@ -98,6 +98,7 @@ impl ToolHost for NoOp {
             code: None,
             sandbox: None,
             blobs: Vec::new(),
+            again: None,
         }
     }
 

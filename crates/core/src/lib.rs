@@ -20,6 +20,7 @@
 //! | [`attempt`] | what is kept of every attempt at a model round |
 //! | [`embedding`] | what may be asked of an embedder, and how near two texts are |
 //! | [`prompt`] | what a model request contains, within named bounds |
+//! | [`retry`] | how often something is tried again, and when |
 //! | [`report`] | the events everybody sees, chained by hash |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
@@ -43,6 +44,7 @@ pub mod message;
 pub mod policy;
 pub mod prompt;
 pub mod report;
+pub mod retry;
 pub mod run;
 pub mod schema;
 pub mod step;

@@ -18,6 +18,8 @@ pub struct Question<'a> {
     pub tool: &'a str,
     /// Tools that this run may not use, whatever else is permitted.
     pub denied: &'a BTreeSet<String>,
+    /// Tools that this run may use only after a person said so.
+    pub asked: &'a BTreeSet<String>,
 }
 
 /// The answer, with the rule that gave it.
@@ -37,6 +39,8 @@ pub struct Verdict {
 pub enum Effect {
     /// It may be done.
     Permit,
+    /// It may be taken if a person says so.
+    Ask,
     /// It may not be done.
     Deny,
 }
@@ -83,23 +87,29 @@ impl Rules {
             (Effect::Deny, "unknown_tool")
         } else if question.denied.contains(question.tool) {
             (Effect::Deny, "denied_tool")
+        } else if question.asked.contains(question.tool) {
+            (Effect::Ask, "ask_tool")
         } else {
             (Effect::Permit, "registered_tool")
         };
         Verdict {
             effect,
             rule: rule.to_owned(),
-            policy_version: self.version(question.denied),
+            policy_version: self.version(question.denied, question.asked),
         }
     }
 
     /// Names this set of rules by its content, so that equal rules have equal versions.
-    fn version(&self, denied: &BTreeSet<String>) -> PolicyVersion {
+    fn version(&self, denied: &BTreeSet<String>, asked: &BTreeSet<String>) -> PolicyVersion {
         let registered = self.registered.iter().map(String::as_str);
-        let fields: Vec<&str> = registered
+        let mut fields: Vec<&str> = registered
             .chain(["/"])
             .chain(denied.iter().map(String::as_str))
             .collect();
+        if !asked.is_empty() {
+            fields.push("/");
+            fields.extend(asked.iter().map(String::as_str));
+        }
         PolicyVersion::new(format!(
             "rules-1-{}",
             h("policy.rules", &fields).to_string().split_at(12).0
@@ -135,6 +145,7 @@ mod tests {
                 .decide(&Question {
                     tool,
                     denied: &names(denied),
+                    asked: &names(&[]),
                 })
                 .policy_version
         };
@@ -146,11 +157,21 @@ mod tests {
     proptest! {
         /// Whatever a model calls, only a registered tool that is not denied is permitted.
         #[test]
-        fn nothing_unregistered_or_denied_is_ever_permitted(tool in "[A-C]{0,2}", deny_a: bool) {
-            let denied = if deny_a { names(&["A"]) } else { names(&[]) };
-            let verdict = Rules::new(names(&["A", "B"])).decide(&Question { tool: &tool, denied: &denied });
-            let permitted = verdict.effect == Effect::Permit;
-            prop_assert_eq!(permitted, tool == "B" || (tool == "A" && !deny_a));
+        fn nothing_unregistered_denied_or_to_be_asked_about_is_ever_permitted(
+            tool in "[A-C]{0,2}", deny_a: bool, ask_a: bool, ask_b: bool,
+        ) {
+            let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };
+            let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
+            let rules = Rules::new(names(&["A", "B"]));
+            let verdict = rules.decide(&Question { tool: &tool, denied: &denied, asked: &asked });
+            let expected = match tool.as_str() {
+                "A" if deny_a => Effect::Deny,
+                "A" if ask_a => Effect::Ask,
+                "B" if ask_b => Effect::Ask,
+                "A" | "B" => Effect::Permit,
+                _ => Effect::Deny,
+            };
+            prop_assert_eq!(verdict.effect, expected);
         }
     }
 }

@@ -7,8 +7,10 @@ use crate::blob::{Blob, BlobHash};
 use crate::conversation::Block;
 use crate::failure::clip;
 use crate::json::{NotCanonical, canonical};
-use crate::key::{ActionBase, ActionParts, Digest, OperationId, RunKey, h};
+use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKey, h};
 use crate::policy;
+use crate::retry::RetryPolicy;
+use crate::time::Millis;
 
 /// Longest tool name taken over from a model. Registered names are far shorter; an invented one is only shown.
 pub const TOOL_NAME_CHARS_MAX: usize = 64;
@@ -142,6 +144,9 @@ pub struct CallReads {
     pub fault: Option<Fault>,
     /// What the policy says.
     pub verdict: policy::Verdict,
+    /// How often it may be tried again by itself; none for what may not be repeated.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryPolicy>,
     /// Equal actions earlier in this run.
     pub seen: Seen,
 }
@@ -153,6 +158,9 @@ pub struct Seen {
     pub count: u64,
     /// Whether one of them ended with its outcome unknown.
     pub unknown: bool,
+    /// The newest of those whose outcome is unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub newest_unknown: Option<OperationId>,
 }
 
 /// Why a tool call could not be carried out, in words its caller can act on.
@@ -226,6 +234,32 @@ pub struct Action {
     /// Its equal ended unknown while it was under way: once taken back, it does not begin again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub doubted: bool,
+    /// The question that a person is asked about it, the last one if there were several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<Question>,
+    /// How often it may be tried again by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry: Option<RetryPolicy>,
+    /// How often it failed and was to be tried again.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub failures: u32,
+}
+
+/// A question about an action.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    /// Its name.
+    pub decision_id: DecisionId,
+    /// How often the action was asked about.
+    pub asked: u32,
+    /// Until when the permission stands, once it was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Millis>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_none_yet(failures: &u32) -> bool {
+    *failures == 0
 }
 
 /// How an action of the plan stands.
@@ -234,6 +268,8 @@ pub struct Action {
 pub enum Fate {
     /// Permitted, not yet intended.
     Waiting,
+    /// A person is asked whether it may begin.
+    Asked,
     /// Its intent is committed.
     Intended,
     /// It ended; this is what the model reads of it.
@@ -257,6 +293,17 @@ pub struct StepResult {
     /// The stable word of what went wrong.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// That it may be tried again, where the tool says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+}
+
+/// That an action failed for the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Again {
+    /// How long to wait first, where somebody said so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after_ms: Option<u64>,
 }
 
 /// The transcript entry of a tool's result, as a blob.

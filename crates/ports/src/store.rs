@@ -36,6 +36,9 @@ pub enum StoreError {
     /// This runner no longer holds the agent. It must stop writing for it.
     #[error("another runner has taken over agent {0}")]
     FenceLost(AgentId),
+    /// A brake holds the agent: nothing of it may begin.
+    #[error("agent {0} is braked")]
+    Braked(AgentId),
     /// As many messages wait for this agent as are kept. Nothing was written.
     #[error("as many messages wait for agent {0} as are kept")]
     QueueFull(AgentId),
@@ -162,8 +165,8 @@ pub trait View {
     fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
-    /// When the next run that waits for a moment is due; none where nobody waits for one.
-    fn next_due(&mut self) -> Result<Option<Millis>, StoreError>;
+    /// When the next run that waits for a moment to come is due; none where nobody waits for one.
+    fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError>;
     /// Questions, oldest first.
     fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError>;
     /// One question.
@@ -239,6 +242,8 @@ pub trait Tx: View {
     fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError>;
     /// Turns money that was put aside into what was spent; without a cost, all of it. Nothing happens where none was.
     fn settle_spend(&mut self, operation: &OperationId, cost: Option<MicroUsd>) -> Result<(), StoreError>;
+    /// Settles in full whatever is put aside for a run that will not go on.
+    fn settle_run(&mut self, run: &RunKey) -> Result<(), StoreError>;
     /// Keeps that a person confirmed a provider; the first confirmation stands.
     fn put_receipt(&mut self, receipt: &ReceiptRow) -> Result<(), StoreError>;
     /// Chooses an agent's model, or none for the default. False when there is no such agent.
@@ -259,8 +264,12 @@ pub trait Tx: View {
     fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError>;
     /// Has a run that waits looked at again at once.
     fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError>;
+    /// Lets a run that waits rest until a moment.
+    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError>;
     /// Counts that a run was taken up; how often it was since it last moved.
     fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError>;
+    /// Forgets how often a run was taken up: whoever had it gave it back in order.
+    fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError>;
     /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
     fn set_aside(
         &mut self,

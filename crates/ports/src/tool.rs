@@ -6,7 +6,8 @@ use serde_json::Value;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
-use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::retry::RetryPolicy;
+use wakeful_core::step::{Again, EffectClass, Fault};
 
 /// One action to carry out. Its arguments have passed [`ToolHost::check`].
 #[derive(Debug, Clone, PartialEq)]
@@ -30,6 +31,8 @@ pub struct Done {
     pub sandbox: Option<String>,
     /// Contents that `content` names by hash, to be kept with the result.
     pub blobs: Vec<Blob>,
+    /// That it failed for the moment only, and nothing was done.
+    pub again: Option<Again>,
 }
 
 /// Tells an action to end early. Cheap to clone; once set it stays set.
@@ -45,6 +48,11 @@ pub trait ToolHost: Send + Sync + 'static {
 
     /// The class of a registered tool.
     fn class(&self, tool: &str) -> Option<EffectClass>;
+
+    /// How often a tool that may be repeated is tried again by itself, when it says that it failed for the moment.
+    fn retry(&self, _tool: &str) -> Option<RetryPolicy> {
+        None
+    }
 
     /// Checks the arguments of a registered tool without doing anything.
     fn check(&self, tool: &str, input: &Value) -> Result<(), Fault>;

@@ -23,7 +23,7 @@ use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::ToolHost;
 
 use crate::run::Claimed;
-use crate::step::{Early, Freshness, Performed, asked, scope_of};
+use crate::step::{Early, Freshness, Next, Performed, Rest, asked, scope_of};
 use crate::{Engine, EngineError, Observer, Privacy, Spoken};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
@@ -85,21 +85,19 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         claimed: &mut Claimed,
         operation_id: OperationId,
         delay_ms: u64,
-    ) -> Result<Option<Performed>, EngineError> {
+    ) -> Result<Next, EngineError> {
         let run = claimed.run_key();
         let request = self.assembled(claimed)?;
-        if delay_ms > 0 {
-            tokio::select! {
-                biased;
-                () = self.clock.sleep(delay_ms) => {}
-                early = self.early(run) => return ended_early(claimed, early),
-            }
+        if delay_ms > 0
+            && let Some(rest) = self.wait_for_moment(claimed).await?
+        {
+            return Ok(rest);
         }
         let terms = self.model.terms(&request.model_ref);
         let provider = terms.provider.clone();
         let permit = match self.leave(claimed, operation_id, &request, terms).await? {
             Leave::Granted(permit) => permit,
-            Leave::Exceeded(exceeded) => return Ok(Some(Performed::just(Input::Parked { exceeded }))),
+            Leave::Exceeded(exceeded) => return Ok(Next::just(Input::Parked { exceeded })),
             Leave::Denied(denial) => {
                 let (failure, rule) = (
                     denied(&request.model_ref, &provider, &denial),
@@ -110,7 +108,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     rule,
                     cost: None,
                 };
-                return Ok(Some(failed(failure, 0, bill)));
+                return Ok(Next::Input(failed(failure, 0, bill)));
             }
         };
         let audience = Room {
@@ -127,11 +125,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             biased;
             answer = self.model.ask(request, &audience) => answer,
             () = self.clock.sleep(MODEL_MS_MAX) => Err(ModelFailure::timed_out()),
-            early = self.early(run) => return ended_early(claimed, early),
+            early = self.early(claimed) => return ended_early(claimed, early),
         };
         fail::point("model.after_answer");
         let duration_ms = self.clock.ticks_ms().saturating_sub(began);
-        Ok(Some(answered(claimed, answer, duration_ms, permit)))
+        Ok(Next::Input(answered(claimed, answer, duration_ms, permit)))
     }
 
     fn assembled(&self, claimed: &Claimed) -> Result<Request, EngineError> {
@@ -194,10 +192,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is. What its
     /// request may cost is looked at anew, because prices, lengths and days change while it waits.
-    pub(crate) async fn look_for_money(
-        &self,
-        claimed: &mut Claimed,
-    ) -> Result<Option<Performed>, EngineError> {
+    pub(crate) async fn look_for_money(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let request = self.assembled(claimed)?;
         let terms = self.model.terms(&request.model_ref);
         let needed = most(&request, &terms).map_or(MicroUsd(0), |(most, _)| most);
@@ -207,8 +202,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let caps = caps(view, &agent, default)?;
             Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
         });
-        claimed.waits = found.await?.err();
-        Ok(claimed.waits.is_none().then(|| Performed::just(Input::Resumed)))
+        Ok(match found.await? {
+            Ok(()) => Next::just(Input::Resumed),
+            Err(exceeded) => Next::Rest(Rest::Parked(exceeded)),
+        })
     }
 }
 
@@ -304,12 +301,13 @@ pub(crate) fn caps<V: View + ?Sized>(
     })
 }
 
-fn ended_early(claimed: &Claimed, early: Early) -> Result<Option<Performed>, EngineError> {
+pub(crate) fn ended_early(claimed: &Claimed, early: Early) -> Result<Next, EngineError> {
     match early {
-        Early::Cancelled => Ok(Some(Performed::just(Input::Cancelled))),
+        Early::Cancelled => Ok(Next::just(Input::Cancelled)),
         Early::LeaseLost => Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
         // The attempt is given up: a model round may be asked again.
-        Early::Halted => Ok(None),
+        Early::Halted => Ok(Next::Rest(Rest::Halted)),
+        Early::Braked => Ok(Next::Rest(Rest::Braked)),
     }
 }
 

@@ -5,6 +5,7 @@
 //! | [`wake`] | admits a message and decides its wake, in one transaction |
 //! | [`run`] | the driver: loads a run, performs its effects, feeds results back, until it ends |
 //! | [`step`] | performs one effect: a model request or an action |
+//! | [`wait`] | waiting: for a moment, or for a person's answer |
 //! | [`inquiry`] | a model request: the gates, the money, the question |
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
@@ -25,13 +26,14 @@ pub mod report;
 pub mod run;
 pub mod service;
 mod step;
+mod wait;
 pub mod wake;
 
 use std::sync::Arc;
 
 pub use halt::{Halt, HaltSwitch};
 use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
-use wakeful_core::decision::Unanswerable;
+use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
@@ -66,6 +68,17 @@ pub struct Engine<S, M, T> {
     pub runner: RunnerId,
     /// What holds where nobody said otherwise.
     pub governance: Governance,
+    /// How it waits for a moment.
+    pub waiting: Waiting,
+}
+
+/// How an engine waits for a moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waiting {
+    /// Here: somebody sits in front of it.
+    Here,
+    /// Away: a long wait gives the run back, and whoever has it next looks when its moment has come.
+    Away,
 }
 
 /// What holds where nobody said otherwise.
@@ -75,6 +88,8 @@ pub struct Governance {
     pub daily_cap: MicroUsd,
     /// How a person confirms that a provider may be shown an agent's work.
     pub privacy: Privacy,
+    /// How long a question stands before it grows more severe; none for ever.
+    pub decision_patience_ms: Option<u64>,
 }
 
 /// How a person confirms that a provider may be shown an agent's work.
@@ -91,6 +106,7 @@ impl Default for Governance {
         Self {
             daily_cap: DAILY_CAP_DEFAULT,
             privacy: Privacy::Implied,
+            decision_patience_ms: Some(DEADLINE_MS_DEFAULT),
         }
     }
 }
@@ -218,6 +234,14 @@ pub enum EngineError {
         agent: AgentId,
         /// Which run.
         run: RunKey,
+    },
+    /// A run was taken up again and again and never moved.
+    #[error("run {run} was taken up {claims} times and never moved")]
+    CrashLoop {
+        /// Which run.
+        run: RunKey,
+        /// How often.
+        claims: u32,
     },
     /// A run was moved aside, because it cannot go on.
     #[error("run {run} cannot go on and was moved aside: {why}")]

@@ -35,6 +35,7 @@ impl From<&StoreError> for Problem {
                 "fence_lost",
                 "another process goes on with this agent; look with `wakeful runs list`",
             ),
+            StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off`"),
             StoreError::QueueFull(_) => (
                 "queue_full",
                 "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
@@ -154,6 +155,13 @@ impl From<&EngineError> for Problem {
                 "braked",
                 message,
                 "release the brake with `wakeful brake off`; the run goes on where it stands",
+            ),
+            EngineError::CrashLoop { run, .. } => Self::new(
+                "crash_loop",
+                message,
+                format!(
+                    "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows how far it came"
+                ),
             ),
             EngineError::Quarantined { run, .. } => Self::new(
                 "run_quarantined",

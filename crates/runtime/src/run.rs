@@ -4,18 +4,20 @@
 //! and go on with the effects of that. A crash between any two lines leaves a state whose pending effects the
 //! same loop meets again.
 
+mod aside;
 mod thread;
 mod transition;
 
 use std::sync::Arc;
 
+use wakeful_core::blob::Blob;
 use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Entry, ToolCall};
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
-use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, Phase, Reads, Turn};
+use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, MACHINE_VERSION_OLDEST, Reads, Turn};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -23,10 +25,11 @@ use wakeful_ports::records::{Claim, Fence, RUN_OPEN, RunRow};
 use wakeful_ports::store::{Store, StoreError};
 use wakeful_ports::tool::ToolHost;
 
+pub use aside::{CLAIMS_MAX, move_aside};
 pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::Transition;
 
-use crate::step::{Freshness, Performed};
+use crate::step::{Freshness, Next, Performed, Rest};
 use crate::{Engine, EngineError};
 
 /// How often a transition is tried again when the run was changed behind our back. Only our own mistakes can
@@ -53,8 +56,6 @@ pub struct Claimed {
     pub(crate) thread: Option<Thread>,
     /// The tool calls of the newest reply, with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
-    /// Which cap stood in the way when it was last looked for money.
-    pub(crate) waits: Option<Exceeded>,
     opening: Option<Entry>,
 }
 
@@ -102,7 +103,6 @@ impl Claimed {
             freshness,
             thread: None,
             asked: Vec::new(),
-            waits: None,
             opening,
         }
     }
@@ -137,14 +137,17 @@ pub async fn claim<S: Store>(
     let claimed = store.write(move |tx| {
         let Some(row) = tx.run(&run)? else { return Ok(None) };
         // An ended run needs no claim, and must not take the agent from whoever drives another.
-        let claim = if row.status == RUN_OPEN {
-            Some(tx.claim_head(&row.agent_id, &runner)?)
-        } else {
-            None
+        if row.status != RUN_OPEN {
+            return Ok(Some((None, 0, row)));
+        }
+        let claim = tx.claim_head(&row.agent_id, &runner)?;
+        let claims = match claim {
+            Claim::Won(_) => tx.count_claim(&run)?,
+            Claim::Held { .. } => 0,
         };
-        Ok(Some((claim, row)))
+        Ok(Some((Some(claim), claims, row)))
     });
-    let Some((claim, row)) = claimed.await? else {
+    let Some((claim, claims, row)) = claimed.await? else {
         return Err(EngineError::UnknownRun(run));
     };
     fail::point("claim.after_commit");
@@ -158,7 +161,11 @@ pub async fn claim<S: Store>(
             });
         }
     };
-    let turn = match decode(&row) {
+    let found = match decode(&row) {
+        Ok(_) if claims > CLAIMS_MAX => Err(EngineError::CrashLoop { run, claims }),
+        found => found,
+    };
+    let turn = match found {
         Ok(turn) => turn,
         Err(error) => {
             release(store, row.agent_id, fence).await?;
@@ -175,7 +182,6 @@ pub async fn claim<S: Store>(
         freshness,
         thread,
         asked,
-        waits: None,
         opening,
     })))
 }
@@ -183,7 +189,11 @@ pub async fn claim<S: Store>(
 /// Gives a claimed run back without driving it.
 pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(), EngineError> {
     let Claimed { row, fence, .. } = *claimed;
-    release(store, row.agent_id, fence).await
+    let given = store.write(move |tx| {
+        tx.forget_claims(&row.run_key)?;
+        tx.release_head(&row.agent_id, fence)
+    });
+    Ok(given.await?)
 }
 
 async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
@@ -195,16 +205,19 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     pub async fn drive(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
         let mut conflicts = 0;
         while claimed.turn.outcome().is_none() {
-            let Some(performed) = self.perform(&mut claimed).await? else {
-                let run = claimed.run_key();
-                let driven = match claimed.turn.phase {
-                    Phase::Parked { exceeded, .. } => Driven::Parked(run, claimed.waits.unwrap_or(exceeded)),
-                    Phase::Modelling { .. } | Phase::Acting { .. } | Phase::Ended { .. } => {
-                        Driven::Halted(run)
-                    }
-                };
-                give_back(&self.store, claimed).await?;
-                return Ok(driven);
+            let performed = match self.perform(&mut claimed).await? {
+                Next::Input(performed) => performed,
+                Next::Rest(rest) => {
+                    let run = claimed.run_key();
+                    give_back(&self.store, claimed).await?;
+                    return Ok(match rest {
+                        Rest::Halted => Driven::Halted(run),
+                        Rest::Parked(exceeded) => Driven::Parked(run, exceeded),
+                        Rest::Asked => Driven::Asked(run),
+                        Rest::Braked => Driven::Braked(run),
+                        Rest::Asleep(until) => Driven::Asleep(run, until),
+                    });
+                }
             };
             match self.transit(&mut claimed, performed).await {
                 Ok(()) => conflicts = 0,
@@ -223,24 +236,44 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(Driven::Ended(claimed.run_key()))
     }
 
-    /// Applies one input and commits everything it leads to.
+    /// Applies one input and commits everything it leads to. Where a brake keeps the next action from beginning, what
+    /// has ended is committed without it.
     async fn transit(&self, claimed: &mut Claimed, performed: Performed) -> Result<(), EngineError> {
-        let run = claimed.run_key();
         let Performed {
             input,
             contents,
             blobs,
         } = performed;
-        let reads = self.reads(claimed, &input).await?;
-        let moved = claimed
-            .turn
-            .clone()
-            .apply(&reads, input.clone())
-            .map_err(|e| broken(run, &e))?;
+        let mut reads = self.reads(claimed, &input).await?;
+        let done = match self
+            .try_transit(claimed, (&input, &reads), (&contents, blobs.clone()))
+            .await
+        {
+            Err(EngineError::Store(StoreError::Braked(_))) => {
+                reads.hold = true;
+                self.try_transit(claimed, (&input, &reads), (&contents, blobs))
+                    .await
+            }
+            done => done,
+        };
+        let (row, turn, effects) = done?;
+        (claimed.row, claimed.turn, claimed.effects) = (row, turn, effects);
+        claimed.freshness = Freshness::Fresh;
+        Ok(())
+    }
+
+    async fn try_transit(
+        &self,
+        claimed: &mut Claimed,
+        (input, reads): (&Input, &Reads),
+        (contents, blobs): (&[Blob], Vec<Blob>),
+    ) -> Result<(RunRow, Turn, Vec<Effect>), EngineError> {
+        let moved = claimed.turn.clone().apply(reads, input.clone());
+        let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
-        let contents = thread::contents_of(contents, &moved);
+        let contents = thread::contents_of(contents.to_vec(), &moved);
         let transition = Arc::new(
-            self.next_transition(claimed, moved, (&input, &reads), blobs)
+            self.next_transition(claimed, moved, (input, reads), blobs)
                 .await?,
         );
         fail::point("transition.before_commit");
@@ -248,9 +281,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
         self.extend_thread(claimed, &entries, &contents).await?;
-        (claimed.row, claimed.turn, claimed.effects) = (transition.run.clone(), turn, effects);
-        claimed.freshness = Freshness::Fresh;
-        Ok(())
+        Ok((transition.run.clone(), turn, effects))
     }
 
     /// Commits a transition. A database that went away is waited for within the lease, because the result of an
@@ -287,11 +318,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// Loads what the machine must know to take this input: for a reply, what is known of each call.
     async fn reads(&self, claimed: &Claimed, input: &Input) -> Result<Reads, EngineError> {
+        // What time it is matters only where a permission may run out, and is not written down elsewhere.
+        let may_lapse = claimed.turn.has_permissions() || matches!(input, Input::Decided { .. });
+        let now = may_lapse.then(|| self.clock.now());
+        let nothing = Reads {
+            now,
+            ..Reads::default()
+        };
         let Input::Replied(reply) = input else {
-            return Ok(Reads::default());
+            return Ok(nothing);
         };
         if reply.calls.is_empty() {
-            return Ok(Reads::default());
+            return Ok(nothing);
         }
         let run = claimed.run_key();
         let bases: Vec<_> = reply.calls.iter().map(|call| call.parts.base()).collect();
@@ -303,17 +341,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         });
         let calls = reply.calls.iter().zip(&claimed.asked).zip(seen.await?);
         let calls = calls.map(|((call, asked), seen)| {
-            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn.deny_tools)
+            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn)
         });
         Ok(Reads {
             calls: calls.collect(),
+            ..nothing
         })
     }
 }
 
 /// Reads the state of a run, if this program has its machine.
 pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
-    if row.machine != MACHINE || row.machine_version != MACHINE_VERSION {
+    if row.machine != MACHINE || !(MACHINE_VERSION_OLDEST..=MACHINE_VERSION).contains(&row.machine_version) {
         let (run, machine, version) = (row.run_key, row.machine.clone(), row.machine_version);
         return Err(EngineError::MachineVersion {
             run,

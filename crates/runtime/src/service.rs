@@ -14,14 +14,14 @@ use wakeful_core::wake::Control;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{Agent, Overview, QueueRow};
-use wakeful_ports::store::Store;
+use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
 
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, Driven, blocks, claim, give_back};
+use crate::run::{Claimed, Driven, blocks, claim, give_back, move_aside};
 use crate::wake::{Admitted, Limits};
-use crate::{Engine, EngineError, Governance, Halt, Observer as _};
+use crate::{Engine, EngineError, Governance, Halt, Observer as _, Waiting};
 
 /// Most agents driven at the same time. Each may hold a process and a model request; the rest waits in line.
 pub const AGENTS_AT_ONCE_MAX: usize = 64;
@@ -31,6 +31,9 @@ const SHARED_LOOK_MS: u64 = 1_000;
 
 /// When a look that failed is tried again.
 const FAILED_LOOK_MS: u64 = 1_000;
+
+/// The longest sleep before somebody who is due: who trusts a clock for longer is fooled when it is set.
+const DUE_LOOK_MS_MAX: u64 = 60_000;
 
 /// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
 pub trait Workshop<S: Store>: Send + Sync + 'static {
@@ -96,6 +99,7 @@ pub struct Service<S, W> {
     workshop: Arc<W>,
     halt: Halt,
     clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
     hub: Arc<Hub>,
     work: Arc<Work>,
     stuck: Stuck,
@@ -139,6 +143,8 @@ struct Busy {
     by_task: BTreeMap<Id, AgentId>,
     /// When to look without having been told: where others write, or when a look has failed.
     look_at: Option<u64>,
+    /// When the next run that rests is due.
+    due_at: Option<u64>,
     /// How far each log had grown when listeners were last told.
     told: BTreeMap<AgentId, u64>,
 }
@@ -162,7 +168,7 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         let clerk = Clerk::new(
             options.store.clone(),
             Arc::clone(&options.clock),
-            options.entropy,
+            Arc::clone(&options.entropy),
             Arc::clone(&options.hub),
             Arc::clone(&work),
         )
@@ -175,6 +181,7 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
             workshop: options.workshop,
             halt: options.halt,
             clock: options.clock,
+            entropy: options.entropy,
             hub: options.hub,
             work,
             stuck: stuck.clone(),
@@ -189,7 +196,8 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         self.work.look();
         while !self.halt.is_set() {
             // Fixed beforehand: what happens meanwhile does not put it off.
-            let moment = [busy.look_at, busy.line.next_look()].into_iter().flatten().min();
+            let moments = [busy.look_at, busy.due_at, busy.line.next_look()];
+            let moment = moments.into_iter().flatten().min();
             tokio::select! {
                 biased;
                 () = self.halt.asked() => break,
@@ -198,7 +206,7 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
                 }
                 () = self.work.there() => self.begin_all(&mut busy).await,
                 () = self.time_to_look(moment) => {
-                    busy.look_at = None;
+                    (busy.look_at, busy.due_at) = (None, None);
                     self.tell_of_others(&mut busy).await;
                     self.begin_all(&mut busy).await;
                 }
@@ -234,9 +242,9 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
 
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
-        let wall = self.clock.now();
-        let read = self.store.read(move |view| view.agents_with_work(wall)).await;
-        let now = self.clock.ticks_ms();
+        let (wall, now) = (self.clock.now(), self.clock.ticks_ms());
+        let read = move |view: &mut dyn View| Ok((view.agents_with_work(wall)?, view.next_due(wall)?));
+        let read = self.store.read(read).await;
         let next = match (self.writers, &read) {
             (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
             (Writers::Many, Ok(_)) => Some(now.saturating_add(SHARED_LOOK_MS)),
@@ -244,12 +252,19 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         };
         // A moment that is fixed already stays: where much happens here, others must be heard of as well.
         busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
-        let Ok(ready) = read else { return };
+        let Ok((ready, due)) = read else { return };
+        // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
+        busy.due_at = due.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
         self.stuck.retain(&ready);
         self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
         for agent in busy.line.choose(&ready, now, AGENTS_AT_ONCE_MAX) {
             let (store, runner) = (self.store.clone(), self.runner.clone());
-            let turn = one_turn(store, Arc::clone(&self.workshop), runner, agent.clone());
+            let aside = Aside {
+                clock: Arc::clone(&self.clock),
+                entropy: Arc::clone(&self.entropy),
+                hub: Arc::clone(&self.hub),
+            };
+            let turn = one_turn(store, Arc::clone(&self.workshop), runner, (agent.clone(), aside));
             let task = busy.tasks.spawn(turn);
             busy.by_task.insert(task.id(), agent);
         }
@@ -285,13 +300,48 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
 }
 
 /// One turn of one agent: what was left open, else the next message.
+/// What it takes to move a run aside.
+struct Aside {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+    hub: Arc<Hub>,
+}
+
+impl Aside {
+    /// Moves the agent's open run aside if it can never go on. Then the agent does something else.
+    async fn judge<S: Store>(
+        &self,
+        store: &S,
+        agent: &AgentId,
+        error: EngineError,
+    ) -> Result<Did, EngineError> {
+        let wanted = agent.clone();
+        let overview = store.read(move |view| view.overview(&wanted)).await?;
+        let Some(run) = overview.and_then(|overview| overview.open_run) else {
+            return Err(error);
+        };
+        let now = (self.clock.now(), self.entropy.bytes32());
+        match move_aside(store, run, &error, now).await? {
+            Some(event) => {
+                self.hub.saw(agent, &[event]);
+                Ok(Did::Something)
+            }
+            None => Err(error),
+        }
+    }
+}
+
 async fn one_turn<S: Store, W: Workshop<S>>(
     store: S,
     workshop: Arc<W>,
     runner: RunnerId,
-    agent: AgentId,
+    (agent, aside): (AgentId, Aside),
 ) -> Turned {
     let result = match turn_of(&store, workshop.as_ref(), &runner, &agent).await {
+        Err(error) => aside.judge(&store, &agent, error).await,
+        done => done,
+    };
+    let result = match result {
         // Another runner drives it: nothing is wrong, and nothing is ours to do.
         Err(EngineError::AgentBusy { .. }) => Ok(Did::Nothing),
         result => result,
@@ -320,7 +370,7 @@ async fn turn_of<S: Store, W: Workshop<S>>(
             return Ok(Did::Something);
         };
         return match workshop.engine(agent, &limits_of(claimed.turn())) {
-            Ok(engine) => came_to(agent, engine.drive(claimed).await?),
+            Ok(engine) => came_to(agent, away(engine).drive(claimed).await?),
             Err(error) => without_engine(store, workshop, claimed, error).await,
         };
     }
@@ -366,7 +416,7 @@ async fn answer<S: Store, W: Workshop<S>>(
     opening: Entry,
 ) -> Result<Did, EngineError> {
     let limits = workshop.limits(&overview.agent, &message);
-    let engine = workshop.engine(&overview.agent.agent_id, &limits)?;
+    let engine = away(workshop.engine(&overview.agent.agent_id, &limits)?);
     match engine.wake_queued(message, opening, limits).await {
         Ok(Admitted::New(claimed)) => came_to(&overview.agent.agent_id, engine.drive(claimed).await?),
         Ok(Admitted::Before(_)) => Ok(Did::Something),
@@ -391,6 +441,14 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
 }
 
 /// The limits under which a run was begun.
+/// Nobody sits in front of it: who waits long gives its place to others.
+fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
+    Engine {
+        waiting: Waiting::Away,
+        ..engine
+    }
+}
+
 fn limits_of(turn: &Turn) -> Limits {
     Limits {
         model_ref: turn.model_ref.clone(),

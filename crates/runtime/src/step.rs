@@ -1,20 +1,20 @@
 //! Performing effects: a model request, or the intended actions of a plan.
 
-use std::collections::BTreeSet;
-
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use wakeful_core::blob::Blob;
+use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
-use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::key::OperationId;
 use wakeful_core::policy::Question;
-use wakeful_core::run::{Effect, Input, Phase};
+use wakeful_core::run::{Effect, Input, Phase, Turn};
 use wakeful_core::step::{
     AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
 };
+use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::store::Store;
+use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::run::{Claimed, broken};
@@ -27,9 +27,11 @@ const HALT_GRACE_MS: u64 = 3_000;
 /// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
 const CANCEL_LOOK_MS: u64 = 50;
 
-/// What a tool says of an action that was told to stop, and what is said of one that a stop of the program ended.
+/// What a tool says of an action that was told to stop, and what is said of one that a stop of the program or a
+/// brake ended.
 const CANCELLED: &str = "cancelled";
 const HALTED: &str = "halted";
+const BRAKED: &str = "braked";
 
 /// Whether this process has just committed the intent of an effect, or found it without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,35 @@ impl Performed {
     }
 }
 
+/// What a run does next.
+pub(crate) enum Next {
+    /// It takes this input.
+    Input(Performed),
+    /// It stays as it is, for this reason.
+    Rest(Rest),
+}
+
+impl Next {
+    pub(crate) fn just(input: Input) -> Self {
+        Self::Input(Performed::just(input))
+    }
+}
+
+/// Why a run stays as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The process comes to a stop.
+    Halted,
+    /// There is no money.
+    Parked(Exceeded),
+    /// A person has to decide.
+    Asked,
+    /// A brake holds it.
+    Braked,
+    /// Its moment has not come.
+    Asleep(Millis),
+}
+
 /// Set once, when somebody asked for the end of the run.
 #[derive(Clone)]
 struct StopFlag(watch::Receiver<bool>);
@@ -80,23 +111,36 @@ pub(crate) enum Early {
     LeaseLost,
     /// The process is to come to a stop.
     Halted,
+    /// A brake was set.
+    Braked,
 }
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// Performs what the run waits for and returns what came of it; nothing when a stop was asked for first.
-    pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Option<Performed>, EngineError> {
-        let run = claimed.run_key();
+    /// Performs what the run waits for and says what comes of it, or why it stays as it is.
+    pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
+        let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
         let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
-        let unknown = claimed.freshness == Freshness::Recovered && acting;
+        let unknown = claimed.freshness == Freshness::Recovered && acting && !claimed.effects.is_empty();
+        let looked = self
+            .store
+            .read(move |view| Ok((view.cancel_requested(&run)?, view.is_braked(&agent)?)));
+        let (is_cancelled, is_braked) = looked.await?;
         // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
         // unknown outcome.
-        if !unknown && self.halt.is_set() {
+        if !unknown {
+            let rest = match (self.halt.is_set(), is_cancelled, is_braked) {
+                (true, _, _) => Some(Rest::Halted),
+                (false, true, _) => return Ok(Next::just(Input::Cancelled)),
+                (false, false, true) => Some(Rest::Braked),
+                (false, false, false) => None,
+            };
             // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
             // outcome, although nobody began anything.
-            return Ok(begins_plain(&claimed.effects).then(|| Performed::just(Input::Postponed)));
-        }
-        if !unknown && self.store.read(move |view| view.cancel_requested(&run)).await? {
-            return Ok(Some(Performed::just(Input::Cancelled)));
+            match rest {
+                Some(_) if begins_plain(&claimed.effects) => return Ok(Next::just(Input::Postponed)),
+                Some(rest) => return Ok(Next::Rest(rest)),
+                None => {}
+            }
         }
         self.load_thread(claimed).await?;
         if let Phase::Parked { .. } = claimed.turn.phase {
@@ -108,9 +152,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 delay_ms,
                 ..
             }) => self.call_model(claimed, operation_id, delay_ms).await,
-            Some(Effect::Act { .. }) => self.act(claimed).await.map(Some),
-            // A stop took the intents back; without results the machine intends them anew.
-            None if acting => Ok(Some(Performed::just(Input::Settled { results: Vec::new() }))),
+            Some(Effect::Act { .. }) => self.act(claimed).await,
+            // Nothing is intended: a person is asked, or a stop or a brake took the intents back; without results the
+            // machine intends them anew.
+            None if acting => self.look_for_ruling(claimed).await,
             None => Err(EngineError::Broken {
                 run,
                 why: "it waits for nothing".into(),
@@ -119,8 +164,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// Carries out the intended actions one after another.
-    async fn act(&self, claimed: &mut Claimed) -> Result<Performed, EngineError> {
+    async fn act(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let run = claimed.run_key();
+        if let Phase::Acting { delay_ms: 1.., .. } = claimed.turn.phase
+            && let Some(rest) = self.wait_for_moment(claimed).await?
+        {
+            return Ok(rest);
+        }
         let effects = claimed.effects.clone();
         let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
         for effect in effects {
@@ -136,9 +186,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             // The first was looked at with the run. What was found begun is settled even when the end was asked for;
             // what was not is left to the machine, which calls it off or asks for it again.
             let may_wait = claimed.freshness == Freshness::Fresh && !results.is_empty();
-            if may_wait
-                && (self.halt.is_set() || self.store.read(move |view| view.cancel_requested(&run)).await?)
-            {
+            if may_wait && self.must_stop(claimed).await? {
                 break;
             }
             let call = self.call_at(claimed, position).await?;
@@ -147,10 +195,15 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 (Freshness::Recovered, AfterCrash::Unknown) => self.unknown(operation_id, &call).await,
                 // Since the look at the run a stop came. A plain action stands alone, so nothing else was done.
                 (Freshness::Fresh, AfterCrash::Unknown) if self.halt.is_set() => {
-                    return Ok(Performed::just(Input::Postponed));
+                    return Ok(Next::just(Input::Postponed));
                 }
                 (Freshness::Recovered, AfterCrash::Again) | (Freshness::Fresh, _) => {
-                    self.do_it(claimed, operation_id, &call).await?
+                    match self.do_it(claimed, operation_id, &call).await? {
+                        Some(done) => done,
+                        // A brake came between the look and the act.
+                        None if results.is_empty() => return Ok(Next::just(Input::Postponed)),
+                        None => break,
+                    }
                 }
             };
             let done = self.without_keys(done);
@@ -158,24 +211,31 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
             let content =
                 result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
-            let (sandbox, code) = (done.sandbox, done.code);
             results.push(StepResult {
                 operation_id,
                 status,
                 content: content.hash(),
                 duration_ms,
-                sandbox,
-                code,
+                sandbox: done.sandbox,
+                code: done.code,
+                again: done.again,
             });
             contents.push(content.clone());
             blobs.push(content);
             blobs.extend(done.blobs);
         }
-        Ok(Performed {
+        Ok(Next::Input(Performed {
             input: Input::Settled { results },
             contents,
             blobs,
-        })
+        }))
+    }
+
+    /// Whether what has not begun should stay so.
+    async fn must_stop(&self, claimed: &Claimed) -> Result<bool, EngineError> {
+        let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
+        let read = move |view: &mut dyn View| Ok(view.cancel_requested(&run)? || view.is_braked(&agent)?);
+        Ok(self.halt.is_set() || self.store.read(read).await?)
     }
 
     /// What came of an action, without the keys of this run's providers: a command may read a file that holds one, and
@@ -203,11 +263,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         claimed: &Claimed,
         operation_id: OperationId,
         call: &ToolCall,
-    ) -> Result<Done, EngineError> {
+    ) -> Result<Option<Done>, EngineError> {
         let lease_lost = || EngineError::LeaseLost(claimed.row.agent_id.clone());
         // The intent is committed; whether this process may still act on it is checked as late as possible.
         if !self.store.holds_lease() {
             return Err(lease_lost());
+        }
+        // And whether a brake was set since: what is acknowledged there must find nothing that begins after it.
+        let agent = claimed.row.agent_id.clone();
+        if self.store.read(move |view| view.is_braked(&agent)).await? {
+            return Ok(None);
         }
         fail::point("act.before_perform");
         let (stop, flag) = watch::channel(false);
@@ -222,35 +287,32 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             biased;
             done = &mut performing => {
                 fail::point("act.after_perform");
-                return Ok(done);
+                return Ok(Some(done));
             }
-            early = self.early(claimed.run_key()) => early,
+            early = self.early(claimed) => early,
         };
         if let Early::Halted = early {
             // An action that is nearly done shall be known as done.
             tokio::select! {
                 biased;
-                done = &mut performing => return Ok(done),
+                done = &mut performing => return Ok(Some(done)),
                 () = self.clock.sleep(HALT_GRACE_MS) => {}
             }
         }
         let _ = stop.send(true);
         let done = performing.await;
-        match early {
-            Early::Cancelled => Ok(done),
-            // Nobody cancelled it: the program came to a stop, and so did the action.
-            Early::Halted => Ok(Done {
-                code: done.code.map(|code| {
-                    if code == CANCELLED {
-                        HALTED.to_owned()
-                    } else {
-                        code
-                    }
-                }),
-                ..done
-            }),
-            Early::LeaseLost => Err(lease_lost()),
-        }
+        // Nobody cancelled it: the program came to a stop, or a brake was set, and so the action stopped.
+        let renamed = |word: &str| {
+            let code = done.code.clone();
+            code.map(|code| if code == CANCELLED { word.to_owned() } else { code })
+        };
+        let code = match early {
+            Early::LeaseLost => return Err(lease_lost()),
+            Early::Cancelled => done.code.clone(),
+            Early::Halted => renamed(HALTED),
+            Early::Braked => renamed(BRAKED),
+        };
+        Ok(Some(Done { code, ..done }))
     }
 
     /// Makes the world stand still, then says that nobody knows.
@@ -264,20 +326,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             code: Some(fault.kind),
             sandbox: None,
             blobs: Vec::new(),
+            again: None,
         }
     }
 
     /// Resolves when a running effect should end early. A look that fails says nothing: a database that is away
     /// for a moment is no reason to break off what is under way; the lease decides how long.
-    pub(crate) async fn early(&self, run: RunKey) -> Early {
+    pub(crate) async fn early(&self, claimed: &Claimed) -> Early {
+        let (run, agent) = (claimed.run_key(), &claimed.row.agent_id);
         let look = async {
             loop {
                 self.clock.sleep(CANCEL_LOOK_MS).await;
                 if !self.store.holds_lease() {
                     return Early::LeaseLost;
                 }
-                if let Ok(true) = self.store.read(move |view| view.cancel_requested(&run)).await {
-                    return Early::Cancelled;
+                let agent = agent.clone();
+                let read =
+                    move |view: &mut dyn View| Ok((view.cancel_requested(&run)?, view.is_braked(&agent)?));
+                match self.store.read(read).await {
+                    Ok((true, _)) => return Early::Cancelled,
+                    Ok((false, true)) => return Early::Braked,
+                    Ok((false, false)) | Err(_) => {}
                 }
             }
         };
@@ -289,19 +358,15 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// What is known of one call before the machine decides on it.
-    pub(crate) fn call_reads(
-        &self,
-        tool: &str,
-        input: &Value,
-        seen: Seen,
-        denied: &BTreeSet<String>,
-    ) -> CallReads {
-        let verdict = self.policy.decide(&Question { tool, denied });
+    pub(crate) fn call_reads(&self, tool: &str, input: &Value, seen: Seen, turn: &Turn) -> CallReads {
+        let (denied, asked) = (&turn.deny_tools, &turn.ask_tools);
+        let verdict = self.policy.decide(&Question { tool, denied, asked });
         let Some(class) = self.tools.class(tool) else {
             return CallReads {
                 class: EffectClass::Plain,
                 fault: None,
                 verdict,
+                retry: None,
                 seen,
             };
         };
@@ -310,6 +375,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             class,
             fault,
             verdict,
+            retry: self.tools.retry(tool).filter(|_| class != EffectClass::Plain),
             seen,
         }
     }

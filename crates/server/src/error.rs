@@ -158,11 +158,12 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::LeaseLost(_) | EngineError::NoEngine { .. } | EngineError::BudgetExceeded { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }
-        EngineError::MachineVersion { .. } | EngineError::Broken { .. } | EngineError::Panicked(_) => {
-            StatusCode::INTERNAL_SERVER_ERROR
-        }
+        EngineError::MachineVersion { .. }
+        | EngineError::Broken { .. }
+        | EngineError::CrashLoop { .. }
+        | EngineError::Panicked(_) => StatusCode::INTERNAL_SERVER_ERROR,
         EngineError::Store(error) => match error {
-            StoreError::Conflict | StoreError::FenceLost(_) => StatusCode::CONFLICT,
+            StoreError::Conflict | StoreError::FenceLost(_) | StoreError::Braked(_) => StatusCode::CONFLICT,
             StoreError::QueueFull(_) => StatusCode::TOO_MANY_REQUESTS,
             StoreError::Full | StoreError::ReadOnly | StoreError::Unreachable(_) | StoreError::Closed => {
                 StatusCode::SERVICE_UNAVAILABLE

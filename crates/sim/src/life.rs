@@ -10,7 +10,7 @@ use wakeful_core::id::RunnerId;
 use wakeful_core::policy::Rules;
 use wakeful_ports::guidance::NoGuide;
 use wakeful_runtime::run::Driven;
-use wakeful_runtime::{Engine, EngineError, Governance};
+use wakeful_runtime::{Engine, EngineError, Governance, Waiting};
 use wakeful_store::Store;
 
 use crate::ledger::Site;
@@ -71,6 +71,7 @@ impl Life {
             observer: Arc::new(Screen(life)),
             runner: RunnerId::new(format!("runner-{}", self.number)),
             governance: Governance::default(),
+            waiting: Waiting::Here,
         }
     }
 

@@ -286,6 +286,7 @@ impl Stage {
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }
                 | EngineError::Quarantined { .. }
+                | EngineError::CrashLoop { .. }
                 | EngineError::Store(_),
             ) => false,
         };

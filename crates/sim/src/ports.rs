@@ -233,6 +233,7 @@ impl SimTools {
             code: None,
             sandbox: None,
             blobs: conduct.blobs,
+            again: None,
         }
     }
 }
@@ -243,6 +244,7 @@ fn failed(tool: &str, code: &str) -> Done {
         code: Some(code.to_owned()),
         sandbox: None,
         blobs: Vec::new(),
+        again: None,
     }
 }
 

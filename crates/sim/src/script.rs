@@ -12,7 +12,7 @@ use wakeful_core::conversation::{Block, CALLS_PER_ROUND_MAX, ToolCall, ToolSpec,
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, BadId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::OperationId;
-use wakeful_core::run::RETRY_AFTER_MS_MAX;
+use wakeful_core::retry::RETRY_AFTER_MS_MAX;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::model::Answer;
 use wakeful_ports::records::Visibility;

@@ -133,6 +133,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::Conflict => StoreError::Conflict,
         StoreError::FenceLost(agent) => StoreError::FenceLost(agent.clone()),
         StoreError::QueueFull(agent) => StoreError::QueueFull(agent.clone()),
+        StoreError::Braked(agent) => StoreError::Braked(agent.clone()),
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly => StoreError::ReadOnly,
         StoreError::Corrupt(source) => StoreError::Corrupt(words(source.as_ref())),

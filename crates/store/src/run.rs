@@ -167,11 +167,12 @@ pub(crate) fn range(hex_prefix: &str) -> Option<(Digest, Digest)> {
     Some((padded("0")?, padded("f")?))
 }
 
-const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM run WHERE status = 'open' AND due_at_ms IS NOT NULL";
+const NEXT_DUE: &str =
+    "SELECT MIN(due_at_ms) FROM run WHERE status = 'open' AND due_at_ms IS NOT NULL AND due_at_ms > ?1";
 
-/// When the next run that waits for a moment is due.
-pub(crate) fn next_due(sql: &mut dyn Sql) -> Result<Option<Millis>, StoreError> {
-    let row = at_most_one(sql.query(NEXT_DUE, &[])?);
+/// When the next run that waits for a moment to come is due.
+pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>, StoreError> {
+    let row = at_most_one(sql.query(NEXT_DUE, &[now.into()])?);
     let due = row.map(|mut row| row.optional_int("run.due_at_ms")).transpose()?;
     Ok(due.flatten().map(Millis).filter(|due| *due < NEVER))
 }
@@ -183,12 +184,26 @@ pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
     sql.execute(ROUSE, &[run.into()]).map(drop)
 }
 
+const REST: &str = "UPDATE run SET due_at_ms = ?2 WHERE run_key = ?1 AND status = 'open'";
+
+/// Lets a run that waits rest until a moment.
+pub(crate) fn rest(sql: &mut dyn Sql, run: &RunKey, due: Millis) -> Result<(), StoreError> {
+    sql.execute(REST, &[run.into(), due.into()]).map(drop)
+}
+
 const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
 
 /// Counts that a run was taken up; how often it was since it last moved.
 pub(crate) fn count_claim(sql: &mut dyn Sql, run: &RunKey) -> Result<u32, StoreError> {
     let row = at_most_one(sql.query(COUNT_CLAIM, &[run.into()])?);
     row.map_or(Ok(0), |mut row| row.small_count("run.claims"))
+}
+
+const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND claims > 0";
+
+/// Forgets how often a run was taken up.
+pub(crate) fn forget_claims(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    sql.execute(FORGET_CLAIMS, &[run.into()]).map(drop)
 }
 
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.

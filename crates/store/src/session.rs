@@ -202,8 +202,8 @@ impl View for Session<'_> {
         runner::list(self)
     }
 
-    fn next_due(&mut self) -> Result<Option<Millis>, StoreError> {
-        run::next_due(self)
+    fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+        run::next_due(self, now)
     }
 
     fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
@@ -383,8 +383,20 @@ impl Tx for Session<'_> {
         run::rouse(self, run)
     }
 
+    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError> {
+        run::rest(self, run, due)
+    }
+
+    fn settle_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        spend::settle_run(self, run)
+    }
+
     fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {
         run::count_claim(self, run)
+    }
+
+    fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        run::forget_claims(self, run)
     }
 
     fn set_aside(

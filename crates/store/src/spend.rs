@@ -142,6 +142,16 @@ pub(crate) fn settle(
     add(sql, &agent_id, day, (-signed(reserved)?, signed(cost)?, 0))
 }
 
+const OPEN_OF_RUN: &str =
+    "SELECT operation_id FROM spend WHERE run_key = ?1 AND reserved_microusd > 0 LIMIT ?2";
+
+/// Settles in full whatever is put aside for a run.
+pub(crate) fn settle_run(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    let rows = sql.query(OPEN_OF_RUN, &[run.into(), limit(ROWS_MAX)])?;
+    let open = records(rows, |mut row| row.digest("spend.operation_id").map(OperationId))?;
+    open.iter().try_for_each(|operation| settle(sql, operation, None))
+}
+
 const ADD: &str = "
     INSERT INTO spend_day (agent_id, day, reserved_microusd, settled_microusd, requests) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (agent_id, day) DO UPDATE SET

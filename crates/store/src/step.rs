@@ -153,12 +153,25 @@ const SEEN: &str = "
     SELECT COUNT(*), COUNT(*) FILTER (WHERE status = 'outcome_unknown')
     FROM step WHERE run_key = ?1 AND base = ?2";
 
+const NEWEST_UNKNOWN: &str = "
+    SELECT operation_id FROM step WHERE run_key = ?1 AND base = ?2 AND status = 'outcome_unknown'
+    ORDER BY ordinal DESC LIMIT 1";
+
 /// Equal actions of a run.
 pub(crate) fn seen(sql: &mut dyn Sql, run: &RunKey, base: &ActionBase) -> Result<Seen, StoreError> {
     let rows = sql.query(SEEN, &[run.into(), base.into()])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("step"))?;
+    let (count, unknown) = (row.count("step")?, row.count("step")? > 0);
+    let newest_unknown = if unknown {
+        let row = at_most_one(sql.query(NEWEST_UNKNOWN, &[run.into(), base.into()])?);
+        row.map(|mut row| row.digest("step.operation_id").map(OperationId))
+            .transpose()?
+    } else {
+        None
+    };
     Ok(Seen {
-        count: row.count("step")?,
-        unknown: row.count("step")? > 0,
+        count,
+        unknown,
+        newest_unknown,
     })
 }

@@ -119,6 +119,7 @@ impl Ran {
                 code: self.ending.code(),
                 sandbox: Some(self.level),
                 blobs,
+                again: None,
             },
             Err(e) => refused(&Fault::new(
                 "internal",
@@ -166,6 +167,7 @@ pub(crate) fn refused(fault: &Fault) -> Done {
         code: Some(fault.kind.clone()),
         sandbox: None,
         blobs: Vec::new(),
+        again: None,
     }
 }
 

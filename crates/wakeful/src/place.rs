@@ -7,7 +7,7 @@ use std::sync::Arc;
 use wakeful_models::Models;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::{Engine, Governance, Halt, Observer};
+use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
@@ -250,6 +250,7 @@ impl Place {
             observer: tooling.observer,
             runner: self.runner.runner_id.clone(),
             governance: self.governance(),
+            waiting: Waiting::Here,
         })
     }
 
@@ -341,7 +342,9 @@ mod tests {
             assert!(permissions.shown.is_empty(), "{permissions:?}");
             let rule = permissions.models.get(&Category::Conversation);
             assert_eq!(rule, Some(&Vec::new()), "nobody");
-            let Governance { daily_cap, privacy } = place.governance();
+            let Governance {
+                daily_cap, privacy, ..
+            } = place.governance();
             assert_eq!((daily_cap.0, privacy), (0, wakeful_runtime::Privacy::Explicit));
         }
     }

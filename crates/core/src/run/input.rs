@@ -6,9 +6,11 @@ use super::Bill;
 use crate::blob::BlobHash;
 use crate::budget::Exceeded;
 use crate::conversation::Usage;
+use crate::decision::{Inquiry, Ruling};
 use crate::failure::ModelFailure;
-use crate::key::ActionParts;
+use crate::key::{ActionParts, DecisionId};
 use crate::step::{CallReads, StepResult};
+use crate::time::Millis;
 
 /// What happens to a turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +50,18 @@ pub enum Input {
     Postponed,
     /// A person asked for the end.
     Cancelled,
+    /// A question about an action was closed.
+    Decided {
+        /// Which question.
+        decision_id: DecisionId,
+        /// What it means to the action.
+        ruling: Ruling,
+    },
+    /// A permission was not used in time: the same is asked again.
+    Lapsed {
+        /// What was asked.
+        inquiry: Box<Inquiry>,
+    },
 }
 
 impl Input {
@@ -63,6 +77,8 @@ impl Input {
             Self::Settled { .. } => "settled",
             Self::Postponed => "postponed",
             Self::Cancelled => "cancelled",
+            Self::Decided { .. } => "decided",
+            Self::Lapsed { .. } => "lapsed",
         }
     }
 }
@@ -104,4 +120,10 @@ pub struct Reads {
     /// Per call of the reply, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<CallReads>,
+    /// That nothing may begin for now: a brake is on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub hold: bool,
+    /// What time it is, where a permission may have run out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<Millis>,
 }

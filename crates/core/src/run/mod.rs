@@ -5,7 +5,9 @@
 //! The driver commits all of that in one transaction and only then performs the effects. The state holds
 //! no history: contents stand in blobs, named by hash, so a run of 100,000 steps resumes as fast as one of 10.
 
+mod ask;
 mod input;
+mod moved;
 mod plan;
 pub mod reply;
 mod round;
@@ -17,24 +19,29 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::attempt::AttemptRecord;
-use crate::blob::{Blob, BlobHash};
+use crate::blob::BlobHash;
 use crate::budget::{Exceeded, MicroUsd};
 use crate::conversation::{Role, Usage};
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
 use crate::json::NotCanonical;
-use crate::key::{ActionBase, OperationId, RunKey};
+use crate::key::{DecisionId, OperationId, RunKey};
 use crate::report::{Draft, Kind, PREVIEW_CHARS_MAX};
-use crate::step::{Action, EffectClass, Fate, Status, model_operation};
+use crate::retry::RetryPolicy;
+use crate::step::{Action, EffectClass, Fate, model_operation};
 
+pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{Call, Input, Reads, Reply};
+pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
 pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX};
 
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";
 
-/// The machine's version, stored with every run. It grows when an old state can no longer be read.
-pub const MACHINE_VERSION: u32 = 1;
+/// The machine's version, stored with every run. It grows when an older program could no longer read a state.
+pub const MACHINE_VERSION: u32 = 2;
+
+/// The oldest version whose states are still read: the one before.
+pub const MACHINE_VERSION_OLDEST: u32 = 1;
 
 /// Largest state as JSON. A state that could grow past it holds history, which belongs in blobs.
 pub const STATE_BYTES_MAX: usize = 64 * 1024;
@@ -48,11 +55,12 @@ pub const ROUNDS_DEFAULT: u32 = 50;
 /// Most rounds a caller may ask for. A hundred thousand steps is what the engine is tested for.
 pub const ROUNDS_MAX: u32 = 100_000;
 
-/// Wait before the first retry when the provider named none; doubled for the next.
-const BACKOFF_MS: u64 = 250;
-
-/// Longest wait that a provider may impose on us before the attempt counts as failed for good.
-pub const RETRY_AFTER_MS_MAX: u64 = 60_000;
+/// How a model round is tried again.
+const MODEL_RETRY: RetryPolicy = RetryPolicy {
+    attempts: ATTEMPTS_MAX,
+    first_ms: 250,
+    longest_ms: 10_000,
+};
 
 /// Everything durable about one turn.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -121,6 +129,9 @@ pub enum Phase {
         reply: BlobHash,
         /// The plan.
         actions: Vec<Action>,
+        /// How long to wait before what is intended, because it failed a moment ago.
+        #[serde(default, skip_serializing_if = "is_at_once")]
+        delay_ms: u64,
     },
     /// Nothing is left to do.
     Ended {
@@ -184,73 +195,6 @@ pub enum Effect {
     },
 }
 
-/// A change to the list of steps, written in the same transaction as the state.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum StepWrite {
-    /// A new step.
-    Put {
-        /// Its id.
-        operation_id: OperationId,
-        /// Tool name, or the model reference.
-        name: String,
-        /// Its class; none for a model round.
-        class: Option<EffectClass>,
-        /// What equal actions are counted by; none for a model round.
-        base: Option<ActionBase>,
-        /// How it begins: planned, intended, or already refused.
-        status: Status,
-        /// The rule that permitted or denied it, or the stable word of what was wrong.
-        reason: String,
-    },
-    /// A planned step may now begin.
-    Intend(OperationId),
-    /// An intended step was not begun, and waits again.
-    Postpone(OperationId),
-    /// A step ended.
-    Settle {
-        /// Its id.
-        operation_id: OperationId,
-        /// How it ended.
-        status: Status,
-        /// How long it took.
-        duration_ms: u64,
-        /// The enforced isolation, where it applies.
-        sandbox: Option<String>,
-        /// Why it ended like this, where there is more to say than that it was permitted.
-        reason: Option<String>,
-        /// Tokens, for a model round.
-        usage: Usage,
-        /// What is kept of the attempt, for a model round.
-        attempt: Option<Box<AttemptRecord>>,
-    },
-}
-
-/// A new line of the transcript.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EntryWrite {
-    /// Who speaks.
-    pub role: Role,
-    /// What is said.
-    pub content: BlobHash,
-}
-
-/// Everything that one input leads to. It commits whole or not at all.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Moved {
-    /// The next state.
-    pub turn: Turn,
-    /// Changes to the steps.
-    pub steps: Vec<StepWrite>,
-    /// What to perform after the commit.
-    pub effects: Vec<Effect>,
-    /// New lines of the transcript.
-    pub entries: Vec<EntryWrite>,
-    /// What to show.
-    pub events: Vec<Draft>,
-    /// Contents that the above names by hash.
-    pub blobs: Vec<Blob>,
-}
-
 /// An input that does not fit the state. A late or foreign answer is ordinary, so it is a value and no panic.
 #[derive(Debug, thiserror::Error)]
 pub enum Misfit {
@@ -265,6 +209,9 @@ pub enum Misfit {
     /// Results for other actions than the intended ones.
     #[error("operation {0} was not intended by this run")]
     ForeignOperation(OperationId),
+    /// An answer to a question that this run does not wait for.
+    #[error("decision {0} is not one that this run waits for")]
+    ForeignDecision(DecisionId),
     /// The driver loaded less than the input needs.
     #[error("the read set does not match the reply's calls")]
     Reads,
@@ -348,10 +295,19 @@ impl Turn {
             ) => Ok(self.parked(attempt, missed, exceeded)),
             (Phase::Parked { attempt, missed, .. }, Input::Resumed) => Ok(self.resumed(attempt, missed)),
             (Phase::Parked { .. }, Input::Cancelled) => Ok(self.cancelled()),
-            (Phase::Acting { reply, actions }, Input::Settled { results }) => {
-                self.settled(reply, actions, results)
+            (Phase::Acting { reply, actions, .. }, Input::Settled { results }) => {
+                self.settled((reply, actions), results, reads)
             }
-            (Phase::Acting { reply, actions }, Input::Postponed) => self.postponed(reply, actions),
+            (
+                Phase::Acting { reply, actions, .. },
+                Input::Decided {
+                    decision_id, ruling, ..
+                },
+            ) => self.decided((reply, actions), decision_id, ruling, reads),
+            (Phase::Acting { reply, actions, .. }, Input::Lapsed { inquiry }) => {
+                self.lapsed((reply, actions), *inquiry)
+            }
+            (Phase::Acting { reply, actions, .. }, Input::Postponed) => self.postponed(reply, actions),
             (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),
             (phase, input) => Err(Misfit::Unexpected {
@@ -410,21 +366,10 @@ impl Turn {
             steps: vec![],
             effects: vec![],
             entries: vec![],
+            decisions: vec![],
             events: vec![],
             blobs: vec![],
         }
-    }
-}
-
-impl Moved {
-    fn end(&mut self, outcome: Outcome, reply: Option<BlobHash>) {
-        let (rounds, usage) = (self.turn.rounds, self.turn.usage);
-        let mut payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});
-        if let (false, Some(members)) = (is_free(&self.turn.cost), payload.as_object_mut()) {
-            members.insert("cost_microusd".into(), json!(self.turn.cost));
-        }
-        self.events.push(Draft::new(Kind::RunEnded, payload));
-        self.turn.phase = Phase::Ended { outcome, reply };
     }
 }
 
@@ -454,6 +399,11 @@ pub fn preview(text: &str) -> String {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
 const fn is_first(candidate: &u32) -> bool {
     *candidate == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+const fn is_at_once(delay_ms: &u64) -> bool {
+    *delay_ms == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
+use super::ask::{asking_rule, has_lapsed};
 use super::{
     Call, Effect, EntryWrite, Misfit, Moved, Outcome, Phase, Reads, Reply, StepWrite, Turn, is_open,
 };
@@ -16,9 +17,8 @@ use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy;
 use crate::report::{Draft, Kind};
-use crate::step::{
-    Action, CallReads, EffectClass, Fate, Fault, Seen, Status, StepResult, UNDECIDED, result_blob,
-};
+use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Status, StepResult, UNDECIDED, result_blob};
+use crate::time::Millis;
 
 impl Turn {
     /// The model answered: end, or plan what it asks for.
@@ -51,19 +51,20 @@ impl Turn {
             return Ok(moved);
         }
         let actions = moved.plan(&run, &reply.calls, &reads.calls)?;
-        moved.advance(reply.content, actions);
+        moved.advance((reply.content, actions), reads);
         Ok(moved)
     }
 
     /// Results came in: write them down, and go on with the next action or the next request.
     pub(super) fn settled(
         self,
-        reply: BlobHash,
-        mut actions: Vec<Action>,
+        (reply, mut actions): (BlobHash, Vec<Action>),
         results: Vec<StepResult>,
+        reads: &Reads,
     ) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
         let mut unknown = BTreeSet::new();
+        let mut delay_ms = 0;
         for result in results {
             let intended = |action: &&mut Action| {
                 action.operation_id == result.operation_id && action.fate == Fate::Intended
@@ -74,17 +75,27 @@ impl Turn {
             if result.status == Status::OutcomeUnknown {
                 unknown.insert(action.base);
             }
-            moved.settle(action, result);
+            match wait_before_again(action, &result) {
+                Some(wait_ms) => {
+                    delay_ms = delay_ms.max(wait_ms);
+                    moved.try_again(action, &result, wait_ms);
+                }
+                None => moved.settle(action, result),
+            }
         }
         // Twins of an unknown action in the same plan were permitted before anybody knew.
         for twin in actions.iter_mut().filter(|action| unknown.contains(&action.base)) {
             match twin.fate {
                 Fate::Waiting => moved.call_off(twin, Status::Denied, &undecided())?,
                 Fate::Intended => twin.doubted = true,
-                Fate::Settled(_) => {}
+                // Whoever answers is told by the question itself what has happened since.
+                Fate::Asked | Fate::Settled(_) => {}
             }
         }
-        moved.advance(reply, actions);
+        moved.advance((reply, actions), reads);
+        if let Phase::Acting { delay_ms: delay, .. } = &mut moved.turn.phase {
+            *delay = delay_ms;
+        }
         Ok(moved)
     }
 
@@ -100,7 +111,11 @@ impl Turn {
             action.fate = Fate::Waiting;
             moved.steps.push(StepWrite::Postpone(action.operation_id));
         }
-        moved.turn.phase = Phase::Acting { reply, actions };
+        moved.turn.phase = Phase::Acting {
+            reply,
+            actions,
+            delay_ms: 0,
+        };
         Ok(moved)
     }
 
@@ -111,6 +126,7 @@ impl Turn {
         let mut moved = self.unmoved();
         let fault = Fault::new("cancelled", "the run was cancelled before this action began", "");
         for action in actions.iter_mut().filter(|action| is_open(action)) {
+            moved.withdraw(action);
             moved.call_off(action, Status::Failed, &fault)?;
         }
         moved.close_round(&actions);
@@ -132,7 +148,12 @@ impl Moved {
             let operation_id = OperationId::new(run, &call.parts.stable_id(*count));
             *count = count.saturating_add(1);
             let refusal = refusal(position, read);
+            let question = match &refusal {
+                None => self.ask_about((operation_id, call), read),
+                Some(_) => None,
+            };
             let (fate, status, reason) = match &refusal {
+                None if question.is_some() => (Fate::Asked, Status::Planned, asking_rule(read).to_owned()),
                 None => (Fate::Waiting, Status::Planned, read.verdict.rule.clone()),
                 Some((status, fault)) => {
                     let blob = result_blob(&call.call_id, true, fault.receipt(&call.parts.tool))?;
@@ -160,6 +181,9 @@ impl Moved {
                 class: read.class,
                 fate,
                 doubted: false,
+                question,
+                retry: read.retry,
+                failures: 0,
             });
         }
         Ok(actions)
@@ -184,8 +208,25 @@ impl Moved {
         });
     }
 
+    /// An action failed for the moment: it waits, and is tried again.
+    fn try_again(&mut self, action: &mut Action, result: &StepResult, wait_ms: u64) {
+        action.fate = Fate::Waiting;
+        action.failures = action.failures.saturating_add(1);
+        self.steps.push(StepWrite::Postpone(action.operation_id));
+        let payload = json!({
+            "operation_id": result.operation_id, "tool": action.tool, "status": result.status, "code": result.code,
+            "duration_ms": result.duration_ms, "attempt": action.failures, "again_in_ms": wait_ms,
+        });
+        self.events.push(Draft::new(Kind::ToolExecuted, payload));
+    }
+
     /// Ends an action of the plan that will not begin any more.
-    fn call_off(&mut self, action: &mut Action, status: Status, fault: &Fault) -> Result<(), Misfit> {
+    pub(super) fn call_off(
+        &mut self,
+        action: &mut Action,
+        status: Status,
+        fault: &Fault,
+    ) -> Result<(), Misfit> {
         let blob = result_blob(&action.call_id, true, fault.receipt(&action.tool))?;
         let (operation_id, content, code) = (action.operation_id, blob.hash(), Some(fault.kind.clone()));
         self.blobs.push(blob);
@@ -196,6 +237,7 @@ impl Moved {
             duration_ms: 0,
             sandbox: None,
             code,
+            again: None,
         };
         self.show_result(Kind::ActionCalledOff, &action.tool, &result);
         self.write_end(action, result);
@@ -203,17 +245,21 @@ impl Moved {
     }
 
     /// Goes on: intend the next actions, or close the round and ask the model again.
-    fn advance(&mut self, reply: BlobHash, mut actions: Vec<Action>) {
+    pub(super) fn advance(&mut self, (reply, mut actions): (BlobHash, Vec<Action>), reads: &Reads) {
         // While an intent has no result nothing new begins, and what has begun is not asked for again.
-        if actions.iter().all(|action| action.fate != Fate::Intended) {
-            intend_next(&mut actions);
+        if !reads.hold && actions.iter().all(|action| action.fate != Fate::Intended) {
+            intend_next(&mut actions, reads.now);
             self.effects = intended(&actions);
             let begins = actions.iter().filter(|action| action.fate == Fate::Intended);
             self.steps
                 .extend(begins.map(|action| StepWrite::Intend(action.operation_id)));
         }
         if actions.iter().any(is_open) {
-            self.turn.phase = Phase::Acting { reply, actions };
+            self.turn.phase = Phase::Acting {
+                reply,
+                actions,
+                delay_ms: 0,
+            };
             return;
         }
         self.close_round(&actions);
@@ -231,7 +277,7 @@ impl Moved {
                 role: Role::Tool,
                 content,
             }),
-            Fate::Waiting | Fate::Intended => None,
+            Fate::Waiting | Fate::Asked | Fate::Intended => None,
         });
         self.entries.extend(results);
     }
@@ -294,9 +340,6 @@ fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
             Fault::new(&read.verdict.rule, &message, "use another tool, or ask a person"),
         ));
     }
-    if let Seen { unknown: true, .. } = read.seen {
-        return Some((Status::Denied, undecided()));
-    }
     (position >= CALLS_PER_ROUND_MAX).then(|| {
         let message = format!("a reply may ask for at most {CALLS_PER_ROUND_MAX} tools");
         (
@@ -306,22 +349,37 @@ fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
     })
 }
 
+/// How long to wait before an action is tried again by itself; none where its result stands.
+fn wait_before_again(action: &Action, result: &StepResult) -> Option<u64> {
+    let (again, policy) = (result.again?, action.retry?);
+    let may = result.status == Status::Failed && action.class != EffectClass::Plain && !action.doubted;
+    let failures = action.failures.saturating_add(1);
+    may.then(|| policy.wait_ms(failures, again.after_ms, &action.operation_id.0))
+        .flatten()
+}
+
 /// Why an action whose equal ended unknown may not begin.
 fn undecided() -> Fault {
     let message = "an identical action of this run ended with its outcome unknown";
-    let hint = "look at the world by another call; a person must decide whether to do it again";
+    let hint = "look at the world by another call; asked for again, a person decides whether to do it";
     Fault::new(UNDECIDED, message, hint)
 }
 
 /// Marks what may begin next: repeatable actions in a row, or else one plain action alone. A plain action
 /// shares its commit with nothing that has to be done before it, because a crash during that would make an
 /// action unknown which had not even begun.
-fn intend_next(actions: &mut [Action]) {
-    let mut waiting = actions.iter_mut().filter(|action| action.fate == Fate::Waiting);
-    let Some(first) = waiting.next() else { return };
+///
+/// What a person is asked about holds up everything behind it: the model asked for them in this order.
+fn intend_next(actions: &mut [Action], now: Option<Millis>) {
+    let open = |action: &&mut Action| matches!(action.fate, Fate::Waiting | Fate::Asked);
+    let may = |action: &Action| action.fate == Fate::Waiting && !has_lapsed(action, now);
+    let mut waiting = actions.iter_mut().filter(open);
+    let Some(first) = waiting.next().filter(|first| may(first)) else {
+        return;
+    };
     first.fate = Fate::Intended;
     if first.class != EffectClass::Plain {
-        let repeatable = waiting.take_while(|action| action.class != EffectClass::Plain);
+        let repeatable = waiting.take_while(|action| action.class != EffectClass::Plain && may(action));
         repeatable.for_each(|action| action.fate = Fate::Intended);
     }
 }

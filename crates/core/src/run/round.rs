@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{ATTEMPTS_MAX, BACKOFF_MS, Moved, Outcome, Phase, RETRY_AFTER_MS_MAX, StepWrite, Turn};
+use super::{ATTEMPTS_MAX, MODEL_RETRY, Moved, Outcome, Phase, StepWrite, Turn};
 use crate::attempt::{AttemptOutcome, AttemptRecord};
 use crate::budget::{Exceeded, MicroUsd};
 use crate::conversation::Usage;
@@ -71,7 +71,7 @@ impl Turn {
         let request = self.requests;
         self.requests = self.requests.saturating_add(1);
         self.cost = self.cost.plus(bill.cost.unwrap_or_default());
-        let next = next_attempt(attempt, &failure);
+        let next = next_attempt(attempt, &failure, &model_operation(&self.run_key, request));
         let has_fallback = usize::try_from(self.candidate).unwrap_or(usize::MAX) < self.fallbacks.len();
         let is_last_word = failure.artifact.kind == CONTEXT_LENGTH_EXCEEDED;
         let outcome = next.err().unwrap_or(AttemptOutcome::Retrying);
@@ -243,15 +243,16 @@ fn settle(operation_id: OperationId, status: Status, duration_ms: u64, usage: Us
     }
 }
 
-/// The wait before the next attempt with the same model, or why there is none.
-fn next_attempt(attempt: u32, failure: &ModelFailure) -> Result<u64, AttemptOutcome> {
+/// How long to wait before the next attempt, or why there is none.
+fn next_attempt(
+    attempt: u32,
+    failure: &ModelFailure,
+    operation: &OperationId,
+) -> Result<u64, AttemptOutcome> {
     match failure.kind {
         ModelFailureKind::FailFast => Err(AttemptOutcome::FailFastAborted),
-        ModelFailureKind::Retryable if attempt >= ATTEMPTS_MAX => Err(AttemptOutcome::RetriesExhausted),
-        ModelFailureKind::Retryable => match failure.retry_after_ms {
-            Some(wait) if wait > RETRY_AFTER_MS_MAX => Err(AttemptOutcome::RetriesExhausted),
-            Some(wait) => Ok(wait),
-            None => Ok(BACKOFF_MS << attempt.saturating_sub(1).min(8)),
-        },
+        ModelFailureKind::Retryable => MODEL_RETRY
+            .wait_ms(attempt, failure.retry_after_ms, &operation.0)
+            .ok_or(AttemptOutcome::RetriesExhausted),
     }
 }

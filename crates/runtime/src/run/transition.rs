@@ -2,21 +2,26 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
+use wakeful_core::decision::{Decision, DecisionStatus};
 use wakeful_core::id::ThreadId;
 use wakeful_core::json::{NotCanonical, canonical, digest};
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::{Event, Head, Sealed};
-use wakeful_core::run::{Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite};
+use wakeful_core::run::{
+    DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Phase, Reads, STATE_BYTES_MAX, StepWrite,
+    Turn,
+};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{
-    EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
+    EntryRow, Fence, JournalRow, NEVER, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
 };
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
 use super::{Claimed, broken};
+use crate::wait::NAP_MS_MAX;
 use crate::{Engine, EngineError};
 
 /// Everything that one transition writes.
@@ -30,6 +35,12 @@ pub(crate) struct Transition {
     blobs: Vec<PackedBlob>,
     usage: Usage,
     rounds: u64,
+    /// Whether an action begins with it: then no brake may be on.
+    begins: bool,
+    decisions: Vec<DecisionWrite>,
+    /// The question that the run waits for afterwards.
+    waits_on: Option<DecisionId>,
+    patience_ms: Option<u64>,
 }
 
 enum StepChange {
@@ -49,8 +60,52 @@ impl Transition {
     pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Vec<Event>, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let head = tx.lock_head(&self.run.agent_id, fence)?;
-        tx.put_state(&self.run, self.run.version - 1)?;
+        if self.begins && tx.is_braked(&self.run.agent_id)? {
+            return Err(StoreError::Braked(self.run.agent_id.clone()));
+        }
+        for write in &self.decisions {
+            self.write_decision(tx, write)?;
+        }
+        let due_at = self.due(tx)?;
+        let run = RunRow {
+            due_at,
+            ..self.run.clone()
+        };
+        tx.put_state(&run, run.version - 1)?;
         self.write_with(tx, head, fence)
+    }
+
+    /// When the run is to be looked at again: for one that waits for an answer, at the deadline, or at once where the
+    /// answer was faster.
+    fn due(&self, tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
+        let Some(id) = &self.waits_on else {
+            return Ok(self.run.due_at);
+        };
+        let open = tx
+            .decision(id)?
+            .filter(|one| one.status == DecisionStatus::Pending);
+        Ok(open.map(|one| one.deadline_at.unwrap_or(NEVER)))
+    }
+
+    fn write_decision(&self, tx: &mut dyn Tx, write: &DecisionWrite) -> Result<(), StoreError> {
+        let (agent, run, at) = (self.run.agent_id.clone(), self.run.run_key, self.journal.at);
+        match write {
+            DecisionWrite::Ask(inquiry) => {
+                let asked = Decision::asked((**inquiry).clone(), agent, run, at, self.patience_ms);
+                tx.put_decision(&asked, 0)
+            }
+            DecisionWrite::Apply(id) => tx.apply_decision(id),
+            DecisionWrite::Withdraw(id) => {
+                let open = tx
+                    .decision(id)?
+                    .filter(|one| one.status == DecisionStatus::Pending);
+                match open {
+                    Some(decision) => tx.put_decision(&decision.withdrawn(at), decision.version),
+                    // Somebody answered in the same moment; the run has ended anyway.
+                    None => Ok(()),
+                }
+            }
+        }
     }
 
     /// Commits what belongs to a run that was made in the same transaction.
@@ -159,6 +214,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         for blob in blobs {
             packed.push(self.store.pack(blob).await?);
         }
+        let begins = moved
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Act { .. }));
+        let waits_on = moved.turn.waits_on();
         let outcome = moved.turn.outcome().map(|outcome| outcome.as_str().to_owned());
         let entries = moved.entries.into_iter();
         let entries = entries.map(|entry| EntryRow {
@@ -180,7 +240,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             blobs: packed,
             usage: usage.unwrap_or_default(),
             rounds: u64::from(usage.is_some()),
+            begins,
+            decisions: moved.decisions,
+            waits_on,
+            patience_ms: self.governance.decision_patience_ms,
             run: RunRow {
+                machine_version: MACHINE_VERSION,
+                due_at: due(&moved.turn, now),
                 version: before.version + 1,
                 state,
                 ended_at: outcome.is_some().then_some(now),
@@ -189,6 +255,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             },
         })
     }
+}
+
+/// When a run whose next effect has to wait is due; none for a wait that is over in no time.
+fn due(turn: &Turn, now: Millis) -> Option<Millis> {
+    let delay_ms = match turn.phase {
+        Phase::Modelling { delay_ms, .. } | Phase::Acting { delay_ms, .. } => delay_ms,
+        Phase::Parked { .. } | Phase::Ended { .. } => 0,
+    };
+    let delay = i64::try_from(delay_ms).unwrap_or(i64::MAX);
+    (delay_ms > NAP_MS_MAX).then(|| Millis(now.0.saturating_add(delay)))
 }
 
 fn replied_usage(input: &Input) -> Option<Usage> {
@@ -200,6 +276,8 @@ fn replied_usage(input: &Input) -> Option<Usage> {
         | Input::Resumed
         | Input::Settled { .. }
         | Input::Postponed
+        | Input::Decided { .. }
+        | Input::Lapsed { .. }
         | Input::Cancelled => None,
     }
 }

@@ -212,7 +212,8 @@ fn equal_actions_are_counted_within_their_run() {
             seen().await,
             Seen {
                 count: 2,
-                unknown: false
+                unknown: false,
+                newest_unknown: None,
             }
         );
         let settled = store.write(|tx| tx.settle_step(&sample::end("1", Status::OutcomeUnknown)));
@@ -221,7 +222,8 @@ fn equal_actions_are_counted_within_their_run() {
             seen().await,
             Seen {
                 count: 2,
-                unknown: true
+                unknown: true,
+                newest_unknown: Some(sample::operation("1")),
             }
         );
     });

@@ -131,6 +131,8 @@ fn rounds(
                 | Input::Resumed
                 | Input::Settled { .. }
                 | Input::Postponed
+                | Input::Decided { .. }
+                | Input::Lapsed { .. }
                 | Input::Cancelled => continue,
             };
             rounds.push(round);

@@ -46,6 +46,7 @@ impl Config {
         Governance {
             daily_cap: daily.unwrap_or(standard.daily_cap),
             privacy: self.privacy.rule(),
+            ..Governance::default()
         }
     }
 }

@@ -2,7 +2,7 @@
 //! ever; when one of these tests fails, the machine needs a new version and not a new file.
 
 use super::world::body;
-use crate::run::{Input, MACHINE_VERSION, Outcome, Phase, Reads, Turn};
+use crate::run::{Input, MACHINE_VERSION_OLDEST, Outcome, Phase, Reads, Turn};
 use crate::step::Fate;
 
 const NOT_BEGUN: &str = include_str!("../golden/turn_v1_not_begun.json");
@@ -17,10 +17,12 @@ fn decode(text: &str) -> Turn {
 
 #[test]
 fn states_of_version_one_are_read_and_written_as_they_were() {
-    assert_eq!(
-        MACHINE_VERSION, 1,
-        "keep these states beside the new ones, and read them by the old version"
-    );
+    const {
+        assert!(
+            MACHINE_VERSION_OLDEST == 1,
+            "states that are no longer read need no test"
+        )
+    };
     for text in [NOT_BEGUN, MODELLING, ACTING, ENDED, FAILED] {
         let stored: serde_json::Value = serde_json::from_str(text).expect("json");
         assert_eq!(serde_json::to_value(decode(text)).expect("json"), stored);

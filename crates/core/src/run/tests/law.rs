@@ -4,11 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
-use super::world::{Played, is_open, run_key, world};
+use super::draw::world;
+use super::world::{Played, is_open, run_key};
 use crate::conversation::{Role, Usage};
-use crate::key::{ActionBase, OperationId};
+use crate::decision::Ruling;
+use crate::key::{ActionBase, DecisionId, OperationId};
 use crate::policy;
-use crate::run::{Call, Effect, Input, Outcome, Reads, STATE_BYTES_MAX, StepWrite, Turn};
+use crate::run::{Call, DecisionWrite, Effect, Input, Outcome, Reads, STATE_BYTES_MAX, StepWrite, Turn};
 use crate::step::{CallReads, EffectClass, Status};
 
 /// The calls of every reply with what was found about them, in order.
@@ -21,6 +23,8 @@ fn calls(played: &Played) -> impl Iterator<Item = (&Call, &CallReads)> {
         | Input::Resumed
         | Input::Settled { .. }
         | Input::Postponed
+        | Input::Decided { .. }
+        | Input::Lapsed { .. }
         | Input::Cancelled => {
             vec![]
         }
@@ -205,20 +209,63 @@ proptest! {
         prop_assert_eq!(seen.len(), calls(&played).count());
     }
 
-    /// Never silently repeated: neither by a later reply nor by a twin that was planned beside it.
+    /// Never silently repeated: neither by a later reply nor by a twin that was planned beside it. A person may say so.
     #[test]
-    fn after_an_unknown_outcome_no_equal_action_begins(world in world()) {
+    fn after_an_unknown_outcome_no_equal_action_begins_unless_a_person_says_so(world in world()) {
         let played = Played::of(&world);
         let mut unknown: BTreeSet<ActionBase> = BTreeSet::new();
+        let mut approved = BTreeSet::new();
         for step in &played.steps {
+            if let Input::Decided { decision_id, ruling: Ruling::Approved { .. } } = &step.input {
+                approved.insert(*decision_id);
+            }
             let ended = settled(&step.moved.steps).into_iter();
             let lost = ended.filter(|(_, status)| *status == Status::OutcomeUnknown);
             unknown.extend(lost.filter_map(|(operation, _)| played.rows[&operation].base));
             for effect in &step.moved.effects {
                 let base = played.rows[&operation(effect)].base;
-                prop_assert!(base.is_none_or(|base| !unknown.contains(&base)), "{:?} is repeated", effect);
+                let is_equal = base.is_some_and(|base| unknown.contains(&base));
+                let is_meant = approved.contains(&DecisionId::new(&operation(effect), 0));
+                prop_assert!(!is_equal || is_meant, "{:?} is repeated", effect);
             }
         }
+    }
+
+    /// What needs a person begins after one said yes to this very action, and never otherwise.
+    #[test]
+    fn what_is_asked_about_begins_only_after_a_yes(world in world()) {
+        let played = Played::of(&world);
+        let (mut asked, mut approved) = (BTreeSet::new(), BTreeSet::new());
+        for step in &played.steps {
+            for write in &step.moved.decisions {
+                if let DecisionWrite::Ask(inquiry) = write {
+                    asked.insert(inquiry.operation_id);
+                    approved.remove(&inquiry.operation_id);
+                }
+            }
+            if let Input::Decided { decision_id, ruling: Ruling::Approved { .. } } = &step.input {
+                let of_this = |operation: &&OperationId| (0..3).any(|n| DecisionId::new(operation, n) == *decision_id);
+                approved.extend(asked.iter().find(of_this).copied());
+            }
+            for effect in &step.moved.effects {
+                let operation = operation(effect);
+                prop_assert!(!asked.contains(&operation) || approved.contains(&operation), "{:?}", effect);
+            }
+        }
+    }
+
+    /// A queue of questions that nobody needs answered is a queue that nobody reads.
+    #[test]
+    fn no_question_of_a_run_that_ended_is_left_open(world in world()) {
+        let played = Played::of(&world);
+        let mut open = BTreeSet::new();
+        for write in played.steps.iter().flat_map(|step| &step.moved.decisions) {
+            match write {
+                DecisionWrite::Ask(inquiry) => prop_assert!(open.insert(inquiry.decision_id), "asked twice"),
+                DecisionWrite::Apply(one) | DecisionWrite::Withdraw(one) => prop_assert!(open.remove(one)),
+            }
+        }
+        prop_assert!(open.is_empty(), "{:?}", open);
     }
 
     /// Counters are what people pay by.
@@ -238,6 +285,8 @@ proptest! {
                 | Input::Resumed
                 | Input::Settled { .. }
                 | Input::Postponed
+                | Input::Decided { .. }
+                | Input::Lapsed { .. }
                 | Input::Cancelled => {}
             }
             let turn = &step.moved.turn;

@@ -122,7 +122,13 @@ fn a_reply_is_not_planned_without_what_is_known_of_its_calls() {
         vec![reads.calls[0].clone()],
         [reads.calls.clone(), reads.calls.clone()].concat(),
     ] {
-        let refused = played.turn.clone().apply(&Reads { calls }, reply.clone());
+        let refused = played.turn.clone().apply(
+            &Reads {
+                calls,
+                ..Reads::default()
+            },
+            reply.clone(),
+        );
         assert!(matches!(refused, Err(Misfit::Reads)), "{refused:?}");
     }
     reads.calls.reverse();

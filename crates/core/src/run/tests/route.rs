@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::world::{Ask, Played, asks_for, call, exceeded, failure, world};
+use super::draw::world;
+use super::world::{Ask, Played, asks_for, call, exceeded, failure};
 use crate::attempt::{AttemptOutcome, AttemptRecord, Timeline};
 use crate::budget::MicroUsd;
 use crate::conversation::Usage;

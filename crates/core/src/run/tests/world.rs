@@ -3,17 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use proptest::prelude::*;
 use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
 use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::{Block, ToolCall, Usage};
+use crate::decision::Ruling;
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use crate::id::PolicyVersion;
-use crate::key::{ActionBase, Digest, OperationId, RunKey};
+use crate::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use crate::policy;
-use crate::run::{Bill, Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply};
+use crate::run::{
+    Bill, DecisionWrite, Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply,
+};
 use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
 
 /// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
@@ -38,6 +40,7 @@ pub(super) enum Check {
     Passes,
     Faulty,
     Denied,
+    Asks,
 }
 
 /// What one model request brings.
@@ -74,6 +77,8 @@ pub(super) struct World {
     pub(super) park_after: Option<usize>,
     /// How many models are asked when the first one fails for good.
     pub(super) fallbacks: usize,
+    /// What people answer, one question after the other.
+    pub(super) rulings: Vec<Ruling>,
 }
 
 /// One transition as it was made.
@@ -182,10 +187,12 @@ impl Played {
     pub(super) fn of(world: &World) -> Self {
         let mut played = Self::routed(world.max_rounds, world.fallbacks);
         let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
+        let mut rulings = world.rulings.iter().cycle();
         let calls: usize = world.asks.iter().map(Ask::call_count).sum();
         // Each step settles a request or at least one action, or is the cancellation.
         // A stop takes one, and so does going on after it.
-        let bound = 7 + world.asks.len() + calls;
+        // And every call may be asked about, and asked about again.
+        let bound = 7 + world.asks.len() + 3 * calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
             if world.cancel_after == Some(played.steps.len()) {
@@ -206,11 +213,32 @@ impl Played {
             }
             match &played.turn.phase {
                 Phase::Modelling { .. } => played.ask(asks.next().unwrap_or(&asks_for(&[]))),
-                Phase::Acting { .. } => played.end(ends.next().expect("a cycle")),
+                Phase::Acting { .. } => match played.turn.waits_on() {
+                    Some(decision) => played.decide(decision, rulings.next().expect("a cycle").clone()),
+                    None => played.end(ends.next().expect("a cycle")),
+                },
                 Phase::Parked { .. } | Phase::Ended { .. } => unreachable!("has no outcome"),
             }
         }
         played
+    }
+
+    /// A person answers, or nobody does in time. A permission that lapsed is asked for again, and then denied.
+    pub(super) fn decide(&mut self, decision_id: DecisionId, ruling: Ruling) {
+        if ruling != Ruling::Lapsed {
+            self.take(Input::Decided { decision_id, ruling }, Reads::default());
+            return;
+        }
+        let written = self.steps.iter().flat_map(|step| &step.moved.decisions);
+        let asked = written.filter_map(|write| match write {
+            DecisionWrite::Ask(inquiry) if inquiry.decision_id == decision_id => Some(inquiry.clone()),
+            DecisionWrite::Ask(_) | DecisionWrite::Apply(_) | DecisionWrite::Withdraw(_) => None,
+        });
+        let inquiry = asked.last().expect("a question that was asked");
+        self.take(Input::Lapsed { inquiry }, Reads::default());
+        let again = self.turn.waits_on().expect("it is asked again");
+        assert_ne!(again, decision_id, "another question has another name");
+        self.decide(again, Ruling::Denied { note: None });
     }
 
     /// The model answers, or fails to.
@@ -255,6 +283,7 @@ impl Played {
             .map(|(call, named)| self.read(call, &named.parts.base()));
         let reads = Reads {
             calls: reads.collect(),
+            ..Reads::default()
         };
         (Input::Replied(reply), reads)
     }
@@ -265,11 +294,12 @@ impl Played {
         let seen = Seen {
             count: u64::try_from(equal.count()).expect("small"),
             unknown,
+            newest_unknown: unknown.then(|| OperationId(base.0)),
         };
-        let effect = if call.check == Check::Denied {
-            policy::Effect::Deny
-        } else {
-            policy::Effect::Permit
+        let effect = match call.check {
+            Check::Denied => policy::Effect::Deny,
+            Check::Asks => policy::Effect::Ask,
+            Check::Passes | Check::Faulty => policy::Effect::Permit,
         };
         let verdict = policy::Verdict {
             effect,
@@ -282,6 +312,7 @@ impl Played {
             class: TOOLS[call.tool].1,
             fault,
             verdict,
+            retry: None,
             seen,
         }
     }
@@ -328,6 +359,7 @@ impl Played {
             duration_ms: 7,
             sandbox: Some("none".into()),
             code: None,
+            again: None,
         }
     }
 
@@ -436,60 +468,4 @@ impl Ask {
 
 pub(super) const fn is_open(status: Status) -> bool {
     matches!(status, Status::Planned | Status::Intended)
-}
-
-/// Any world: few tools and arguments, so that equal actions are common; replies up to the largest; failures
-/// of every kind; results in any order and number; a cancellation at any point or none.
-pub(super) fn world() -> impl Strategy<Value = World> {
-    let asks = proptest::collection::vec(ask(), 0..8);
-    let ends = proptest::collection::vec(end(), 1..8);
-    let cancel_after = proptest::option::weighted(0.4, 1_usize..20);
-    let stop_after = proptest::option::weighted(0.4, 1_usize..12);
-    let park_after = proptest::option::weighted(0.4, 1_usize..12);
-    let breaks = (cancel_after, stop_after, park_after);
-    (0_u32..6, asks, ends, breaks, 0_usize..3).prop_map(
-        |(max_rounds, asks, ends, (cancel_after, stop_after, park_after), fallbacks)| World {
-            max_rounds,
-            asks,
-            ends,
-            cancel_after,
-            stop_after,
-            park_after,
-            fallbacks,
-        },
-    )
-}
-
-fn ask() -> impl Strategy<Value = Ask> {
-    let few = proptest::collection::vec(asked(), 0..6);
-    let many = proptest::collection::vec(asked(), 30..=64);
-    let calls = prop_oneof![9 => few, 1 => many];
-    let usage = (0_u64..500, 0_u64..50);
-    let usage = usage.prop_map(|(input_tokens, output_tokens)| Usage::of(input_tokens, output_tokens));
-    let kind = prop_oneof![4 => Just(ModelFailureKind::Retryable), 1 => Just(ModelFailureKind::FailFast)];
-    let fail = (kind, proptest::option::of(0_u64..70_000));
-    prop_oneof![
-        4 => (calls, usage).prop_map(|(calls, usage)| Ask::Reply { calls, usage }),
-        1 => fail.prop_map(|(kind, retry_after_ms)| Ask::Fail { kind, retry_after_ms }),
-    ]
-}
-
-fn asked() -> impl Strategy<Value = Asked> {
-    let check = prop_oneof![6 => Just(Check::Passes), 1 => Just(Check::Faulty), 1 => Just(Check::Denied)];
-    (0..TOOLS.len(), 0_u8..3, check).prop_map(|(tool, argument, check)| Asked {
-        tool,
-        argument,
-        check,
-    })
-}
-
-fn end() -> impl Strategy<Value = End> {
-    let status =
-        prop_oneof![4 => Just(Status::Ok), 1 => Just(Status::Failed), 1 => Just(Status::OutcomeUnknown)];
-    let ended = (1_usize..4, any::<bool>(), status);
-    ended.prop_map(|(at_once, newest_first, status)| End {
-        at_once,
-        newest_first,
-        status,
-    })
 }

@@ -213,11 +213,12 @@ fn policy() -> PolicyView {
         let verdict = rules.decide(&Question {
             tool: &tool,
             denied: &denied,
+            asked: &denied,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {
             Effect::Permit => view.permitted_tools.push(tool),
-            Effect::Deny => {}
+            Effect::Ask | Effect::Deny => {}
         }
     }
     view

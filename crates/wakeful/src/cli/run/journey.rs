@@ -119,7 +119,8 @@ impl From<EngineError> for Trouble {
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }
-            | EngineError::Quarantined { .. } => true,
+            | EngineError::Quarantined { .. }
+            | EngineError::CrashLoop { .. } => true,
             EngineError::Store(error) => is_of_one_run(error),
             EngineError::LeaseLost(_) => false,
         };
@@ -145,6 +146,7 @@ const fn is_of_one_run(error: &StoreError) -> bool {
         StoreError::Conflict
         | StoreError::FenceLost(_)
         | StoreError::QueueFull(_)
+        | StoreError::Braked(_)
         | StoreError::Malformed(_) => true,
         StoreError::Full
         | StoreError::ReadOnly

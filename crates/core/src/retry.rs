@@ -1,0 +1,95 @@
+//! How often something is tried again, and when.
+//!
+//! The wait doubles with every failure and is spread, so that many who failed together do not come back together. The
+//! spread is drawn from a name and not from chance: whoever works it out again comes to the same moment.
+
+use serde::{Deserialize, Serialize};
+
+use crate::key::{Digest, h};
+
+/// Longest wait that somebody else may impose before an attempt counts as failed for good.
+pub const RETRY_AFTER_MS_MAX: u64 = 60_000;
+
+/// How often an effect may be tried, and how long between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RetryPolicy {
+    /// Attempts in all, the first one included.
+    pub attempts: u32,
+    /// The wait after the first failure, doubled after each further one.
+    pub first_ms: u64,
+    /// The longest wait.
+    pub longest_ms: u64,
+}
+
+impl RetryPolicy {
+    /// What suits an effect that may be repeated and usually fails for a moment only.
+    pub const REPEATABLE: Self = Self {
+        attempts: 5,
+        first_ms: 100,
+        longest_ms: 10_000,
+    };
+
+    /// How long to wait after so many failures; none where it has been tried often enough, or where somebody asks for
+    /// more patience than there is. `name` spreads the wait.
+    #[must_use]
+    pub fn wait_ms(&self, failures: u32, retry_after_ms: Option<u64>, name: &Digest) -> Option<u64> {
+        if failures >= self.attempts {
+            return None;
+        }
+        match retry_after_ms {
+            Some(wait) if wait > RETRY_AFTER_MS_MAX => None,
+            Some(wait) => Some(wait),
+            None => {
+                let doubled = self
+                    .first_ms
+                    .saturating_mul(1 << failures.saturating_sub(1).min(20));
+                Some(spread(doubled.min(self.longest_ms), failures, name))
+            }
+        }
+    }
+}
+
+/// Between half of a wait and all of it.
+fn spread(wait_ms: u64, failures: u32, name: &Digest) -> u64 {
+    let drawn = h("retry", &[&name.to_string(), &failures.to_string()]);
+    let half = wait_ms / 2;
+    let share = drawn.as_bytes().first().copied().map_or(0, u64::from);
+    wait_ms - half * share / u64::from(u8::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_somebody_asks_for_is_waited_and_no_more_than_there_is_patience() {
+        let (policy, name) = (RetryPolicy::REPEATABLE, Digest::of(b"one"));
+        assert_eq!(policy.wait_ms(1, Some(7), &name), Some(7));
+        assert_eq!(policy.wait_ms(1, Some(RETRY_AFTER_MS_MAX + 1), &name), None);
+    }
+
+    #[test]
+    fn those_who_failed_together_come_back_apart() {
+        let wait = |n: u8| RetryPolicy::REPEATABLE.wait_ms(3, None, &Digest::of(&[n]));
+        let waits: std::collections::BTreeSet<_> = (0..50).map(wait).collect();
+        assert!(waits.len() > 25, "{waits:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn a_wait_is_bounded_repeatable_and_ends(
+            attempts in 1_u32..20, first_ms in 1_u64..5_000, longest_ms in 1_u64..100_000, seed: u8, failures in 1_u32..40,
+        ) {
+            let (policy, name) = (RetryPolicy { attempts, first_ms, longest_ms }, Digest::of(&[seed]));
+            let wait = policy.wait_ms(failures, None, &name);
+            prop_assert_eq!(wait, policy.wait_ms(failures, None, &name));
+            prop_assert_eq!(wait.is_some(), failures < attempts);
+            if let Some(wait) = wait {
+                let full = first_ms.saturating_mul(1 << (failures - 1).min(20)).min(longest_ms);
+                prop_assert!(wait <= full && wait >= full - full / 2, "{} of {}", wait, full);
+            }
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Waiting for a person: asking whether an action may be taken, and going on with the answer.
+
+use serde_json::json;
+
+use super::{Call, DecisionWrite, Misfit, Moved, Phase, Reads, Turn};
+use crate::blob::BlobHash;
+use crate::decision::{Inquiry, Ruling};
+use crate::key::{DecisionId, OperationId};
+use crate::policy;
+use crate::report::{Draft, Kind};
+use crate::step::{Action, CallReads, Fate, Fault, OUTCOME_UNKNOWN, Question, Status};
+use crate::time::Millis;
+
+/// What is said of an action that a person did not permit.
+pub const DENIED_BY_PERSON: &str = "denied_by_person";
+
+/// What is said of an action that nobody decided on in time.
+pub const DECISION_TIMED_OUT: &str = "decision_timed_out";
+
+impl Turn {
+    /// The question that this run waits for, if it waits for one.
+    #[must_use]
+    pub fn waits_on(&self) -> Option<DecisionId> {
+        let next = self.next_open()?;
+        (next.fate == Fate::Asked).then_some(next.question.as_ref()?.decision_id)
+    }
+
+    /// The question whose permission has run out before the action could begin, if there is one.
+    #[must_use]
+    pub fn lapsed_on(&self, now: Millis) -> Option<DecisionId> {
+        let next = self.next_open()?;
+        let lapsed = next.fate == Fate::Waiting && has_lapsed(next, Some(now));
+        lapsed.then_some(next.question.as_ref()?.decision_id)
+    }
+
+    /// Whether a permission that was given may have run out by the time it is used.
+    #[must_use]
+    pub fn has_permissions(&self) -> bool {
+        let Phase::Acting { actions, .. } = &self.phase else {
+            return false;
+        };
+        let is_permitted = |action: &Action| action.question.as_ref().is_some_and(|one| one.until.is_some());
+        actions
+            .iter()
+            .any(|action| super::is_open(action) && is_permitted(action))
+    }
+
+    /// The first action that has not begun, when nothing is under way.
+    fn next_open(&self) -> Option<&Action> {
+        let Phase::Acting { actions, .. } = &self.phase else {
+            return None;
+        };
+        let next = actions.iter().find(|action| super::is_open(action))?;
+        let idle = actions.iter().all(|action| action.fate != Fate::Intended);
+        idle.then_some(next)
+    }
+
+    /// A question was closed: the action may begin, or it is called off.
+    pub(super) fn decided(
+        self,
+        (reply, mut actions): (BlobHash, Vec<Action>),
+        decision_id: DecisionId,
+        ruling: Ruling,
+        reads: &Reads,
+    ) -> Result<Moved, Misfit> {
+        let mut moved = self.unmoved();
+        let Some(action) = asked_about(&mut actions, decision_id).filter(|action| action.fate == Fate::Asked)
+        else {
+            return Err(Misfit::ForeignDecision(decision_id));
+        };
+        moved.decisions.push(DecisionWrite::Apply(decision_id));
+        match ruling {
+            Ruling::Approved { until } => {
+                action.fate = Fate::Waiting;
+                if let Some(question) = &mut action.question {
+                    question.until = Some(until);
+                }
+            }
+            Ruling::Denied { note } => {
+                let said = note.map_or_else(String::new, |note| format!(": {note}"));
+                let message = format!("a person did not permit this action{said}");
+                let fault = Fault::new(
+                    DENIED_BY_PERSON,
+                    &message,
+                    "do without it, or ask for something else",
+                );
+                moved.call_off(action, Status::Denied, &fault)?;
+            }
+            Ruling::TimedOut | Ruling::Lapsed => {
+                let message = "nobody decided in time whether this action may be taken";
+                let fault = Fault::new(DECISION_TIMED_OUT, message, "do without it, or ask again later");
+                moved.call_off(action, Status::Denied, &fault)?;
+            }
+        }
+        moved.advance((reply, actions), reads);
+        Ok(moved)
+    }
+
+    /// A permission was not used in time: the same is asked again.
+    pub(super) fn lapsed(
+        self,
+        (reply, mut actions): (BlobHash, Vec<Action>),
+        inquiry: Inquiry,
+    ) -> Result<Moved, Misfit> {
+        let mut moved = self.unmoved();
+        let old = inquiry.decision_id;
+        let waits = |action: &&mut Action| matches!(action.fate, Fate::Asked | Fate::Waiting);
+        let Some(action) = asked_about(&mut actions, old).filter(waits) else {
+            return Err(Misfit::ForeignDecision(old));
+        };
+        if action.fate == Fate::Asked {
+            moved.decisions.push(DecisionWrite::Apply(old));
+        }
+        let asked = action.question.as_ref().map_or(1, |question| question.asked);
+        let decision_id = DecisionId::new(&action.operation_id, asked);
+        action.fate = Fate::Asked;
+        action.question = Some(Question {
+            decision_id,
+            asked: asked.saturating_add(1),
+            until: None,
+        });
+        moved.ask_person(Inquiry {
+            decision_id,
+            ..inquiry
+        });
+        moved.turn.phase = Phase::Acting {
+            reply,
+            actions,
+            delay_ms: 0,
+        };
+        Ok(moved)
+    }
+}
+
+impl Moved {
+    /// Asks a person about an action where that is needed.
+    pub(super) fn ask_about(
+        &mut self,
+        (operation_id, call): (OperationId, &Call),
+        read: &CallReads,
+    ) -> Option<Question> {
+        let is_asked = read.verdict.effect == policy::Effect::Ask || read.seen.unknown;
+        if !is_asked {
+            return None;
+        }
+        let again = read.seen.newest_unknown;
+        let about = (call.parts.tool.as_str(), call.preview.as_str());
+        let inquiry = Inquiry::new((operation_id, 0), about, read.class, asking_rule(read), again);
+        let question = Question {
+            decision_id: inquiry.decision_id,
+            asked: 1,
+            until: None,
+        };
+        self.ask_person(inquiry);
+        Some(question)
+    }
+
+    fn ask_person(&mut self, inquiry: Inquiry) {
+        let options: Vec<&str> = inquiry.options.iter().map(|option| option.id.as_str()).collect();
+        let payload = json!({
+            "decision_id": inquiry.decision_id, "operation_id": inquiry.operation_id, "kind": inquiry.kind,
+            "title": inquiry.title, "tool": inquiry.tool, "input": inquiry.input, "options": options,
+            "severity": inquiry.severity, "blast_radius": inquiry.blast_radius, "rule": inquiry.rule,
+            "retries": inquiry.retries,
+        });
+        self.events.push(Draft::new(Kind::DecisionAsked, payload));
+        self.decisions.push(DecisionWrite::Ask(Box::new(inquiry)));
+    }
+
+    /// Nobody has to answer about an action that will not begin.
+    pub(super) fn withdraw(&mut self, action: &Action) {
+        if let (Fate::Asked, Some(question)) = (&action.fate, &action.question) {
+            self.decisions.push(DecisionWrite::Withdraw(question.decision_id));
+        }
+    }
+}
+
+/// The rule that makes an action a question.
+pub(super) fn asking_rule(read: &CallReads) -> &str {
+    if read.seen.unknown {
+        OUTCOME_UNKNOWN
+    } else {
+        &read.verdict.rule
+    }
+}
+
+/// Whether the permission for an action has run out.
+pub(super) fn has_lapsed(action: &Action, now: Option<Millis>) -> bool {
+    let until = action.question.as_ref().and_then(|question| question.until);
+    until.zip(now).is_some_and(|(until, now)| now >= until)
+}
+
+fn asked_about(actions: &mut [Action], decision_id: DecisionId) -> Option<&mut Action> {
+    let mut actions = actions.iter_mut();
+    actions.find(|action| {
+        action
+            .question
+            .as_ref()
+            .is_some_and(|one| one.decision_id == decision_id)
+    })
+}

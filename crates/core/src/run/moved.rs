@@ -1,0 +1,104 @@
+//! Everything that one input leads to.
+
+use serde_json::json;
+
+use super::{Effect, Outcome, Phase, Turn, is_free};
+use crate::attempt::AttemptRecord;
+use crate::blob::{Blob, BlobHash};
+use crate::conversation::{Role, Usage};
+use crate::decision::Inquiry;
+use crate::key::{ActionBase, DecisionId, OperationId};
+use crate::report::{Draft, Kind};
+use crate::step::{EffectClass, Status};
+
+/// A change to the list of steps, written in the same transaction as the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StepWrite {
+    /// A new step.
+    Put {
+        /// Its id.
+        operation_id: OperationId,
+        /// Tool name, or the model reference.
+        name: String,
+        /// Its class; none for a model round.
+        class: Option<EffectClass>,
+        /// What equal actions are counted by; none for a model round.
+        base: Option<ActionBase>,
+        /// How it begins: planned, intended, or already refused.
+        status: Status,
+        /// The rule that permitted or denied it, or the stable word of what was wrong.
+        reason: String,
+    },
+    /// A planned step may now begin.
+    Intend(OperationId),
+    /// An intended step was not begun, and waits again.
+    Postpone(OperationId),
+    /// A step ended.
+    Settle {
+        /// Its id.
+        operation_id: OperationId,
+        /// How it ended.
+        status: Status,
+        /// How long it took.
+        duration_ms: u64,
+        /// The enforced isolation, where it applies.
+        sandbox: Option<String>,
+        /// Why it ended like this, where there is more to say than that it was permitted.
+        reason: Option<String>,
+        /// Tokens, for a model round.
+        usage: Usage,
+        /// What is kept of the attempt, for a model round.
+        attempt: Option<Box<AttemptRecord>>,
+    },
+}
+
+/// A change to the list of questions, written in the same transaction as the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DecisionWrite {
+    /// A person is asked.
+    Ask(Box<Inquiry>),
+    /// The run has been told how a question ended.
+    Apply(DecisionId),
+    /// Nobody has to answer any more.
+    Withdraw(DecisionId),
+}
+
+/// A new line of the transcript.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryWrite {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said.
+    pub content: BlobHash,
+}
+
+/// Everything that one input leads to. It commits whole or not at all.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Moved {
+    /// The next state.
+    pub turn: Turn,
+    /// Changes to the steps.
+    pub steps: Vec<StepWrite>,
+    /// What to perform after the commit.
+    pub effects: Vec<Effect>,
+    /// New lines of the transcript.
+    pub entries: Vec<EntryWrite>,
+    /// Changes to the questions.
+    pub decisions: Vec<DecisionWrite>,
+    /// What to show.
+    pub events: Vec<Draft>,
+    /// Contents that the above names by hash.
+    pub blobs: Vec<Blob>,
+}
+
+impl Moved {
+    pub(super) fn end(&mut self, outcome: Outcome, reply: Option<BlobHash>) {
+        let (rounds, usage) = (self.turn.rounds, self.turn.usage);
+        let mut payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});
+        if let (false, Some(members)) = (is_free(&self.turn.cost), payload.as_object_mut()) {
+            members.insert("cost_microusd".into(), json!(self.turn.cost));
+        }
+        self.events.push(Draft::new(Kind::RunEnded, payload));
+        self.turn.phase = Phase::Ended { outcome, reply };
+    }
+}

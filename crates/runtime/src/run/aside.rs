@@ -1,0 +1,68 @@
+//! Runs that cannot go on. They are moved aside, so that they neither stand in their agent's way nor are lost: a person
+//! has them tried again, or gives them up.
+
+use wakeful_core::key::RunKey;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
+
+use super::broken;
+use crate::EngineError;
+use crate::problem::Problem;
+
+/// How often a run may be taken up without moving, before it counts as one that ends whoever takes it up.
+pub const CLAIMS_MAX: u32 = 10;
+
+/// Moves a run aside if the error says that it can never go on as it is. The event that tells of it, or none where the
+/// run is left as it is.
+pub async fn move_aside<S: Store>(
+    store: &S,
+    run: RunKey,
+    error: &EngineError,
+    (now, salt): (Millis, [u8; 32]),
+) -> Result<Option<Event>, EngineError> {
+    if !poisons(error) {
+        return Ok(None);
+    }
+    let Problem { code, message, .. } = error.into();
+    let payload = serde_json::json!({"run_key": run, "code": code, "why": message});
+    let fault = serde_json::json!({"code": code, "why": message}).to_string();
+    let draft = Draft::new(Kind::RunQuarantined, payload);
+    let sealed = Sealed::new(draft, now, Some(run), salt).map_err(|e| broken(run, &e))?;
+    Ok(store.write(move |tx| aside_in(tx, run, &fault, &sealed)).await?)
+}
+
+/// Whether a run with this error can never go on by itself.
+const fn poisons(error: &EngineError) -> bool {
+    matches!(
+        error,
+        EngineError::MachineVersion { .. } | EngineError::Broken { .. } | EngineError::CrashLoop { .. }
+    )
+}
+
+fn aside_in(tx: &mut dyn Tx, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {
+    let Some(row) = tx.run(&run)?.filter(|row| row.status == RUN_OPEN) else {
+        return Ok(None);
+    };
+    let Some(mut head) = tx.lock_head_to_announce(&row.agent_id)? else {
+        return Ok(None);
+    };
+    if !tx.set_aside(&run, RUN_QUARANTINED, Some(fault), sealed.at)? {
+        return Ok(None);
+    }
+    // Nobody knows the end of what it asked for, so all of it counts; and nobody has to answer its questions.
+    tx.settle_run(&run)?;
+    let open = DecisionFilter {
+        pending_only: true,
+        run_key: Some(run),
+        limit: ROWS_MAX,
+    };
+    for decision in tx.decisions(&open)? {
+        tx.put_decision(&decision.withdrawn(sealed.at), decision.version)?;
+    }
+    let event = head.chain(&row.agent_id, sealed.clone());
+    tx.append_event(&row.agent_id, &event)?;
+    tx.put_head(&row.agent_id, &head)?;
+    Ok(Some(event))
+}

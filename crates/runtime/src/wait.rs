@@ -1,0 +1,124 @@
+//! Waiting: for a moment, or for a person's answer. Neither needs this process to live.
+
+use wakeful_core::decision::{Decision, DecisionStatus, Ruling};
+use wakeful_core::key::DecisionId;
+use wakeful_core::report::{Draft, Kind, Sealed};
+use wakeful_core::run::{Input, Phase};
+use wakeful_core::time::Millis;
+use wakeful_ports::model::Model;
+use wakeful_ports::records::NEVER;
+use wakeful_ports::store::Store;
+use wakeful_ports::tool::ToolHost;
+
+use crate::inquiry::ended_early;
+use crate::run::{Claimed, broken};
+use crate::step::{Next, Rest};
+use crate::{Engine, EngineError, Waiting};
+
+/// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
+pub(crate) const NAP_MS_MAX: u64 = 2_000;
+
+impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// Waits for the moment of what is intended. None when it has come.
+    pub(crate) async fn wait_for_moment(&self, claimed: &Claimed) -> Result<Option<Next>, EngineError> {
+        let delay_ms = match claimed.turn.phase {
+            Phase::Modelling { delay_ms, .. } | Phase::Acting { delay_ms, .. } => delay_ms,
+            Phase::Parked { .. } | Phase::Ended { .. } => 0,
+        };
+        let now = self.clock.now();
+        // What was waited before a crash counts. A clock that was set back makes nobody wait longer than was said.
+        let left_ms = claimed
+            .row
+            .due_at
+            .map_or(delay_ms, |due| due.since(now).min(delay_ms));
+        if left_ms == 0 {
+            return Ok(None);
+        }
+        if left_ms > NAP_MS_MAX && self.waiting == Waiting::Away {
+            let until = Millis(now.0.saturating_add(i64::try_from(left_ms).unwrap_or(i64::MAX)));
+            return Ok(Some(Next::Rest(Rest::Asleep(until))));
+        }
+        tokio::select! {
+            biased;
+            () = self.clock.sleep(left_ms) => Ok(None),
+            early = self.early(claimed) => ended_early(claimed, early).map(Some),
+        }
+    }
+
+    /// What a run does when nothing of its plan is under way: it takes the answer it waits for, or goes on.
+    pub(crate) async fn look_for_ruling(&self, claimed: &Claimed) -> Result<Next, EngineError> {
+        let now = self.clock.now();
+        let (waits_on, lapsed_on) = (claimed.turn.waits_on(), claimed.turn.lapsed_on(now));
+        let Some(id) = waits_on.or(lapsed_on) else {
+            return Ok(Next::just(Input::Settled { results: Vec::new() }));
+        };
+        let mut decision = self.question(claimed, id).await?;
+        if lapsed_on.is_some() {
+            let inquiry = Box::new(decision.inquiry);
+            return Ok(Next::just(Input::Lapsed { inquiry }));
+        }
+        if let Some(next) = decision.overdue(now) {
+            decision = self.close_late(claimed, &decision, next).await?;
+        }
+        Ok(match decision.ruling(now) {
+            None => Next::Rest(Rest::Asked),
+            Some(Ruling::Lapsed) => Next::just(Input::Lapsed {
+                inquiry: Box::new(decision.inquiry),
+            }),
+            Some(ruling) => Next::just(Input::Decided {
+                decision_id: id,
+                ruling,
+            }),
+        })
+    }
+
+    async fn question(&self, claimed: &Claimed, id: DecisionId) -> Result<Decision, EngineError> {
+        let found = self.store.read(move |view| view.decision(&id)).await?;
+        found.ok_or_else(|| EngineError::Broken {
+            run: claimed.run_key(),
+            why: "the question it waits for is not there".into(),
+        })
+    }
+
+    /// Nobody answered in time: the question weighs more now, or is called off. If somebody answered meanwhile, the
+    /// answer stands.
+    async fn close_late(
+        &self,
+        claimed: &Claimed,
+        before: &Decision,
+        next: Decision,
+    ) -> Result<Decision, EngineError> {
+        let (id, expected, run) = (next.inquiry.decision_id, before.version, claimed.run_key());
+        let kind = match next.status {
+            DecisionStatus::Pending => Kind::DecisionEscalated,
+            DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
+                Kind::DecisionAnswered
+            }
+        };
+        let payload = serde_json::json!({
+            "decision_id": id, "operation_id": next.inquiry.operation_id, "tool": next.inquiry.tool,
+            "title": next.inquiry.title, "status": next.status, "severity": next.inquiry.severity,
+            "version": next.version,
+        });
+        let draft = Draft::new(kind, payload);
+        let sealed = Sealed::new(draft, self.clock.now(), Some(run), self.entropy.bytes32());
+        let sealed = sealed.map_err(|e| broken(run, &e))?;
+        let (agent, fence) = (claimed.row.agent_id.clone(), claimed.fence);
+        let written = self.store.write(move |tx| {
+            let mut head = tx.lock_head(&agent, fence)?;
+            if tx.decision(&id)?.is_none_or(|one| one.version != expected) {
+                return Ok(None);
+            }
+            tx.put_decision(&next, expected)?;
+            tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER))?;
+            let event = head.chain(&agent, sealed.clone());
+            tx.append_event(&agent, &event)?;
+            tx.put_head(&agent, &head)?;
+            Ok(Some(event))
+        });
+        if let Some(event) = written.await? {
+            self.observer.saw(&claimed.row.agent_id, &[event]);
+        }
+        self.question(claimed, id).await
+    }
+}
