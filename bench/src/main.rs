@@ -6,6 +6,7 @@
 //! | [`run`] | one short run on a home that exists, and on a fresh one; its memory |
 //! | [`round`] | what a tool round costs beyond the sandboxed command itself |
 //! | [`disk`] | what a tool round leaves on the disk |
+//! | [`flat`] | whether a late step costs more than an early one |
 //! | [`binary`] | the size of the program |
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
@@ -19,6 +20,7 @@
 
 mod binary;
 mod disk;
+mod flat;
 mod machine;
 mod measure;
 mod models;
@@ -115,7 +117,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 22] = [
+const PARTS: [Part; 24] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -149,8 +151,16 @@ const PARTS: [Part; 22] = [
         take: ready::take_fresh,
     },
     Part {
+        names: &[flat::NAME],
+        take: flat::take,
+    },
+    Part {
         names: &[ready::MILLION],
         take: ready::take_million,
+    },
+    Part {
+        names: &[ready::OPEN],
+        take: ready::take_open,
     },
     Part {
         names: &[idle::MEMORY, idle::WAKEUPS],

@@ -35,7 +35,7 @@ pub(crate) struct Site {
     pub(crate) home: PathBuf,
     pub(crate) workspace: PathBuf,
     /// Who answers.
-    model: String,
+    pub(crate) model: String,
     /// What the environment has for it.
     variables: Vec<(&'static str, String)>,
 }

@@ -16,6 +16,7 @@ use anyhow::Result;
 
 pub(crate) use self::postgres::{NAME as POSTGRES, take as take_postgres};
 pub(crate) use self::sqlite::{NAME as SQLITE, commits, take as take_sqlite};
+pub(crate) use self::workload::{NoOp, TOOL};
 
 use crate::machine::processor_ms;
 

@@ -25,7 +25,7 @@ pub(crate) const AGENTS: usize = 64;
 /// Rounds with a tool. With the answer at the end they are the rounds that a run has by default.
 const TOOL_ROUNDS: u32 = ROUNDS_DEFAULT - 1;
 
-const TOOL: &str = "Note";
+pub(crate) const TOOL: &str = "Note";
 
 /// Drives one run of every agent to its end and says how long all of them took.
 pub(crate) async fn drive(store: &Store) -> Result<Duration> {
@@ -72,7 +72,7 @@ impl Model for Prompt {
 }
 
 /// A tool that does nothing, with the promises of a command and a result of the shape of one.
-struct NoOp;
+pub(crate) struct NoOp;
 
 impl ToolHost for NoOp {
     fn specs(&self) -> Vec<ToolSpec> {

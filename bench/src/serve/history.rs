@@ -4,6 +4,9 @@ use std::path::Path;
 
 use anyhow::Result;
 use rusqlite::{Connection, params};
+use wakeful_core::blob::BlobHash;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::run::{Input, Reads, Turn};
 
 use crate::plain;
 
@@ -17,22 +20,27 @@ const EVENTS_PER_RUN: u32 = 10;
 const HURRY: &str = "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;";
 
 const PUT_AGENT: &str = "
-    INSERT INTO agent SELECT ?1, 'public', lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, control
+    INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
+        model_rounds, control)
+    SELECT ?1, 'public', lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds, control
     FROM agent LIMIT 1";
 
 const PUT_HEAD: &str = "
-    INSERT INTO agent_head SELECT ?1, incarnation, NULL, fence, ?2 + 1, chain_hash, 0 FROM agent_head LIMIT 1";
+    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued)
+    SELECT ?1, incarnation, NULL, fence, ?2 + 1, chain_hash, 0 FROM agent_head LIMIT 1";
 
 const PUT_RUNS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
-    INSERT INTO run SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, machine, machine_version, version, state,
+    INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms,
+        ended_at_ms)
+    SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, machine, machine_version, version, state,
         status, started_at_ms + i, ended_at_ms + i
     FROM n, (SELECT * FROM run LIMIT 1)";
 
 const PUT_MESSAGES: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
-    INSERT INTO message SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, kind, authority, surface, context, body,
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes)
+    SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, kind, authority, surface, context, body,
         admitted_at_ms + i, wishes
     FROM n, (SELECT * FROM message LIMIT 1)";
 
@@ -44,7 +52,8 @@ const SEEN: &str = "
 
 const PUT_EVENTS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
-    INSERT INTO event SELECT ?1, i + 1, CAST(printf('%032d', i / ?3) AS BLOB), kind, at_ms + i, randomblob(32),
+    INSERT INTO event (agent_id, seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt)
+    SELECT ?1, i + 1, CAST(printf('%032d', i / ?3) AS BLOB), kind, at_ms + i, randomblob(32),
         randomblob(32), policy_version, payload, salt
     FROM n JOIN seen ON seen.place = i % (SELECT COUNT(*) FROM seen)";
 
@@ -64,6 +73,55 @@ pub(crate) fn add(database: &Path, events: u32) -> Result<()> {
         put == events as usize,
         "{put} events were put instead of {events}"
     );
+    transaction.commit()?;
+    close(connection)
+}
+
+const PUT_AGENTS: &str = "
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+    INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
+        model_rounds, control)
+    SELECT printf('open-%06d', i), 'public', lifecycle, workspace, created_at_ms, 0, 0, 0, 'running'
+    FROM n, (SELECT * FROM agent LIMIT 1)";
+
+const PUT_HEADS: &str = "
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued)
+    SELECT printf('open-%06d', i), incarnation, NULL, 1, 1, zeroblob(32), 0
+    FROM n, (SELECT * FROM agent_head LIMIT 1)";
+
+/// The key of an open run is told apart from a copied one by its first letter.
+const PUT_OPEN_RUNS: &str = "
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+    INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status, started_at_ms,
+        due_at_ms)
+    SELECT CAST(printf('o%031d', i) AS BLOB), printf('open-%06d', i), printf('open-%06d:session:cli', i), machine,
+        machine_version, 1, replace(?2, '@', lower(hex(CAST(printf('o%031d', i) AS BLOB)))), 'open', started_at_ms + i,
+        CASE WHEN i % 2 = 0 THEN 9223372036854775807 END
+    FROM n, (SELECT * FROM run LIMIT 1)";
+
+const PUT_OPEN_MESSAGES: &str = "
+    WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes)
+    SELECT CAST(printf('o%031d', i) AS BLOB), printf('open-%06d', i), printf('open-%06d:session:cli', i), kind, authority,
+        surface, context, body, admitted_at_ms + i, '{}'
+    FROM n, (SELECT * FROM message LIMIT 1)";
+
+/// Adds so many agents with a run each that has just begun and that nobody drives: half of them are due, the others wait
+/// for something that does not come.
+pub(crate) fn add_open(database: &Path, runs: u32, model_ref: &str) -> Result<()> {
+    let mut connection = plain::open(database)?;
+    connection.execute_batch(HURRY)?;
+    let transaction = connection.transaction()?;
+    let nobody = RunKey(Digest::ZERO);
+    let turn = Turn::new(nobody, model_ref.to_owned(), 9);
+    let body = BlobHash(Digest::ZERO);
+    let begun = turn.apply(&Reads::default(), Input::Admitted { body })?.turn;
+    let state = serde_json::to_string(&begun)?.replace(&nobody.to_string(), "@");
+    transaction.execute(PUT_AGENTS, params![runs])?;
+    transaction.execute(PUT_HEADS, params![runs])?;
+    transaction.execute(PUT_OPEN_RUNS, params![runs, state])?;
+    transaction.execute(PUT_OPEN_MESSAGES, params![runs])?;
     transaction.commit()?;
     close(connection)
 }

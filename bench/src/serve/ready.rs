@@ -16,12 +16,19 @@ use crate::{Setting, plain};
 pub(crate) const EXISTING: &str = "serve_ready_existing_ms";
 pub(crate) const FRESH: &str = "serve_ready_fresh_ms";
 pub(crate) const MILLION: &str = "serve_ready_million_ms";
+pub(crate) const OPEN: &str = "serve_ready_open_runs_ms";
 
 /// Events of a home that has been used for years.
 const EVENTS: usize = 1_000_000;
 
 /// Events where only few samples are wanted: making the home takes longer than looking at it.
 const EVENTS_QUICK: usize = 100_000;
+
+/// Runs that are open when a large house goes down.
+const RUNS: usize = 100_000;
+
+/// See [`EVENTS_QUICK`].
+const RUNS_QUICK: usize = 10_000;
 
 const BARE: &str =
     "`wakeful --version`, a byte there and back over a new socket, plain SQLite: open, read its tables";
@@ -56,6 +63,35 @@ pub(crate) fn take_million(setting: &Setting) -> Result<Vec<Measure>> {
             .with("database_mb", bytes as f64 / 1e6)
             .with("first_list_of_agents_ms", listed_ms)
             .with("memory_mb", memory_mb),
+    ])
+}
+
+/// On a home in which a hundred thousand runs are open and a million events are kept.
+pub(crate) fn take_open(setting: &Setting) -> Result<Vec<Measure>> {
+    let site = furnished(setting, "open")?;
+    let (events, runs) = (
+        setting.effort.pick(EVENTS_QUICK, EVENTS),
+        setting.effort.pick(RUNS_QUICK, RUNS),
+    );
+    history::add(&site.database(), u32::try_from(events)?)?;
+    history::add_open(&site.database(), u32::try_from(runs)?, &site.model)?;
+    let mut ready = Vec::new();
+    let mut answered = Vec::new();
+    for _ in 0..setting.effort.pick(2, 5) {
+        let daemon = Daemon::start(setting, &site)?;
+        ready.push(daemon.ready_ms);
+        let begun = Instant::now();
+        daemon.call("GET", "/api/runs?limit=10", "")?;
+        answered.push(ms(begun.elapsed()));
+        daemon.end()?;
+    }
+    std::fs::remove_dir_all(&site.home)?;
+    let measure = Measure::median(OPEN, "ms", &ready, Target::AtMost(5_000.0));
+    Ok(vec![
+        measure
+            .with("open_runs", runs as f64)
+            .with("events", events as f64)
+            .with("first_list_of_runs_ms", crate::measure::median(&answered)),
     ])
 }
 

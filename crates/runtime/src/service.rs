@@ -32,6 +32,9 @@ const SHARED_LOOK_MS: u64 = 1_000;
 /// When a look that failed is tried again.
 const FAILED_LOOK_MS: u64 = 1_000;
 
+/// As long as more than these are known to have work, nobody asks who else has.
+const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
+
 /// The longest sleep before somebody who is due: who trusts a clock for longer is fooled when it is set.
 const DUE_LOOK_MS_MAX: u64 = 60_000;
 
@@ -139,6 +142,8 @@ impl Stuck {
 struct Busy {
     tasks: JoinSet<Turned>,
     line: Line,
+    /// Who had work at the last look.
+    ready: Vec<AgentId>,
     /// A task that panicked does not say whose it was.
     by_task: BTreeMap<Id, AgentId>,
     /// When to look without having been told: where others write, or when a look has failed.
@@ -257,7 +262,16 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         busy.due_at = due.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
         self.stuck.retain(&ready);
         self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
-        for agent in busy.line.choose(&ready, now, AGENTS_AT_ONCE_MAX) {
+        busy.ready = ready;
+        self.begin(busy);
+    }
+
+    /// Begins with whoever is next among those who had work at the last look.
+    fn begin(&self, busy: &mut Busy) {
+        for agent in busy
+            .line
+            .choose(&busy.ready, self.clock.ticks_ms(), AGENTS_AT_ONCE_MAX)
+        {
             let (store, runner) = (self.store.clone(), self.runner.clone());
             let aside = Aside {
                 clock: Arc::clone(&self.clock),
@@ -292,8 +306,16 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
             },
             Err(_) => Ended::Stuck,
         };
+        if how == Ended::Idle {
+            busy.ready.retain(|ready| *ready != agent);
+        }
         if busy.line.ended(&agent, how, self.clock.ticks_ms()) {
-            self.work.look();
+            // Where very many have work, asking the database who after every turn would cost more than the turn.
+            if busy.ready.len() > AGENTS_KNOWN_MIN {
+                self.begin(busy);
+            } else {
+                self.work.look();
+            }
         }
         self.stuck.note(&agent, result.map(drop));
     }

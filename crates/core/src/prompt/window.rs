@@ -1,6 +1,6 @@
 //! Which entries of a thread a request shows.
 
-use crate::conversation::{Block, Entry, Role};
+use crate::conversation::{Block, Entry, Role, calls_of};
 
 /// Most transcript entries of a request: the hot window.
 pub const WINDOW_ENTRIES_MAX: usize = 200;
@@ -13,12 +13,54 @@ pub const WINDOW_BYTES_MAX: usize = 512 * 1024;
 pub(super) fn window(opening: &Entry, entries: &[Entry]) -> Vec<Entry> {
     let kept = entries.iter().skip(window_start(entries));
     if kept.clone().any(|entry| entry == opening) {
-        return kept
-            .skip_while(|entry| entry.role != Role::User)
-            .cloned()
-            .collect();
+        return mended(kept.skip_while(|entry| entry.role != Role::User));
     }
-    std::iter::once(opening).chain(kept).cloned().collect()
+    mended(std::iter::once(opening).chain(kept))
+}
+
+/// What is said of a call whose run was given up before it had a result.
+const NO_RESULT: &str =
+    r#"{"ok":false,"kind":"no_result","message":"the run was given up before this had a result"}"#;
+
+/// The same entries with a result for every call. A run that was given up leaves calls without one, and providers
+/// refuse a conversation with such a call for ever after.
+fn mended<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Entry> {
+    let mut mended: Vec<Entry> = Vec::new();
+    let mut open: Vec<String> = Vec::new();
+    for entry in entries {
+        if entry.role == Role::Tool {
+            let answers = |call_id: &String| entry.blocks.iter().any(|block| is_result_of(block, call_id));
+            open.retain(|call_id| !answers(call_id));
+        } else {
+            mended.extend(open.drain(..).map(no_result));
+            open = calls_of(&entry.blocks)
+                .into_iter()
+                .map(|call| call.call_id.clone())
+                .collect();
+        }
+        mended.push(entry.clone());
+    }
+    mended.extend(open.into_iter().map(no_result));
+    mended
+}
+
+fn is_result_of(block: &Block, id: &str) -> bool {
+    match block {
+        Block::ToolResult { call_id, .. } => call_id == id,
+        Block::Text { .. } | Block::ToolUse(_) | Block::Thinking { .. } | Block::Attachment(_) => false,
+    }
+}
+
+fn no_result(call_id: String) -> Entry {
+    let (is_error, content) = (true, NO_RESULT.to_owned());
+    Entry {
+        role: Role::Tool,
+        blocks: vec![Block::ToolResult {
+            call_id,
+            is_error,
+            content,
+        }],
+    }
 }
 
 /// Where the window begins.
@@ -73,6 +115,42 @@ mod tests {
             entry(Role::Assistant, words),
             entry(Role::Tool, words),
         ]
+    }
+
+    fn calls(ids: &[&str]) -> Entry {
+        let call = |id: &&str| {
+            Block::ToolUse(crate::conversation::ToolCall {
+                call_id: (*id).to_owned(),
+                name: "T".into(),
+                input: serde_json::json!({}),
+            })
+        };
+        Entry {
+            role: Role::Assistant,
+            blocks: ids.iter().map(call).collect(),
+        }
+    }
+
+    #[test]
+    fn a_call_whose_run_was_given_up_gets_a_result_and_the_others_keep_theirs() {
+        let (first, second) = (entry(Role::User, "one"), entry(Role::User, "two"));
+        let result = |id: &str| Entry {
+            role: Role::Tool,
+            blocks: vec![Block::ToolResult {
+                call_id: id.to_owned(),
+                is_error: false,
+                content: "done".into(),
+            }],
+        };
+        let whole = vec![first.clone(), calls(&["a"]), result("a"), second.clone()];
+        assert_eq!(window(&first, &whole), whole, "nothing is missing");
+        let cut = vec![first.clone(), calls(&["a", "b"]), result("a"), second.clone()];
+        let mended = window(&first, &cut);
+        assert_eq!(mended.len(), 5);
+        assert_eq!(mended[3], no_result("b".into()));
+        assert_eq!(mended[4], second);
+        let at_the_end = window(&first, &[first.clone(), calls(&["z"])]);
+        assert_eq!(at_the_end.last(), Some(&no_result("z".into())));
     }
 
     #[test]

@@ -290,7 +290,7 @@ fn killed_in_the_middle_of_a_command_its_processes_die_and_the_outcome_is_unknow
 }
 
 #[test]
-fn an_identical_call_after_an_unknown_outcome_is_refused() {
+fn an_identical_call_after_an_unknown_outcome_waits_for_a_person() {
     let world = World::new();
     let again = "{name: ExecCommand, input: {cmd: \"echo one >> world.txt\"}}";
     let script = format!("rounds:\n  - tools: [{again}]\n  - tools: [{again}]\n  - text: gave up\n");
@@ -299,8 +299,26 @@ fn an_identical_call_after_an_unknown_outcome_is_refused() {
     let crashed = call(&world, &args, Some(("act.after_perform", 1)));
     assert_eq!(crashed.code, None);
     let said = call(&world, &["run", "--resume", "--json"], None);
-    assert_eq!(statuses(&said.json()), ["outcome_unknown", "denied"]);
-    assert_eq!((said.code, world.lines()), (Some(1), vec!["one".to_owned()]));
+    assert_eq!(
+        (said.code, world.lines()),
+        (Some(3), vec!["one".to_owned()]),
+        "{said:?}"
+    );
+    let asked = call(&world, &["decision", "list", "--json"], None).json();
+    let decision = &asked["decisions"][0];
+    assert_eq!(decision["kind"], "outcome_unknown", "{asked}");
+    let id = decision["decision_id"].as_str().expect("a name").to_owned();
+    let still = call(&world, &["run", "--resume", "--json"], None);
+    assert_eq!(
+        (still.code, world.lines()),
+        (Some(3), vec!["one".to_owned()]),
+        "{still:?}"
+    );
+    let answered = call(&world, &["decision", "answer", &id, "approve", "--json"], None);
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    let said = call(&world, &["run", "--resume", "--json"], None);
+    assert_eq!(statuses(&said.json()), ["outcome_unknown", "ok"]);
+    assert_eq!(world.lines(), ["one", "one"], "because a person said again");
 }
 
 #[test]

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use wakeful_api::Control;
 use wakeful_core::id::AgentId;
+use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_ports::records::{RunFilter, RunRow, RunState};
 use wakeful_ports::store::{ROWS_MAX, Store as _};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::run::claim;
+use wakeful_runtime::run::{claim, move_aside};
 
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
@@ -20,6 +21,7 @@ use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::{Out, ResumedView};
 use crate::signals::Signals;
+use crate::world::{RealClock, RealEntropy};
 
 /// Open runs of a daemon that are counted.
 const RUNS_LOOKED_AT: u32 = 500;
@@ -115,6 +117,27 @@ impl Tally {
         Ok(())
     }
 
+    /// A run that can never go on as it is stands in nobody's way any longer.
+    async fn move_aside(
+        &self,
+        journey: &Journey<'_>,
+        row: &RunRow,
+        error: &EngineError,
+    ) -> Result<(), EngineError> {
+        let store = &journey.place.store;
+        let now = (RealClock::new().now(), RealEntropy.bytes32());
+        if move_aside(store, row.run_key, error, now).await?.is_some() {
+            let hint = format!(
+                "`wakeful runs retry {0}` tries it again, `wakeful runs abandon {0}` gives it up",
+                row.run_key
+            );
+            journey
+                .out
+                .note(&format!("run {} is quarantined: {hint}", row.run_key));
+        }
+        Ok(())
+    }
+
     async fn attempt(&mut self, journey: &mut Journey<'_>, row: &RunRow) -> Result<u8, Trouble> {
         let place = journey.place;
         let claimed = match claim(&place.store, &place.runner.runner_id, row.run_key).await {
@@ -126,7 +149,10 @@ impl Tally {
                 self.view.driven_elsewhere += 1;
                 return Ok(0);
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                self.move_aside(journey, row, &error).await?;
+                return Err(error.into());
+            }
         };
         let short: String = row.run_key.to_string().chars().take(12).collect();
         journey
