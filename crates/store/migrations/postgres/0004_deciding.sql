@@ -36,8 +36,6 @@ CREATE TABLE brake (
 
 -- When a run that waits is to be looked at again; none for at once.
 ALTER TABLE run ADD COLUMN due_at_ms BIGINT;
--- Who has something to do is asked after every turn: this index alone answers it.
-CREATE INDEX run_ready ON run (agent_id, due_at_ms, run_key) WHERE status = 'open';
 CREATE INDEX run_due ON run (due_at_ms) WHERE status = 'open' AND due_at_ms IS NOT NULL;
 
 -- How often it was taken up since it last moved, and why it cannot go on.
