@@ -36,6 +36,10 @@ CREATE TABLE brake (
 
 -- When a run that waits is to be looked at again; none for at once.
 ALTER TABLE run ADD COLUMN due_at_ms BIGINT;
+-- Anew, so that it answers alone who has something to do. The status, which is always the same, makes the planner take it
+-- rather than the one of all runs.
+DROP INDEX run_open;
+CREATE INDEX run_open ON run (agent_id, status, due_at_ms, run_key) WHERE status = 'open';
 CREATE INDEX run_due ON run (due_at_ms) WHERE status = 'open' AND due_at_ms IS NOT NULL;
 
 -- How often it was taken up since it last moved, and why it cannot go on.
