@@ -213,6 +213,16 @@ impl Hosted {
         wire::body(&self.shape.lowering(&self.model, Thread::NotKept), request)
     }
 
+    /// Sends a request and waits for the whole answer, as [`Model::ask`] does, and leaves the request with whoever asks.
+    pub async fn answer(
+        &self,
+        request: &Request,
+        audience: &dyn Audience,
+    ) -> Result<Answer, ModelFailure> {
+        let answer = self.converse(request, audience).await;
+        answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
+    }
+
     async fn exchange(
         &self,
         request: &Request,
@@ -340,7 +350,6 @@ impl Model for Hosted {
     }
 
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
-        let answer = self.converse(&request, audience).await;
-        answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
+        self.answer(&request, audience).await
     }
 }

@@ -1,5 +1,7 @@
 //! What is sent.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block};
@@ -32,7 +34,7 @@ pub(in crate::wire) struct Body<'a> {
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: Value,
+    input_schema: Cow<'a, Value>,
 }
 
 #[derive(Debug, Serialize)]

@@ -1,5 +1,7 @@
 //! What is sent.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block, Entry, Role};
@@ -44,7 +46,7 @@ enum Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: Value,
+    parameters: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }

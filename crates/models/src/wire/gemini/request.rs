@@ -1,5 +1,6 @@
 //! What is sent.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -47,7 +48,7 @@ struct Declaration<'a> {
     name: &'a str,
     description: &'a str,
     /// Not `parameters`, which takes a part of the schema language only.
-    parameters_json_schema: Value,
+    parameters_json_schema: Cow<'a, Value>,
 }
 
 #[derive(Debug, Serialize)]

@@ -3,6 +3,8 @@
 //! Nothing is left with the provider unless a thread is to be continued there, so every other request carries its whole
 //! conversation, thoughts included.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block, Entry, Role};
@@ -47,7 +49,7 @@ enum Tool<'a> {
     Function {
         name: &'a str,
         description: &'a str,
-        parameters: Value,
+        parameters: Cow<'a, Value>,
         strict: bool,
     },
 }
