@@ -65,12 +65,14 @@ fn is_closed(schema: &Value, depth: usize) -> bool {
     }
     let deeper = |schema: &Value| is_closed(schema, depth + 1);
     let says = !is_object(fields) || fields.contains_key("additionalProperties");
-    says && fields.iter().all(|(keyword, value)| match (keyword.as_str(), value) {
-        (word, Value::Object(map)) if MAPS.contains(&word) => map.values().all(deeper),
-        (word, Value::Array(list)) if LISTS.contains(&word) || word == "items" => list.iter().all(deeper),
-        (word, Value::Object(_)) if SINGLES.contains(&word) => deeper(value),
-        (_, _) => true,
-    })
+    says && fields
+        .iter()
+        .all(|(keyword, value)| match (keyword.as_str(), value) {
+            (word, Value::Object(map)) if MAPS.contains(&word) => map.values().all(deeper),
+            (word, Value::Array(list)) if LISTS.contains(&word) || word == "items" => list.iter().all(deeper),
+            (word, Value::Object(_)) if SINGLES.contains(&word) => deeper(value),
+            (_, _) => true,
+        })
 }
 
 fn emit_at(schema: &Value, mode: Mode, depth: usize) -> Value {

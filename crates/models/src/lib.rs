@@ -13,6 +13,7 @@ mod provider;
 mod reference;
 mod route;
 mod scripted;
+mod thinking;
 mod wire;
 
 pub use embedding::{
@@ -32,4 +33,5 @@ pub use scripted::{
     DELAY_MS_MAX, Place, ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
     Unwritable, write as write_script,
 };
+pub use thinking::{BadThinking, THINKING_TOKENS_MAX, Thinking};
 pub use wire::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};

@@ -10,13 +10,13 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::Boundary;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{
-    Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Unusable, host_of,
+    Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Thinking, Unusable, host_of,
 };
 use wakeful_ports::records::Agent;
 
 pub(crate) use self::provision::Provision;
 use crate::cli::text_variable;
-use crate::config::Config;
+use crate::config::{Config, ThinkingSetting};
 use crate::failure::Failure;
 use crate::secret::Handle;
 use crate::show::Out;
@@ -216,6 +216,13 @@ impl ModelHouse {
                 Err(here(Failure::usage("model_unknown", message, hint)))
             }
         }
+    }
+
+    /// How much a model is asked to think: what is settled for it, else for its provider.
+    pub(crate) fn thinking(&self, provider: &str, model_ref: &str) -> Option<Thinking> {
+        let own = self.config.models.get(model_ref).and_then(|own| own.thinking);
+        let all = || self.config.providers.get(provider).and_then(|all| all.thinking);
+        own.or_else(all).map(ThinkingSetting::asked)
     }
 
     /// How a provider is reached, as far as that is known without looking for its key.

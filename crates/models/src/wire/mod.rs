@@ -24,6 +24,7 @@ use wakeful_core::prompt::Request;
 use wakeful_core::schema;
 use wakeful_ports::model::{Answer, Audience};
 
+pub(crate) use anthropic::OUTPUT_TOKENS_MAX as ANTHROPIC_OUTPUT_TOKENS;
 pub(crate) use complaint::Complaint;
 pub use lowering::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
 pub(crate) use lowering::{Lowering, Thread};

@@ -25,6 +25,8 @@ pub(in crate::wire) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     messages: Vec<Message<'a>>,
     stream: bool,
@@ -137,6 +139,7 @@ impl<'a> Body<'a> {
             tools: tools.collect(),
             max_completion_tokens: lowering.output_tokens_max.filter(|_| lowering.own_server),
             max_tokens: lowering.output_tokens_max.filter(|_| !lowering.own_server),
+            reasoning_effort: lowering.effort(),
             prompt_cache_key: key,
             messages: system.into_iter().chain(said).collect(),
             stream: true,

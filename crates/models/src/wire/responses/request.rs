@@ -31,7 +31,7 @@ pub(in crate::wire) struct Body<'a> {
     max_output_tokens: Option<u32>,
     /// Codex wants to see it even when it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Value>,
+    reasoning: Option<Option<Reasoning>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,6 +41,11 @@ pub(in crate::wire) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     previous_response_id: Option<&'a str>,
     input: Vec<Item<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Reasoning {
+    effort: &'static str,
 }
 
 #[derive(Debug, Serialize)]
@@ -127,11 +132,12 @@ impl<'a> Body<'a> {
             Thread::NotKept | Thread::Kept => (None, 0),
             Thread::Continues { response_id, items } => (Some(response_id), items),
         };
+        let thinking = lowering.effort().map(|effort| Reasoning { effort });
         let (reasoning, include, max_output_tokens) = match provider {
-            Provider::OpenAiCodex => (Some(Value::Null), Some(&[][..]), None),
+            Provider::OpenAiCodex => (Some(thinking), Some(&[][..]), None),
             Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
                 let include = lowering.asks_for_thoughts().then_some(SEALED_THOUGHTS);
-                (None, include, lowering.output_tokens_max)
+                (thinking.map(Some), include, lowering.output_tokens_max)
             }
         };
         let items = request.entries.iter().flat_map(|entry| items(lowering, entry));
