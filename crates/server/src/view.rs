@@ -107,6 +107,7 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         },
         workspace: agent.workspace.clone(),
         model: agent.model_ref.clone(),
+        model_state: None,
         created_at: agent.created_at.rfc3339(),
         pending: overview.queued,
         open_run: overview.open_run.map(|run| run.to_string()),

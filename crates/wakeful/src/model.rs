@@ -6,6 +6,7 @@ mod script;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wakeful_api::{AgentModelState, ModelSource};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::Boundary;
 use wakeful_core::run::ROUTE_MAX;
@@ -145,6 +146,23 @@ impl ModelHouse {
             fallbacks: others.take(ROUTE_MAX - 1).collect(),
             model_ref,
             why,
+        })
+    }
+
+    /// Which models an agent's next run asks, and who chose them; none where that cannot be said, as of a route that is gone.
+    pub(crate) fn state(&self, whose: Whose<'_>) -> Option<AgentModelState> {
+        let chain = self.chain(Some(whose), None).ok()?;
+        let own = self.config.agents.get(whose.agent.as_str());
+        let chosen = whose.chosen.map(str::to_owned);
+        Some(AgentModelState {
+            source: match chain.why {
+                Why::Agent => ModelSource::AgentOverride,
+                Why::Asked | Why::Configured | Why::Key(_) | Why::Demo => ModelSource::RuntimeDefault,
+            },
+            runtime_default_model: self.default_ref().ok()?.0,
+            effective_model: chain.model_ref,
+            effective_fallback_models: chain.fallbacks,
+            override_model: chosen.or_else(|| own.and_then(|own| own.model.clone())),
         })
     }
 

@@ -315,6 +315,41 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
     drop(daemon);
 }
 
+/// What is chosen holds for runs that begin; one that is under way ends as it began.
+#[test]
+fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
+    let world = World::new();
+    let waits = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; until [ -e go ]; do sleep 0.01; done\"}}]\n  \
+                 - text: usual\n";
+    let usual = world.script_named("usual.yaml", waits);
+    let chosen = world.script_named("chosen.yaml", "rounds: [{text: chosen}]\nrepeat_last: true\n");
+    world.wakeful(&["config", "set", "model.default", &usual]);
+    world.wakeful(&["config", "set", "model.fallbacks", "demo"]);
+    world.wakeful(&["agent", "create", "main"]);
+    let daemon = Daemon::serve(&world, &[]);
+    let state = |args: &[&str]| world.wakeful(args).json()["model_state"].clone();
+    let default = json!({"source": "runtime_default", "runtime_default_model": usual, "effective_model": usual,
+        "effective_fallback_models": ["demo"]});
+    assert_eq!(state(&["agent", "show", "main", "--json"]), default);
+    let running = world.start(&["run", "hello", "--agent", "main", "--json"]);
+    wait_until(|| world.workspace().join("begun").exists());
+    let overridden = json!({"source": "agent_override", "runtime_default_model": usual, "effective_model": chosen,
+        "effective_fallback_models": [], "override_model": chosen});
+    assert_eq!(state(&["agent", "model", "main", &chosen, "--json"]), overridden);
+    fs::write(world.workspace().join("go"), "").expect("a file");
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(said.json()["final_text"], "usual", "{said:?}");
+    let next = world.wakeful(&["run", "again", "--agent", "main", "--json"]);
+    assert_eq!(next.json()["final_text"], "chosen", "{next:?}");
+    assert_eq!(state(&["agent", "model", "main", "--clear", "--json"]), default);
+    drop(daemon);
+    assert_eq!(
+        state(&["agent", "show", "main", "--json"]),
+        default,
+        "without a daemon as well"
+    );
+}
+
 #[test]
 fn an_agent_is_shown_with_its_model() {
     let world = World::new();
