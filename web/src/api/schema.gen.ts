@@ -1260,6 +1260,8 @@ export interface components {
              * @description When it ended.
              */
             ended_at?: string;
+            /** @description Whether it is open and waits for money; the run itself says how much. */
+            parked?: boolean;
             /** @description How the message begins that it answers. */
             preview?: string;
             /** @description Its name. */

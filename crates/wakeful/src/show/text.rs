@@ -203,7 +203,8 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 }
 
 fn line_of_run(run: &RunLine) -> String {
-    row(&run.run_key, &run.agent_id, &run.status, &run.started_at)
+    let status = if run.parked { "parked" } else { &run.status };
+    row(&run.run_key, &run.agent_id, status, &run.started_at)
 }
 
 fn row(key: &str, agent: &str, status: &str, at: &str) -> String {

@@ -67,6 +67,12 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
     let run = world.wakeful(&["runs", "show", &open[0], "--json"]).json();
     assert_eq!(run["parked"]["code"], "budget_exceeded");
     assert_eq!(run["parked"]["cap_usd"], "0.03");
+    let listed = world.wakeful(&["runs", "list", "--json"]).stdout;
+    assert!(listed.contains("\"parked\":true"), "{listed}");
+    for verb in [["runs", "list"].as_slice(), &["status"]] {
+        let shown = world.wakeful(verb).stdout;
+        assert!(shown.contains("parked"), "{verb:?}: {shown}");
+    }
     let again = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(again.code, Some(5), "{again:?}");
     let events = world.wakeful(&["events", "main", "--json"]).stdout;
@@ -84,6 +90,37 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
     );
     assert_eq!(world.lines(), ["one"], "and not done again");
     assert_eq!(budget(&world)["spent_usd"], "0.02");
+}
+
+#[test]
+fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
+    let world = World::new();
+    let dear = world.script_named("dear.yaml", CENTS);
+    let free = world.script_named("free.yaml", "rounds: [{text: free}]\nrepeat_last: true\n");
+    let settings = |more: &str| {
+        let settings = format!("[model]\ndefault = \"{dear}\"\nfallbacks = [\"{free}\"]\n{more}");
+        write(&world, &settings);
+    };
+    let run = || world.wakeful(&["run", "do it", "--json"]);
+    settings("");
+    assert_eq!(set(&world, &["0.001"]).code, Some(0));
+    let said = run();
+    assert_eq!(
+        (said.code, &said.json()["final_text"]),
+        (Some(0), &json!("free")),
+        "{said:?}"
+    );
+    let attempts = said.json()["provider_attempt_timeline"]["attempts"].clone();
+    assert_eq!(attempts[0]["failure_kind"], "budget_exceeded", "{attempts}");
+    assert_eq!(attempts[0]["advanced_to_fallback"], true, "{attempts}");
+    assert_eq!(budget(&world)["spent_usd"], "0.00");
+    // One that may not be asked is no way out: the run waits for money.
+    settings(&format!("[inference]\nmodels = [\"{dear}\"]\n"));
+    assert_eq!(run().code, Some(5));
+    assert_eq!(set(&world, &["1"]).code, Some(0));
+    settings("");
+    let said = run();
+    assert_eq!(said.json()["final_text"], "done", "{said:?}");
 }
 
 #[test]
