@@ -28,7 +28,11 @@ SCENARIOS = {
     "stream": ({"content": "An answer."}, True),
     "tool round trip": ({"toolCalls": [CALL]}, True),
     "words and two tools, one failed": ({"content": "Let me look.", "toolCalls": [CALL, OTHER]}, True),
+    "thinking": ({"toolCalls": [CALL]}, True),
 }
+
+# How much the models of these scenarios are asked to think.
+THINKING = {"thinking": "low"}
 
 # Headers that say how bytes travel and nothing of what they mean.
 TRAVEL = ("host", "content-length", "connection")
@@ -95,6 +99,9 @@ def normal(form, body):
                 # The provider reads its fields in both spellings.
                 if "parameters_json_schema" in declared:
                     declared["parametersJsonSchema"] = declared.pop("parameters_json_schema")
+        thinking = body.get("generationConfig", {}).get("thinkingConfig", {})
+        if "thinking_level" in thinking:
+            thinking["thinkingLevel"] = thinking.pop("thinking_level")
     if form == "openai":
         said = body["input"]
         items = [{"role": "user", "content": said}] if isinstance(said, str) else said
@@ -201,8 +208,10 @@ def record(proxy, form, scenario, offered):
     """Both sides of a scenario, as pairs of requests. `offered` are the tools of those before."""
     name = model_of(scenario)
     ours, theirs = f"ours-{form}-{name}", f"theirs-{form}-{name}"
-    run(os.environ["WAKEFUL_BIN"], form, name, proxy.url(ours), prompt=PROMPT)
-    content = content_of(form, proxy.sent[ours])
+    thinking = THINKING.get(scenario)
+    settings = {f"providers.{form}.thinking": thinking} if thinking else {}
+    run(os.environ["WAKEFUL_BIN"], form, name, proxy.url(ours), prompt=PROMPT, settings=settings)
+    content = {**content_of(form, proxy.sent[ours]), "thinking": thinking}
     assert content["user"].endswith(PROMPT), f"{form} {scenario}: the question was {content['user']!r}"
     # What is on offer is the same for all: a format that left something out would be caught here.
     offered.append(content["tools"])

@@ -29,6 +29,8 @@ def ask_anthropic(url, model, content, stream):
         "system": [{"type": "text", "text": text} for text in content["system"]],
         "tools": tools,
     }
+    if effort := content["thinking"]:
+        said |= {"thinking": {"type": "adaptive"}, "output_config": {"effort": effort}}
 
     def once():
         if not stream:
@@ -63,6 +65,8 @@ def ask_openai(url, model, content, stream):
     said = {"model": model, "instructions": "\n\n".join(content["system"]), "tools": tools, "store": False}
     # As ours asks: thoughts in the sealed form in which they can be sent back.
     said["include"] = ["reasoning.encrypted_content"]
+    if effort := content["thinking"]:
+        said["reasoning"] = {"effort": effort}
 
     def once(asked):
         if not stream:
@@ -96,6 +100,8 @@ def ask_chat(url, model, content, stream):
         {"role": "user", "content": content["user"]},
     ]
     said = {"model": model, "tools": tools}
+    if effort := content["thinking"]:
+        said["reasoning_effort"] = effort
 
     def once():
         if not stream:
@@ -119,7 +125,9 @@ def ask_gemini(url, model, content, stream):
         types.FunctionDeclaration(name=t["name"], description=t["description"], parameters_json_schema=t["schema"])
         for t in content["tools"]
     ]
+    effort = content["thinking"]
     config = types.GenerateContentConfig(
+        thinking_config=types.ThinkingConfig(thinking_level=effort.upper()) if effort else None,
         system_instruction=[types.Part(text=text) for text in content["system"]],
         tools=[types.Tool(function_declarations=declared)],
         automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),

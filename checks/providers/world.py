@@ -165,8 +165,8 @@ class Ran:
     failure: dict = field(default_factory=dict)
 
 
-def run(program, form, model, address, key=KEY, prompt="Go."):
-    """One `wakeful run` in a fresh home, with a key and an address in the environment and nothing else."""
+def run(program, form, model, address, key=KEY, prompt="Go.", settings=None):
+    """One `wakeful run` in a fresh home, with a key and an address in the environment and nothing else but `settings`."""
     key_variable, url_variable, ending = VARIABLES[form]
     with tempfile.TemporaryDirectory(prefix="wakeful-providers-") as folder:
         workspace = Path(folder) / "workspace"
@@ -178,6 +178,8 @@ def run(program, form, model, address, key=KEY, prompt="Go."):
             key_variable: key,
             url_variable: address + ending,
         }
+        for name, value in (settings or {}).items():
+            subprocess.run([program, "config", "set", name, value], env=environment, capture_output=True, check=True)
         command = [program, "run", "--json", "--workspace", workspace, "--model", f"{form}/{model}"]
         # The commands of the fixtures only print, so they may run where the kernel confines nothing.
         command += ["--allow-unsandboxed", prompt]

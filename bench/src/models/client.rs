@@ -14,7 +14,7 @@ use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{PromptBlock, PromptCache, Request, Source, Stability};
 use wakeful_models::{Credential, Hosted, Options, Provider};
-use wakeful_ports::model::{Model as _, NoAudience};
+use wakeful_ports::model::NoAudience;
 
 use crate::program::peak_mb_of;
 
@@ -63,7 +63,7 @@ async fn ask_all(job: &Job) -> Result<Used> {
     let request = request()?;
     if !job.at_once {
         for _ in 0..WARM {
-            ask(&model, request.clone()).await?;
+            ask(&model, &request).await?;
         }
     }
     let (begun, before) = (Instant::now(), processor_us()?);
@@ -71,14 +71,14 @@ async fn ask_all(job: &Job) -> Result<Used> {
         let mut all = JoinSet::new();
         for _ in 0..job.count {
             let (model, request) = (Arc::clone(&model), request.clone());
-            all.spawn(async move { ask(&model, request).await });
+            all.spawn(async move { ask(&model, &request).await });
         }
         while let Some(answered) = all.join_next().await {
             answered??;
         }
     } else {
         for _ in 0..job.count {
-            ask(&model, request.clone()).await?;
+            ask(&model, &request).await?;
         }
     }
     Ok(Used {
@@ -88,8 +88,9 @@ async fn ask_all(job: &Job) -> Result<Used> {
     })
 }
 
-async fn ask(model: &Hosted, request: Request) -> Result<()> {
-    let answer = model.ask(request, &NoAudience).await;
+/// The request stays here, as the SDKs' loop keeps its own: making one is not the client's work.
+async fn ask(model: &Hosted, request: &Request) -> Result<()> {
+    let answer = model.answer(request, &NoAudience).await;
     let answer = answer.map_err(|failure| anyhow::anyhow!("{failure:?}"))?;
     ensure!(!answer.blocks.is_empty(), "the fake said nothing");
     Ok(())

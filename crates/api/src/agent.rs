@@ -68,6 +68,10 @@ pub struct AgentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub model: Option<String>,
+    /// Which models its next run asks, and who chose them. Told of one agent, not in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub model_state: Option<AgentModelState>,
     /// When it was made.
     #[schema(format = DateTime)]
     pub created_at: String,
@@ -90,6 +94,33 @@ pub struct AgentStatus {
     /// The files that guide it, never what they say. Told of one agent, not in lists.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub loaded_agents_md: Vec<LoadedAgentsMd>,
+}
+
+/// Which models an agent's next run asks, and who chose them. A run that is under way stays with its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct AgentModelState {
+    /// Who chose.
+    pub source: ModelSource,
+    /// The model or route of agents for whom nobody chose.
+    pub runtime_default_model: String,
+    /// The model that is asked first.
+    pub effective_model: String,
+    /// Those that are asked when it fails for good, in this order.
+    pub effective_fallback_models: Vec<String>,
+    /// The model or route that was chosen for this agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub override_model: Option<String>,
+}
+
+/// Who chose an agent's model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ModelSource {
+    /// Nobody for this agent: the default holds.
+    RuntimeDefault,
+    /// A person for this agent, or its own section in the settings.
+    AgentOverride,
 }
 
 /// A file that guides an agent.

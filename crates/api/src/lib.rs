@@ -18,8 +18,8 @@ pub mod sse;
 mod transcript;
 
 pub use agent::{
-    Activity, AgentList, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind, GuidanceRoot,
-    Lifecycle, LoadedAgentsMd, Visibility,
+    Activity, AgentList, AgentModelState, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind,
+    GuidanceRoot, Lifecycle, LoadedAgentsMd, ModelSource, Visibility,
 };
 pub use budget::{
     AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,

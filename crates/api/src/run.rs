@@ -120,6 +120,9 @@ pub struct RunLine {
     pub agent_id: String,
     /// `open`, or how it ended.
     pub status: String,
+    /// Whether it is open and waits for money; the run itself says how much.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub parked: bool,
     /// State changes so far.
     pub transitions: u64,
     /// When it began.

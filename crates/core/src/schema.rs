@@ -4,6 +4,7 @@
 //! be left out. [`Mode::Strict`] is what providers with strict tools demand: every property is required, and what may be
 //! left out may be `null` instead.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
@@ -43,6 +44,35 @@ pub struct NotStrict {
 #[must_use]
 pub fn emit(schema: &Value, mode: Mode) -> Value {
     emit_at(schema, mode, 0)
+}
+
+/// Spells a schema, and copies it only where it is not spelled so already: a request is made from many, again and again.
+#[must_use]
+pub fn spelled(schema: &Value, mode: Mode) -> Cow<'_, Value> {
+    match mode {
+        Mode::Relaxed if is_closed(schema, 0) => Cow::Borrowed(schema),
+        Mode::Relaxed | Mode::Strict => Cow::Owned(emit(schema, mode)),
+    }
+}
+
+/// Whether every object in it says whether it is open, as far down as schemas are followed.
+fn is_closed(schema: &Value, depth: usize) -> bool {
+    let Value::Object(fields) = schema else {
+        return true;
+    };
+    if depth >= DEPTH_MAX {
+        return true;
+    }
+    let deeper = |schema: &Value| is_closed(schema, depth + 1);
+    let says = !is_object(fields) || fields.contains_key("additionalProperties");
+    says && fields
+        .iter()
+        .all(|(keyword, value)| match (keyword.as_str(), value) {
+            (word, Value::Object(map)) if MAPS.contains(&word) => map.values().all(deeper),
+            (word, Value::Array(list)) if LISTS.contains(&word) || word == "items" => list.iter().all(deeper),
+            (word, Value::Object(_)) if SINGLES.contains(&word) => deeper(value),
+            (_, _) => true,
+        })
 }
 
 fn emit_at(schema: &Value, mode: Mode, depth: usize) -> Value {
@@ -98,7 +128,7 @@ fn make_strict(schema: &mut Map<String, Value>) {
             schema.insert("required".to_owned(), all);
         }
     }
-    if types(schema).contains("null") {
+    if has_type(schema, "null") {
         add_null_to_enum(schema);
     }
 }
@@ -173,7 +203,7 @@ fn check_at(schema: &Value, path: &str, depth: usize) -> Result<(), NotStrict> {
         }
     }
     let values = fields.get("enum").and_then(Value::as_array);
-    if types(fields).contains("null") && values.is_some_and(|values| !values.contains(&Value::Null)) {
+    if has_type(fields, "null") && values.is_some_and(|values| !values.contains(&Value::Null)) {
         return wrong("an enum that may be null does not list null");
     }
     for (keyword, value) in fields {
@@ -199,13 +229,13 @@ fn check_at(schema: &Value, path: &str, depth: usize) -> Result<(), NotStrict> {
 }
 
 fn is_object(schema: &Map<String, Value>) -> bool {
-    types(schema).contains("object") || schema.contains_key("properties")
+    has_type(schema, "object") || schema.contains_key("properties")
 }
 
-fn types(schema: &Map<String, Value>) -> BTreeSet<String> {
+fn has_type(schema: &Map<String, Value>, word: &str) -> bool {
     match schema.get("type") {
-        Some(Value::String(one)) => BTreeSet::from([one.clone()]),
-        several => names(several),
+        Some(Value::Array(several)) => several.iter().any(|one| one == word),
+        one => one.is_some_and(|one| one == word),
     }
 }
 

@@ -13,6 +13,7 @@ mod provider;
 mod reference;
 mod route;
 mod scripted;
+mod thinking;
 mod wire;
 
 pub use embedding::{
@@ -29,7 +30,8 @@ pub use provider::{Auth, Keyed, Provider};
 pub use reference::{BadModelRef, MODEL_CHARS_MAX, ModelRef, REF_CHARS_MAX};
 pub use route::{Candidate, Models, Unusable};
 pub use scripted::{
-    DELAY_MS_MAX, Place, ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, ScriptError, Scripted, TOOLS_PER_ROUND_MAX,
-    Unwritable, write as write_script,
+    DELAY_MS_MAX, PROVIDER as SCRIPTED, Place, ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, ScriptError, Scripted,
+    TOOLS_PER_ROUND_MAX, Unwritable, write as write_script,
 };
+pub use thinking::{BadThinking, THINKING_TOKENS_MAX, Thinking};
 pub use wire::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};

@@ -14,7 +14,7 @@ use wakeful_core::inference::{
 };
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{Ingredients, Request, assemble};
-use wakeful_core::run::{Bill, Input, reply};
+use wakeful_core::run::{BUDGET_EXCEEDED, Bill, Input, reply};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::{Answer, Audience, Model};
@@ -187,7 +187,33 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         fail::point("model.before_reserve");
         let leave = self.store.write(move |tx| petition.put(tx)).await?;
         fail::point("model.after_reserve");
-        Ok(leave)
+        Ok(match leave {
+            // Who costs nothing need not wait for money.
+            Leave::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
+                Leave::Denied(too_dear(&exceeded))
+            }
+            Leave::Granted(_) | Leave::Denied(_) | Leave::Exceeded(_) => leave,
+        })
+    }
+
+    /// Whether the route has a model left that costs nothing and may be asked.
+    fn has_free_model(&self, claimed: &Claimed, request: &Request) -> bool {
+        let (permissions, _) = self.policy.inference(&claimed.row.agent_id);
+        let fields = inference::fields(request);
+        claimed.turn.models_left().iter().any(|model_ref| {
+            let terms = self.model.terms(model_ref);
+            let question = Question {
+                category: inference::Category::Conversation,
+                model_ref,
+                terms: &terms,
+                receipt: match self.governance.privacy {
+                    Privacy::Implied => Receipt::Confirmed,
+                    Privacy::Explicit => Receipt::Missing,
+                },
+                fields: &fields,
+            };
+            terms.price.is_none() && inference::decide(&permissions, &question).is_ok()
+        })
     }
 
     /// What becomes of a run that waits for money: it goes on once there may be some, and else stays as it is. What its
@@ -308,6 +334,19 @@ pub(crate) fn ended_early(claimed: &Claimed, early: Early) -> Result<Next, Engin
         // The attempt is given up: a model round may be asked again.
         Early::Halted => Ok(Next::Rest(Rest::Halted)),
         Early::Braked => Ok(Next::Rest(Rest::Braked)),
+    }
+}
+
+/// There is no money for a model, and another one of its route costs nothing.
+fn too_dear(exceeded: &Exceeded) -> Denial {
+    Denial {
+        code: BUDGET_EXCEEDED,
+        message: format!(
+            "the request could cost up to {} USD, and of the {} USD of this day {} are spent or put aside",
+            exceeded.needed, exceeded.cap, exceeded.spent
+        ),
+        hint: "a model of the route that costs nothing is asked; `wakeful budget set` raises the cap"
+            .to_owned(),
     }
 }
 

@@ -220,11 +220,12 @@ async fn state_of(app: &App, agent_id: AgentId) -> Result<Json<AgentState>, ApiE
     }))
 }
 
-/// The status of an agent with the files that guide it.
-fn guided(app: &App, found: &AgentView, status: AgentStatus) -> AgentStatus {
+/// The status of an agent with the models that it asks and the files that guide it.
+pub(crate) fn guided(app: &App, found: &AgentView, status: AgentStatus) -> AgentStatus {
     let agent = &found.overview.agent;
     let guidance = app.host.guidance(&agent.agent_id, &agent.workspace);
     AgentStatus {
+        model_state: app.host.model_state(&agent.agent_id, agent.model_ref.as_deref()),
         loaded_agents_md: view::loaded_agents_md(&guidance),
         ..status
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use axum::Router;
 use axum::routing::get;
 use tokio::sync::{Semaphore, watch};
-use wakeful_api::{LastFailure, Model, Readiness};
+use wakeful_api::{AgentModelState, LastFailure, Model, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
 use wakeful_core::prompt::Guidance;
@@ -85,6 +85,9 @@ pub trait Host: Send + Sync + 'static {
     /// The versions of the rules by which models may be asked, one for all agents that have the same: a confirmation
     /// holds for one version.
     fn inference_versions(&self) -> BTreeSet<PolicyVersion>;
+
+    /// Which models an agent's next run asks, given the one that a person chose for it; none where that cannot be said.
+    fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState>;
 
     /// What guides an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;

@@ -8,7 +8,7 @@ use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
 
-use crate::agent::Stalled;
+use crate::agent::{Stalled, guided};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Told};
@@ -126,7 +126,7 @@ pub(crate) async fn choose(
     let open = app.open()?;
     let chosen = open.desk.set_model(agent, wishes.model_ref).await;
     let chosen = chosen.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(Stalled::of(&open).status(&chosen)))
+    Ok(Json(guided(&app, &chosen, Stalled::of(&open).status(&chosen))))
 }
 
 /// Every confirmation that a provider may be shown agents' work, oldest first.

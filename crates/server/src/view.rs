@@ -15,14 +15,16 @@ use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{Guidance, GuidanceKind};
+use wakeful_core::run::Phase;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{self, Control, Lifecycle};
-use wakeful_ports::records::{StepRow, Visibility};
+use wakeful_ports::records::{RUN_OPEN, RunRow, StepRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::report::{Cause, RunReport};
+use wakeful_runtime::run::decode;
 
 /// The agent in a path.
 #[derive(IntoParams)]
@@ -107,6 +109,7 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         },
         workspace: agent.workspace.clone(),
         model: agent.model_ref.clone(),
+        model_state: None,
         created_at: agent.created_at.rfc3339(),
         pending: overview.queued,
         open_run: overview.open_run.map(|run| run.to_string()),
@@ -159,11 +162,18 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
         run_key: row.run_key.to_string(),
         agent_id: row.agent_id.to_string(),
         status: row.status.clone(),
+        parked: is_parked(row),
         transitions: u64::try_from(row.version).unwrap_or(0),
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: glance.preview.clone(),
     }
+}
+
+/// Whether a run waits for money. The states of runs that ended need not be read.
+fn is_parked(row: &RunRow) -> bool {
+    let turn = (row.status == RUN_OPEN).then(|| decode(row));
+    turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, Phase::Parked { .. })))
 }
 
 /// A run with everything that happened in it.

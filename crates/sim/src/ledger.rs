@@ -47,6 +47,8 @@ pub(crate) struct Ledger {
     pub(crate) cancels: BTreeMap<RunKey, u64>,
     /// Runs that somebody was told the end of: when who told it was born, and when it was told.
     pub(crate) ended: BTreeMap<RunKey, (u64, u64)>,
+    /// Requests to the model that were given up before their answer came, by the model that was asked, and when.
+    pub(crate) hung_up: BTreeMap<String, u64>,
     /// Processes that were asked to stop, and when.
     pub(crate) halts: BTreeMap<usize, u64>,
     /// Processes that stopped by themselves, and when.

@@ -42,6 +42,8 @@ impl Tally {
             run.calls()
                 .for_each(|step| met(format!("call {}", step.status.as_str())));
         }
+        let given_up = evidence.ledger.hung_up.keys();
+        given_up.for_each(|_| met("request given up".to_owned()));
         tally
     }
 }

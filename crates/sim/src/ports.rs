@@ -126,6 +126,11 @@ impl Model for SimModel {
         if !self.life.world.has_slept(self.life.number) {
             self.look_at(ask, &request);
         }
+        let mut line = Line {
+            life: &self.life,
+            model_ref: &request.model_ref,
+            is_answered: false,
+        };
         let (delay_ms, answer) = match self.script.said(ask, request.request) {
             Said::Answer(delay_ms, answer) => (delay_ms, Ok(answer)),
             Said::Failure(delay_ms, failure) => (delay_ms, Err(failure)),
@@ -135,7 +140,26 @@ impl Model for SimModel {
             self.life.sleep(delay_ms).await;
         }
         self.life.pass(Site::AfterAnswer).await;
+        line.is_answered = true;
         answer
+    }
+}
+
+/// A request that is under way. Who drops it hangs up.
+struct Line<'a> {
+    life: &'a Life,
+    model_ref: &'a str,
+    is_answered: bool,
+}
+
+impl Drop for Line<'_> {
+    fn drop(&mut self) {
+        if !self.is_answered {
+            let (model, now_ms) = (self.model_ref.to_owned(), self.life.world.time.now_ms());
+            self.life.world.note(|ledger| {
+                ledger.hung_up.insert(model, now_ms);
+            });
+        }
     }
 }
 

@@ -83,6 +83,14 @@ fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
     }
 }
 
+/// The invariant says how soon; here it is made sure that requests are under way when their end is asked for.
+#[test]
+fn a_model_that_is_asked_is_hung_up_on_within_a_tenth_of_a_second_of_a_cancel() {
+    let tally = one_at_every_passage(0x306, What::Cancel).unwrap_or_else(|failed| panic!("{failed}"));
+    let given_up = tally.0.get("request given up").copied().unwrap_or_default();
+    assert!(given_up > 5, "{tally:?}");
+}
+
 #[test]
 fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
     let mut tally = Tally::default();

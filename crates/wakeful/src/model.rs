@@ -6,17 +6,18 @@ mod script;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use wakeful_api::{AgentModelState, ModelSource};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::Boundary;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{
-    Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Unusable, host_of,
+    Candidate, Clients, Credential, Hosted, Known, ModelRef, Models, Scripted, Thinking, Unusable, host_of,
 };
 use wakeful_ports::records::Agent;
 
 pub(crate) use self::provision::Provision;
 use crate::cli::text_variable;
-use crate::config::Config;
+use crate::config::{Config, ThinkingSetting};
 use crate::failure::Failure;
 use crate::secret::Handle;
 use crate::show::Out;
@@ -148,6 +149,23 @@ impl ModelHouse {
         })
     }
 
+    /// Which models an agent's next run asks, and who chose them; none where that cannot be said, as of a route that is gone.
+    pub(crate) fn state(&self, whose: Whose<'_>) -> Option<AgentModelState> {
+        let chain = self.chain(Some(whose), None).ok()?;
+        let own = self.config.agents.get(whose.agent.as_str());
+        let chosen = whose.chosen.map(str::to_owned);
+        Some(AgentModelState {
+            source: match chain.why {
+                Why::Agent => ModelSource::AgentOverride,
+                Why::Asked | Why::Configured | Why::Key(_) | Why::Demo => ModelSource::RuntimeDefault,
+            },
+            runtime_default_model: self.default_ref().ok()?.0,
+            effective_model: chain.model_ref,
+            effective_fallback_models: chain.fallbacks,
+            override_model: chosen.or_else(|| own.and_then(|own| own.model.clone())),
+        })
+    }
+
     fn expand(&self, name: &str) -> Result<(String, Vec<String>), Failure> {
         let route = self.config.routes.get(name).map(|route| route.models.as_slice());
         match route.and_then(<[String]>::split_first) {
@@ -216,6 +234,13 @@ impl ModelHouse {
                 Err(here(Failure::usage("model_unknown", message, hint)))
             }
         }
+    }
+
+    /// How much a model is asked to think: what is settled for it, else for its provider.
+    pub(crate) fn thinking(&self, provider: &str, model_ref: &str) -> Option<Thinking> {
+        let own = self.config.models.get(model_ref).and_then(|own| own.thinking);
+        let all = || self.config.providers.get(provider).and_then(|all| all.thinking);
+        own.or_else(all).map(ThinkingSetting::asked)
     }
 
     /// How a provider is reached, as far as that is known without looking for its key.

@@ -546,6 +546,19 @@ export interface components {
             /** @description By name. */
             agents: components["schemas"]["AgentStatus"][];
         };
+        /** @description Which models an agent's next run asks, and who chose them. A run that is under way stays with its own. */
+        AgentModelState: {
+            /** @description Those that are asked when it fails for good, in this order. */
+            effective_fallback_models: string[];
+            /** @description The model that is asked first. */
+            effective_model: string;
+            /** @description The model or route that was chosen for this agent. */
+            override_model?: string;
+            /** @description The model or route of agents for whom nobody chose. */
+            runtime_default_model: string;
+            /** @description Who chose. */
+            source: components["schemas"]["ModelSource"];
+        };
         /** @description What an agent's last days cost. */
         AgentSpending: {
             /** @description Which agent. */
@@ -601,6 +614,8 @@ export interface components {
              * @description Model rounds over all its runs.
              */
             model_rounds: number;
+            /** @description Which models its next run asks, and who chose them. Told of one agent, not in lists. */
+            model_state?: components["schemas"]["AgentModelState"];
             /** @description The run that is under way. */
             open_run?: string;
             /**
@@ -1017,6 +1032,11 @@ export interface components {
             /** @description Its name. */
             reference: string;
         };
+        /**
+         * @description Who chose an agent's model.
+         * @enum {string}
+         */
+        ModelSource: "runtime_default" | "agent_override";
         /** @description Why a run waits for money. */
         Parked: {
             /** @description The cap of a day. */
@@ -1240,6 +1260,8 @@ export interface components {
              * @description When it ended.
              */
             ended_at?: string;
+            /** @description Whether it is open and waits for money; the run itself says how much. */
+            parked?: boolean;
             /** @description How the message begins that it answers. */
             preview?: string;
             /** @description Its name. */

@@ -53,6 +53,13 @@ impl Turn {
         }
     }
 
+    /// The models of the route that were not asked yet.
+    #[must_use]
+    pub fn models_left(&self) -> &[String] {
+        let asked = usize::try_from(self.candidate).unwrap_or(usize::MAX);
+        self.fallbacks.get(asked..).unwrap_or_default()
+    }
+
     /// The same turn with models that are asked when the first one fails for good.
     #[must_use]
     pub fn falling_back(mut self, fallbacks: Vec<String>) -> Self {

@@ -170,6 +170,15 @@ proptest! {
     }
 
     #[test]
+    fn a_schema_that_is_spelled_already_is_not_copied(schema in schemas()) {
+        for mode in [Mode::Relaxed, Mode::Strict] {
+            prop_assert_eq!(&*spelled(&schema, mode), &emit(&schema, mode));
+        }
+        let once = emit(&schema, Mode::Relaxed);
+        prop_assert!(matches!(spelled(&once, Mode::Relaxed), Cow::Borrowed(_)));
+    }
+
+    #[test]
     fn whatever_is_spelled_strictly_is_strict(schema in schemas()) {
         prop_assert_eq!(check_strict(&emit(&schema, Mode::Strict)), Ok(()));
     }

@@ -37,6 +37,7 @@ use self::thread::Threads;
 use self::transport::{Body, Form, Source, Transport};
 use crate::price::listed_or_assumed;
 use crate::provider::{API_VERSIONS, Keyed, Provider};
+use crate::thinking::BadThinking;
 use crate::wire::{self, Flow, Heard, Lowering, Thread};
 
 /// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
@@ -113,6 +114,9 @@ pub enum BadHosted {
         /// What was asked for.
         given: String,
     },
+    /// It cannot be asked to think so much, or in this way.
+    #[error(transparent)]
+    Thinking(#[from] BadThinking),
     /// There is no key.
     #[error("{provider} wants a key and {key_source} is not set")]
     SecretMissing {
@@ -191,7 +195,12 @@ impl Hosted {
             max_output_tokens: longest,
             ..asked
         };
-        let shape = Shaped::new(provider, endpoint.thinker(name, provider), is_own, &asked)?;
+        let shape = Shaped::new(
+            (provider, model),
+            endpoint.thinker(name, provider),
+            is_own,
+            &asked,
+        )?;
         Ok(Self {
             provider,
             name: name.to_owned(),
@@ -211,6 +220,12 @@ impl Hosted {
     /// The body that this request is sent as, when nothing is left with the provider. The same request gives the same bytes.
     pub fn body(&self, request: &Request) -> serde_json::Result<Vec<u8>> {
         wire::body(&self.shape.lowering(&self.model, Thread::NotKept), request)
+    }
+
+    /// Sends a request and waits for the whole answer, as [`Model::ask`] does, and leaves the request with whoever asks.
+    pub async fn answer(&self, request: &Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
+        let answer = self.converse(request, audience).await;
+        answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
     }
 
     async fn exchange(
@@ -340,7 +355,6 @@ impl Model for Hosted {
     }
 
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
-        let answer = self.converse(&request, audience).await;
-        answer.map_err(|trouble| self.failure(&request.model_ref, trouble))
+        self.answer(&request, audience).await
     }
 }

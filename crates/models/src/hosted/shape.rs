@@ -7,6 +7,7 @@ use wakeful_core::schema::Mode;
 
 use super::BadHosted;
 use crate::provider::{API_VERSION_HEADER, API_VERSIONS, Auth, Provider};
+use crate::thinking::{Asked, Thinking};
 use crate::wire::{Lowering, ProviderPromptCapability, Thread};
 
 /// What lets Anthropic clear old tool results.
@@ -21,6 +22,8 @@ pub struct Shape<'a> {
     pub auth: Option<Auth>,
     /// Longest reply in tokens. Unset, it is ours where money is asked for, and at Anthropic; Codex is never told.
     pub max_output_tokens: Option<u32>,
+    /// How much the model is asked to think; unset, as much as its provider lets it.
+    pub thinking: Option<Thinking>,
     /// Whether the key of the prompt is sent; unset, Chat Completions sends it to OpenAI alone.
     pub prompt_cache_key: Option<bool>,
     /// Whether a conversation may be left with the provider, so that only what is new is sent.
@@ -39,6 +42,7 @@ pub(super) struct Shaped {
     pub(super) thinker: String,
     own_server: bool,
     output_tokens_max: Option<u32>,
+    thinking: Option<Asked>,
     schema: Mode,
     uses: Vec<ProviderPromptCapability>,
     /// Beside the key.
@@ -49,7 +53,7 @@ pub(super) struct Shaped {
 
 impl Shaped {
     pub(super) fn new(
-        provider: Provider,
+        (provider, model): (Provider, &str),
         thinker: String,
         own_server: bool,
         shape: &Shape<'_>,
@@ -81,11 +85,15 @@ impl Shaped {
         if uses.contains(&ContextManagement) {
             headers.push(CONTEXT_MANAGEMENT);
         }
+        let thinking = shape
+            .thinking
+            .map(|thinking| thinking.asked_of(provider, model, shape.max_output_tokens));
         Ok(Self {
             provider,
             thinker,
             own_server,
             output_tokens_max: shape.max_output_tokens,
+            thinking: thinking.transpose()?,
             schema: match shape.strict_tools {
                 true => Mode::Strict,
                 false => Mode::Relaxed,
@@ -102,6 +110,7 @@ impl Shaped {
             thinker: &self.thinker,
             model,
             output_tokens_max: self.output_tokens_max,
+            thinking: self.thinking,
             schema: self.schema,
             own_server: self.own_server,
             uses: &self.uses,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, Response, Url};
+use reqwest::{Certificate, Client, Method, Response, Url};
 use tokio::time::{Instant, timeout};
 
 use super::endpoint::Reach;
@@ -84,11 +84,21 @@ const CAUSES_CHARS_MAX: usize = 300;
 /// How we introduce ourselves.
 const USER_AGENT: &str = concat!("wakeful/", env!("CARGO_PKG_VERSION"));
 
+/// What every request for an answer says of itself. Nothing here unpacks, so that nothing small can become large.
+const ASKING: [(HeaderName, &str); 3] = [
+    (CONTENT_TYPE, "application/json"),
+    (ACCEPT, "text/event-stream, application/json"),
+    (ACCEPT_ENCODING, "identity"),
+];
+
 /// The way to one place.
 #[derive(Debug, Clone)]
 pub(super) struct Transport {
     reach: Reach,
+    /// Of every request.
     headers: HeaderMap,
+    /// Of those that ask for an answer: the same, and what these say beside.
+    asking: HeaderMap,
     times: Times,
     clients: Clients,
 }
@@ -113,11 +123,15 @@ impl Transport {
             .iter()
             .map(|(name, value)| (*name, HeaderValue::from_static(value)));
         let headers = fixed.chain(key);
+        let headers: HeaderMap = headers
+            .map(|(name, value)| (HeaderName::from_static(name), value))
+            .collect();
+        let mut asking = headers.clone();
+        asking.extend(ASKING.map(|(name, value)| (name, HeaderValue::from_static(value))));
         Self {
             reach,
-            headers: headers
-                .map(|(name, value)| (HeaderName::from_static(name), value))
-                .collect(),
+            headers,
+            asking,
             times,
             clients,
         }
@@ -126,17 +140,11 @@ impl Transport {
     /// Sends a body and waits for the head of a successful response.
     pub(super) async fn send(&self, url: Url, body: Vec<u8>) -> Result<(Form, Body<Response>), Trouble> {
         let patience = Patience::begin(self.times);
-        let request = self
-            .clients
-            .get(self.reach, self.times.connect_ms)?
-            .post(url)
-            .headers(self.headers.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream, application/json")
-            // Nothing here unpacks, so that nothing small can become large.
-            .header(ACCEPT_ENCODING, "identity")
-            .body(body);
-        let sent = timeout(patience.first_byte(), request.send()).await;
+        let client = self.clients.get(self.reach, self.times.connect_ms)?;
+        let mut request = reqwest::Request::new(Method::POST, url);
+        *request.headers_mut() = self.asking.clone();
+        *request.body_mut() = Some(body.into());
+        let sent = timeout(patience.first_byte(), client.execute(request)).await;
         let response = sent
             .map_err(|_| Trouble::TimedOut(Stage::FirstByte))?
             .map_err(Trouble::Unsent)?;

@@ -44,7 +44,7 @@ const DEMO: &str = include_str!("demo.yaml");
 const OUTPUT_TOKENS_DEFAULT: u64 = 8_192;
 
 /// How failures of this provider are labelled.
-const PROVIDER: &str = "scripted";
+pub const PROVIDER: &str = "scripted";
 
 /// A model that answers from a script.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,6 +6,7 @@ use wakeful_core::conversation::{Block, Entry};
 use wakeful_core::schema::Mode;
 
 use crate::provider::Provider;
+use crate::thinking::Asked;
 
 /// An optimisation that a format knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -61,6 +62,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) model: &'a str,
     /// Longest reply in tokens, where the provider is told one. Anthropic always is.
     pub(crate) output_tokens_max: Option<u32>,
+    /// How much the model is asked to think, where anybody says so.
+    pub(crate) thinking: Option<Asked>,
     /// How tool schemas are spelled.
     pub(crate) schema: Mode,
     /// Whether it goes to the provider itself. Those who imitate it may refuse fields that they do not know.
@@ -90,6 +93,15 @@ pub(crate) enum Thread<'a> {
 }
 
 impl Lowering<'_> {
+    /// How hard the model is asked to think, for formats that say it in a word.
+    pub(crate) fn effort(&self) -> Option<&'static str> {
+        match self.thinking? {
+            Asked::Effort(effort) => Some(effort.word()),
+            // These formats are never asked so.
+            Asked::Nothing | Asked::Tokens(_) => None,
+        }
+    }
+
     /// Whether a request asks for thoughts that can be sent back.
     pub(crate) fn asks_for_thoughts(&self) -> bool {
         self.sealed_thoughts && self.provider == Provider::OpenAi

@@ -14,6 +14,9 @@ mod responses;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use wakeful_core::conversation::{Block, Entry, Role, ToolCall, ToolSpec, Usage};
@@ -21,6 +24,7 @@ use wakeful_core::prompt::Request;
 use wakeful_core::schema;
 use wakeful_ports::model::{Answer, Audience};
 
+pub(crate) use anthropic::OUTPUT_TOKENS_MAX as ANTHROPIC_OUTPUT_TOKENS;
 pub(crate) use complaint::Complaint;
 pub use lowering::{Clearable, ProviderPromptCapability, TOOL_RESULTS_KEPT, clearable};
 pub(crate) use lowering::{Lowering, Thread};
@@ -30,6 +34,9 @@ use crate::provider::Provider;
 /// Most blocks of one answer. A reply with more calls than the core takes is refused there; this only keeps a stream of
 /// empty blocks from filling memory.
 const BLOCKS_MAX: usize = 1_024;
+
+/// As long as the first body of most runs. Room for it is made at once.
+const BODY_BYTES_USUAL: usize = 16 * 1024;
 
 /// Longest name or id that every provider takes.
 const NAME_CHARS_MAX: usize = 64;
@@ -93,13 +100,17 @@ pub(crate) enum Flow {
 /// The body of a request.
 pub(crate) fn body(lowering: &Lowering<'_>, request: &Request) -> serde_json::Result<Vec<u8>> {
     match lowering.provider {
-        Provider::Anthropic => serde_json::to_vec(&anthropic::Body::new(lowering, request)),
-        Provider::OpenAi | Provider::OpenAiCodex => {
-            serde_json::to_vec(&responses::Body::new(lowering, request))
-        }
-        Provider::OpenAiChat => serde_json::to_vec(&chat::Body::new(lowering, request)),
-        Provider::Gemini => serde_json::to_vec(&gemini::Body::new(lowering, request)),
+        Provider::Anthropic => written(&anthropic::Body::new(lowering, request)),
+        Provider::OpenAi | Provider::OpenAiCodex => written(&responses::Body::new(lowering, request)),
+        Provider::OpenAiChat => written(&chat::Body::new(lowering, request)),
+        Provider::Gemini => written(&gemini::Body::new(lowering, request)),
     }
+}
+
+fn written(body: &impl Serialize) -> serde_json::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(BODY_BYTES_USUAL);
+    serde_json::to_writer(&mut bytes, body)?;
+    Ok(bytes)
 }
 
 /// What an answer makes of a conversation: its items as they are written, one by one.
@@ -207,13 +218,15 @@ fn system(request: &Request) -> String {
 }
 
 /// The schema of a tool's arguments, as this request spells schemas.
-fn arguments_schema(lowering: &Lowering<'_>, tool: &ToolSpec) -> Value {
-    schema::emit(&tool.input_schema, lowering.schema)
+fn arguments_schema<'a>(lowering: &Lowering<'_>, tool: &'a ToolSpec) -> Cow<'a, Value> {
+    schema::spelled(&tool.input_schema, lowering.schema)
 }
 
 /// A count in what a provider says of tokens. One that is missing, or is no count, is zero: it never fails an answer.
 fn count(usage: &Value, pointer: &str) -> u64 {
-    usage.pointer(pointer).and_then(Value::as_u64).unwrap_or_default()
+    let mut names = pointer.split('/').skip(1);
+    let found = names.try_fold(usage, |value, name| value.get(name));
+    found.and_then(Value::as_u64).unwrap_or_default()
 }
 
 /// The tokens of an answer. A part is never more than what it is a part of, whatever a provider says.

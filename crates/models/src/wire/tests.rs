@@ -26,6 +26,7 @@ fn lowering(provider: Provider) -> Lowering<'static> {
         thinker: provider.word(),
         model: "m",
         output_tokens_max: None,
+        thinking: None,
         schema: schema::Mode::Relaxed,
         own_server: true,
         uses: USES,

@@ -13,7 +13,7 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
-use wakeful_api::Model;
+use wakeful_api::{AgentModelState, Model, ModelSource};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
 use wakeful_core::prompt::Guidance;
@@ -256,6 +256,19 @@ impl Host for Told {
 
     fn inference_versions(&self) -> std::collections::BTreeSet<wakeful_core::id::PolicyVersion> {
         [wakeful_core::id::PolicyVersion::new("inference-1")].into()
+    }
+
+    fn model_state(&self, _agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState> {
+        Some(AgentModelState {
+            source: match chosen {
+                Some(_) => ModelSource::AgentOverride,
+                None => ModelSource::RuntimeDefault,
+            },
+            runtime_default_model: "demo".to_owned(),
+            effective_model: chosen.unwrap_or("demo").to_owned(),
+            effective_fallback_models: Vec::new(),
+            override_model: chosen.map(str::to_owned),
+        })
     }
 
     fn guidance(&self, _agent: &AgentId, _workspace: &str) -> Guidance {

@@ -7,8 +7,9 @@ use crate::evidence::Evidence;
 use crate::ledger::{Begun, Ledger};
 use crate::schedule::What;
 
-/// How often the engine looks for a request to end a run, from its own documentation.
-const LOOK_MS: u64 = 500;
+/// How long a request to end a run may go unheard by what is under way, be it a model, an action or a pause: a tenth of a
+/// second is promised, whatever the engine does to keep it.
+const HEARD_MS_MAX: u64 = 100;
 
 /// How long an action may go on after its process was asked to stop, from the engine's own documentation.
 const GRACE_MS: u64 = 3_000;
@@ -47,12 +48,24 @@ pub(super) fn cancel_is_heard(evidence: &Evidence) -> Verdict {
         let request = Request {
             asked_ms: asked_ms.max(born_ms),
             ended_ms: ended.filter(|_| !is_halted).map(|(_, ended_ms)| ended_ms),
-            patience_ms: LOOK_MS,
+            patience_ms: HEARD_MS_MAX,
         };
         begins_nothing(&acts, asked_ms)?;
         ends_soon(&acts, &request, ledger)?;
+        hangs_up(&run.turn.model_ref, &request, ledger)?;
     }
     Ok(())
+}
+
+/// A request to the model that was under way is given up as soon as the engine has looked.
+fn hangs_up(model_ref: &str, request: &Request, ledger: &Ledger) -> Verdict {
+    let hung_up = ledger.hung_up.get(model_ref).filter(|_| !is_held_up(ledger));
+    let asked_ms = request.asked_ms;
+    hung_up.map_or(Ok(()), |hung_up_ms| {
+        unless(*hung_up_ms <= asked_ms + request.patience_ms, || {
+            format!("the end was asked for at {asked_ms} ms, and the model heard of it at {hung_up_ms} ms")
+        })
+    })
 }
 
 /// After a process was asked to stop it begins nothing new, and is gone as soon as what was under way is over.
@@ -80,13 +93,17 @@ fn begins_nothing(acts: &[Begun], after_ms: u64) -> Verdict {
     })
 }
 
-/// The end comes when the action under way has heard of it, and everything that was found begun.
-fn ends_soon(acts: &[Begun], request: &Request, ledger: &Ledger) -> Verdict {
-    let is_held_up = ledger.struck.iter().any(|(what, ..)| match what {
+/// Whether somebody could not look.
+fn is_held_up(ledger: &Ledger) -> bool {
+    ledger.struck.iter().any(|(what, ..)| match what {
         What::Sleep | What::StoreFails => true,
         What::Crash | What::Halt | What::Cancel => false,
-    });
-    let Some(ended_ms) = request.ended_ms.filter(|_| !is_held_up) else {
+    })
+}
+
+/// The end comes when the action under way has heard of it, and everything that was found begun.
+fn ends_soon(acts: &[Begun], request: &Request, ledger: &Ledger) -> Verdict {
+    let Some(ended_ms) = request.ended_ms.filter(|_| !is_held_up(ledger)) else {
         return Ok(());
     };
     let found = acts.iter().filter(|begun| !begun.fresh).count();

@@ -191,6 +191,14 @@ fn a_request_to_end_that_nobody_heard_is_found() {
         });
     };
     assert!(tampered("CancelIsHeard", on_and_on).is_err());
+    let listens_on = |evidence: &mut Evidence| {
+        let (run, asked_ms) = evidence.ledger.cancels.iter().next().expect("a cancelled run");
+        let mut runs = evidence.runs.iter();
+        let run = runs.find(|row| row.row.run_key == *run).expect("the run");
+        let late = (run.turn.model_ref.clone(), asked_ms + 1_000_000);
+        evidence.ledger.hung_up.extend([late]);
+    };
+    assert!(tampered("CancelIsHeard", listens_on).is_err());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::{asking, telling, telling_known};
 use crate::guidance::GuidanceFiles;
-use crate::model::ModelHouse;
+use crate::model::{ModelHouse, Whose};
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
 
@@ -80,6 +80,10 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
             let home = shared.home()?;
             let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
             let guidance = files.read(&id, status.workspace.as_ref());
+            // An agent can be looked at also when the settings cannot be read.
+            let settings = config::load(&shared.home()?, &Overrides::default());
+            let house = settings.map(|settings| ModelHouse::new(&settings.config)).ok();
+            let status = house.map_or_else(|| status.clone(), |house| modelled(&id, status.clone(), &house));
             out.agent(&AgentStatus {
                 loaded_agents_md: loaded_agents_md(&guidance),
                 ..status
@@ -98,9 +102,24 @@ async fn choose(id: &str, model: Option<&str>, shared: &Shared, out: &Out) -> Re
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let house = ModelHouse::new(&settings.config);
     let model = model.map(|model| house.named(model)).transpose()?;
-    let tell = telling_known(shared, out, async |front| front.set_model(id, model).await);
-    out.agent(&tell.await?);
+    let tell = telling_known(shared, out, async |front| {
+        front.set_model(id.clone(), model).await
+    });
+    out.agent(&modelled(&id, tell.await?, &house));
     Ok(())
+}
+
+/// The status with the models of the agent's next run. A daemon has said it already, by the settings it was started with.
+fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentStatus {
+    let chosen = status.model.as_deref();
+    let model_state = match &status.model_state {
+        Some(told) => Some(told.clone()),
+        None => house.state(Whose { agent, chosen }),
+    };
+    AgentStatus {
+        model_state,
+        ..status
+    }
 }
 
 async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Result<(), Failure> {

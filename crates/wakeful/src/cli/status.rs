@@ -36,6 +36,11 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
     let driver = driver(daemon.as_ref(), shared)?;
     let mut lines = vec![head(&who, daemon.as_ref())];
     lines.extend(doing(&agents, driver));
+    let parked = runs.runs.iter().filter(|run| run.parked);
+    lines.extend(parked.map(|run| {
+        let hint = "`wakeful budget show` says what the day has seen, `wakeful budget set` raises the cap";
+        format!("parked   a run of {} waits for money: {hint}", run.agent_id)
+    }));
     let stuck = daemon.iter().flat_map(|status| &status.stuck);
     lines.extend(
         stuck.map(|stuck| format!("stuck    {}: {} — {}", stuck.agent_id, stuck.message, stuck.hint)),

@@ -10,7 +10,7 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{Category, Field, Permissions};
 use wakeful_core::key::h;
 use wakeful_core::run::ROUTE_MAX;
-use wakeful_models::TIME_MS_MAX;
+use wakeful_models::{THINKING_TOKENS_MAX, TIME_MS_MAX, Thinking};
 
 use super::values::{Budget, Config};
 
@@ -55,6 +55,10 @@ pub(crate) struct ProviderSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = OUTPUT_TOKENS_MAX))]
     pub(crate) max_output_tokens: Option<u32>,
+    /// How much its models are asked to think; without it, as much as the provider lets them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ThinkingSetting")]
+    pub(crate) thinking: Option<ThinkingSetting>,
     /// Whether a conversation is continued at the provider instead of being sent whole.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
@@ -79,6 +83,48 @@ pub(crate) struct ProviderSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64", range(min = 1, max = TIME_MS_MAX))]
     pub(crate) total_ms: Option<u64>,
+}
+
+/// What is settled for one model.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct ModelSettings {
+    /// How much it is asked to think; without it, what its provider's section says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "ThinkingSetting")]
+    pub(crate) thinking: Option<ThinkingSetting>,
+}
+
+/// How much a model is asked to think before it answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum ThinkingSetting {
+    /// In a word, which every provider takes.
+    Word(ThinkingWord),
+    /// With so many tokens, at providers that count them.
+    Tokens(#[schemars(range(min = 1, max = THINKING_TOKENS_MAX))] u32),
+}
+
+/// The same in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ThinkingWord {
+    Off,
+    Low,
+    Medium,
+    High,
+}
+
+impl ThinkingSetting {
+    pub(crate) const fn asked(self) -> Thinking {
+        match self {
+            Self::Word(ThinkingWord::Off) => Thinking::Off,
+            Self::Word(ThinkingWord::Low) => Thinking::Low,
+            Self::Word(ThinkingWord::Medium) => Thinking::Medium,
+            Self::Word(ThinkingWord::High) => Thinking::High,
+            Self::Tokens(tokens) => Thinking::Tokens(tokens),
+        }
+    }
 }
 
 /// A model and those that are asked when it fails for good, in this order.

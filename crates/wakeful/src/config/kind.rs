@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
-use wakeful_models::ModelRef;
+use wakeful_models::{ModelRef, THINKING_TOKENS_MAX, Thinking};
 
 use crate::secret::Handle;
 
@@ -48,6 +48,8 @@ pub(super) enum Kind {
     Candidate,
     /// The name of a model, or its beginning and `*`.
     Pattern,
+    /// How much a model is asked to think: a word, or a number of tokens.
+    Thinking,
 }
 
 impl Kind {
@@ -56,7 +58,9 @@ impl Kind {
     pub(super) fn read(self, text: &str) -> Value {
         let text = text.trim();
         match self {
-            Self::Integer { .. } => text.parse::<i64>().map_or_else(|_| json!(text), Value::from),
+            Self::Integer { .. } | Self::Thinking => {
+                text.parse::<i64>().map_or_else(|_| json!(text), Value::from)
+            }
             Self::Amount { .. } => text.parse::<f64>().map_or_else(|_| json!(text), Value::from),
             Self::Truth => text.parse::<bool>().map_or_else(|_| json!(text), Value::from),
             Self::Path => json!(whole_path(text)),
@@ -110,6 +114,10 @@ impl Kind {
             }
             Self::List { of, min, max } => format!("a list of {min} to {max}, each {}", of.expected()),
             Self::Pattern => "the name of a model, such as \"anthropic/*\"".to_owned(),
+            Self::Thinking => {
+                let words = Self::OneOf(&Thinking::WORDS).expected();
+                format!("{words}, or tokens to think with: a whole number from 1 to {THINKING_TOKENS_MAX}")
+            }
         }
     }
 
@@ -129,7 +137,8 @@ impl Kind {
             | Self::OneOf(_)
             | Self::Version
             | Self::Candidate
-            | Self::Pattern => true,
+            | Self::Pattern
+            | Self::Thinking => true,
         }
     }
 
@@ -158,6 +167,12 @@ impl Kind {
                 (min..=max).contains(&list.len()) && list.iter().all(|one| of.accepts(one))
             }),
             Self::Pattern => is_text && !text.contains(char::is_whitespace),
+            Self::Thinking => {
+                let tokens = value.as_i64();
+                let is_tokens =
+                    tokens.is_some_and(|tokens| (1..=i64::from(THINKING_TOKENS_MAX)).contains(&tokens));
+                is_tokens || Thinking::parse(text).is_some()
+            }
         }
     }
 }

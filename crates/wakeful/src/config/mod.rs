@@ -31,7 +31,7 @@ mod tests;
 use std::path::{Path, PathBuf};
 
 pub(crate) use self::file::Change;
-pub(crate) use self::inference::{PriceSettings, ProviderSettings};
+pub(crate) use self::inference::{PriceSettings, ProviderSettings, ThinkingSetting};
 pub(crate) use self::key::Key;
 pub(crate) use self::layer::{Loaded, Origin, Overrides};
 pub(crate) use self::named::Named;

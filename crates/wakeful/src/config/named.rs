@@ -16,16 +16,18 @@ pub(crate) enum Section {
     Providers,
     Routes,
     Agents,
+    Models,
     Prices,
 }
 
 impl Section {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Model,
         Self::Inference,
         Self::Providers,
         Self::Routes,
         Self::Agents,
+        Self::Models,
         Self::Prices,
     ];
 
@@ -36,6 +38,7 @@ impl Section {
             Self::Providers => "providers",
             Self::Routes => "routes",
             Self::Agents => "agents",
+            Self::Models => "models",
             Self::Prices => "prices",
         }
     }
@@ -45,7 +48,7 @@ impl Section {
         match self {
             Self::Model | Self::Inference => None,
             Self::Providers | Self::Routes | Self::Agents => Some(Names::Word),
-            Self::Prices => Some(Names::Model),
+            Self::Models | Self::Prices => Some(Names::Model),
         }
     }
 
@@ -63,6 +66,7 @@ impl Section {
                 },
             )],
             Self::Agents => &AGENT,
+            Self::Models => &MODEL,
             Self::Prices => &PRICE,
         }
     }
@@ -90,7 +94,7 @@ impl Names {
     pub(super) const fn expected(self) -> &'static str {
         match self {
             Self::Word => "a name of a-z, 0-9, '-' and '_'",
-            Self::Model => "a model in quotes, such as [prices.\"anthropic/MODEL\"]",
+            Self::Model => "a model in quotes, such as \"anthropic/MODEL\"",
         }
     }
 }
@@ -153,7 +157,9 @@ const TIME: Kind = Kind::Integer {
     max: TIME_MS_MAX as i64,
 };
 
-const PROVIDER: [(&str, Kind); 12] = [
+const MODEL: [(&str, Kind); 1] = [("thinking", Kind::Thinking)];
+
+const PROVIDER: [(&str, Kind); 13] = [
     (
         "kind",
         Kind::OneOf(&["anthropic", "openai", "openai-chat", "openai-codex", "gemini"]),
@@ -169,6 +175,7 @@ const PROVIDER: [(&str, Kind); 12] = [
             max: OUTPUT_TOKENS_MAX as i64,
         },
     ),
+    ("thinking", Kind::Thinking),
     ("incremental", Kind::Truth),
     ("context_management", Kind::Truth),
     ("connect_ms", TIME),

@@ -8,7 +8,9 @@ use wakeful_core::budget::MicroUsd;
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
 use wakeful_runtime::Governance;
 
-use super::inference::{AgentSettings, Gates, PriceSettings, Privacy, ProviderSettings, Route};
+use super::inference::{
+    AgentSettings, Gates, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
+};
 
 /// Most requests or turns a minute that can be asked for: more than one machine answers.
 pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
@@ -33,6 +35,8 @@ pub(crate) struct Config {
     pub(crate) routes: BTreeMap<String, Route>,
     /// What single agents ask of models, by the agent's name.
     pub(crate) agents: BTreeMap<String, AgentSettings>,
+    /// What is settled for single models, by model reference.
+    pub(crate) models: BTreeMap<String, ModelSettings>,
     /// Prices by model reference.
     pub(crate) prices: BTreeMap<String, PriceSettings>,
 }

@@ -5,6 +5,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use wakeful_api::AgentModelState;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
@@ -25,7 +26,7 @@ use super::life::log;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
-use crate::model::{Chain, ModelHouse, Why, demo};
+use crate::model::{Chain, ModelHouse, Whose, Why, demo};
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
 
@@ -190,6 +191,10 @@ impl Host for House {
 
     fn inference_versions(&self) -> BTreeSet<PolicyVersion> {
         self.models.policy_versions()
+    }
+
+    fn model_state(&self, agent: &AgentId, chosen: Option<&str>) -> Option<AgentModelState> {
+        self.models.state(Whose { agent, chosen })
     }
 
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {

@@ -108,11 +108,15 @@ impl Provision {
             keyed: self.keyed().unwrap_or(defaults.keyed),
             price: prices.get(model_ref).copied().map(PriceSettings::price),
             times: self.times(),
-            shape: self.shape(),
+            shape: Shape {
+                thinking: house.thinking(&self.name, model_ref),
+                ..self.shape()
+            },
             ..defaults
         };
         let made = Hosted::sharing(options, house.clients());
-        Ok(house.kept(model_ref, made.map_err(|error| self.unusable(&error))?))
+        let made = made.map_err(|error| self.unusable(&error, model_ref, house))?;
+        Ok(house.kept(model_ref, made))
     }
 
     /// Who listens at its address.
@@ -194,8 +198,18 @@ impl Provision {
         }
     }
 
-    fn unusable(&self, error: &BadHosted) -> (Boundary, Failure) {
+    fn unusable(&self, error: &BadHosted, model_ref: &str, house: &ModelHouse) -> (Boundary, Failure) {
         match error {
+            BadHosted::Thinking(_) => {
+                let is_own = house.config().models.get(model_ref);
+                let place = match is_own.and_then(|own| own.thinking) {
+                    Some(_) => format!("models.\"{model_ref}\".thinking"),
+                    None => format!("providers.{}.thinking", self.name),
+                };
+                let message = format!("{model_ref}: {error}");
+                let failure = Failure::usage("config_invalid", message, format!("mend {place}"));
+                (Boundary::Process, failure)
+            }
             BadHosted::SecretMissing { .. } => {
                 let hint = "export it where wakeful and its daemon start; see docs/providers.md";
                 // Whoever is sent a key is somebody else, wherever they listen.

@@ -209,7 +209,8 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 }
 
 fn line_of_run(run: &RunLine) -> String {
-    row(&run.run_key, &run.agent_id, &run.status, &run.started_at)
+    let status = if run.parked { "parked" } else { &run.status };
+    row(&run.run_key, &run.agent_id, status, &run.started_at)
 }
 
 fn row(key: &str, agent: &str, status: &str, at: &str) -> String {
@@ -252,8 +253,16 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
     let guidance: String = guidance
         .map(|file| format!("\nguidance   {}", file.path))
         .collect();
+    let asked = agent.model_state.as_ref().map(|state| {
+        let models: Vec<&str> = std::iter::once(&state.effective_model)
+            .chain(&state.effective_fallback_models)
+            .map(String::as_str)
+            .collect();
+        format!("\nasks       {}", models.join(", then "))
+    });
+    let asked = asked.unwrap_or_default();
     format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nmodel      {}\nworkspace  {}\ncreated    {}\n\
+        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
         used       {} tokens in {} model rounds{guidance}",
         agent.agent_id,
         word(&agent.visibility),

@@ -67,6 +67,12 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
     let run = world.wakeful(&["runs", "show", &open[0], "--json"]).json();
     assert_eq!(run["parked"]["code"], "budget_exceeded");
     assert_eq!(run["parked"]["cap_usd"], "0.03");
+    let listed = world.wakeful(&["runs", "list", "--json"]).stdout;
+    assert!(listed.contains("\"parked\":true"), "{listed}");
+    for verb in [["runs", "list"].as_slice(), &["status"]] {
+        let shown = world.wakeful(verb).stdout;
+        assert!(shown.contains("parked"), "{verb:?}: {shown}");
+    }
     let again = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(again.code, Some(5), "{again:?}");
     let events = world.wakeful(&["events", "main", "--json"]).stdout;
@@ -84,6 +90,37 @@ fn a_run_over_its_cap_waits_with_exit_5_and_goes_on_after_the_cap_was_raised() {
     );
     assert_eq!(world.lines(), ["one"], "and not done again");
     assert_eq!(budget(&world)["spent_usd"], "0.02");
+}
+
+#[test]
+fn a_model_that_costs_nothing_is_asked_where_there_is_no_money_for_the_first() {
+    let world = World::new();
+    let dear = world.script_named("dear.yaml", CENTS);
+    let free = world.script_named("free.yaml", "rounds: [{text: free}]\nrepeat_last: true\n");
+    let settings = |more: &str| {
+        let settings = format!("[model]\ndefault = \"{dear}\"\nfallbacks = [\"{free}\"]\n{more}");
+        write(&world, &settings);
+    };
+    let run = || world.wakeful(&["run", "do it", "--json"]);
+    settings("");
+    assert_eq!(set(&world, &["0.001"]).code, Some(0));
+    let said = run();
+    assert_eq!(
+        (said.code, &said.json()["final_text"]),
+        (Some(0), &json!("free")),
+        "{said:?}"
+    );
+    let attempts = said.json()["provider_attempt_timeline"]["attempts"].clone();
+    assert_eq!(attempts[0]["failure_kind"], "budget_exceeded", "{attempts}");
+    assert_eq!(attempts[0]["advanced_to_fallback"], true, "{attempts}");
+    assert_eq!(budget(&world)["spent_usd"], "0.00");
+    // One that may not be asked is no way out: the run waits for money.
+    settings(&format!("[inference]\nmodels = [\"{dear}\"]\n"));
+    assert_eq!(run().code, Some(5));
+    assert_eq!(set(&world, &["1"]).code, Some(0));
+    settings("");
+    let said = run();
+    assert_eq!(said.json()["final_text"], "done", "{said:?}");
 }
 
 #[test]
@@ -313,6 +350,41 @@ fn a_model_that_a_person_chose_for_an_agent_answers_until_it_is_taken_back() {
     let unknown = world.wakeful(&["agent", "model", "main", "nobody/x", "--json"]);
     assert_eq!(unknown.code, Some(2), "{unknown:?}");
     drop(daemon);
+}
+
+/// What is chosen holds for runs that begin; one that is under way ends as it began.
+#[test]
+fn a_model_that_is_chosen_during_a_turn_answers_the_next_one() {
+    let world = World::new();
+    let waits = "rounds:\n  - tools: [{name: ExecCommand, input: {cmd: \"touch begun; until [ -e go ]; do sleep 0.01; done\"}}]\n  \
+                 - text: usual\n";
+    let usual = world.script_named("usual.yaml", waits);
+    let chosen = world.script_named("chosen.yaml", "rounds: [{text: chosen}]\nrepeat_last: true\n");
+    world.wakeful(&["config", "set", "model.default", &usual]);
+    world.wakeful(&["config", "set", "model.fallbacks", "demo"]);
+    world.wakeful(&["agent", "create", "main"]);
+    let daemon = Daemon::serve(&world, &[]);
+    let state = |args: &[&str]| world.wakeful(args).json()["model_state"].clone();
+    let default = json!({"source": "runtime_default", "runtime_default_model": usual, "effective_model": usual,
+        "effective_fallback_models": ["demo"]});
+    assert_eq!(state(&["agent", "show", "main", "--json"]), default);
+    let running = world.start(&["run", "hello", "--agent", "main", "--json"]);
+    wait_until(|| world.workspace().join("begun").exists());
+    let overridden = json!({"source": "agent_override", "runtime_default_model": usual, "effective_model": chosen,
+        "effective_fallback_models": [], "override_model": chosen});
+    assert_eq!(state(&["agent", "model", "main", &chosen, "--json"]), overridden);
+    fs::write(world.workspace().join("go"), "").expect("a file");
+    let said: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(said.json()["final_text"], "usual", "{said:?}");
+    let next = world.wakeful(&["run", "again", "--agent", "main", "--json"]);
+    assert_eq!(next.json()["final_text"], "chosen", "{next:?}");
+    assert_eq!(state(&["agent", "model", "main", "--clear", "--json"]), default);
+    drop(daemon);
+    assert_eq!(
+        state(&["agent", "show", "main", "--json"]),
+        default,
+        "without a daemon as well"
+    );
 }
 
 #[test]

@@ -48,6 +48,23 @@ fn a_confirmation_holds_for_the_rules_under_which_it_was_given() {
     );
 }
 
+/// A script may stand for somebody outside; who is asked to agree to it must be able to.
+#[test]
+fn a_script_that_stands_for_somebody_outside_can_be_confirmed() {
+    let world = World::new();
+    write(&world, "[privacy]\nconfirm = \"explicit\"\n");
+    let run = || world.run("boundary: outside\nrounds: [{text: hi}]\n", &[]);
+    let said = run();
+    assert_eq!(
+        said.json()["failure_artifact"]["kind"],
+        "privacy_confirmation_required",
+        "{said:?}"
+    );
+    let agreed = world.wakeful(&["models", "confirm", "scripted", "--json"]);
+    assert_eq!(agreed.code, Some(0), "{agreed:?}");
+    assert_eq!(run().json()["final_text"], "hi");
+}
+
 /// Whoever agreed to one machine did not agree to another of the same name.
 #[test]
 fn a_confirmation_does_not_follow_a_provider_to_another_address() {

@@ -74,6 +74,44 @@ fn the_settings_of_a_provider_arrive_there() {
 }
 
 #[test]
+fn how_much_a_model_thinks_is_a_setting_of_its_own_or_of_its_provider() {
+    let reply = json!({"content": [{"type": "text", "text": "Hi."}], "stop_reason": "end_turn"});
+    let sent = |settings: &str, model: &str| {
+        let fake = Fake::new(vec![(200, reply.clone())]);
+        let own = format!("[providers.anthropic]\nbase_url = \"{}\"\n{settings}", fake.url);
+        let said = run(&own, &format!("anthropic/{model}"));
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let (_, body) = fake.asked().remove(0);
+        (body["thinking"].clone(), body["output_config"].clone())
+    };
+    let adaptive = (json!({"type": "adaptive"}), json!({"effort": "low"}));
+    assert_eq!(sent("thinking = \"low\"\n", "m"), adaptive);
+    let own = "thinking = \"low\"\n[models.\"anthropic/m\"]\nthinking = 2000\n";
+    let budget = (json!({"type": "enabled", "budget_tokens": 2000}), Value::Null);
+    assert_eq!(sent(own, "m"), budget);
+    assert_eq!(sent(own, "other"), adaptive, "the provider's holds for the rest");
+    assert_eq!(sent("", "m"), (Value::Null, Value::Null));
+}
+
+#[test]
+fn thinking_that_cannot_be_asked_for_is_refused_by_the_name_of_its_setting() {
+    let wrong = run("[providers.openai]\nthinking = \"much\"\n", "openai/m");
+    assert_eq!(wrong.code, Some(2), "{wrong:?}");
+    for part in ["config_invalid", "line 2", "providers.openai.thinking", "medium"] {
+        assert!(wrong.stderr.contains(part), "{part}: {wrong:?}");
+    }
+    let words = run("[models.\"openai/m\"]\nthinking = 2000\n", "openai/m");
+    assert_ne!(words.code, Some(0), "{words:?}");
+    for part in [
+        "config_invalid",
+        "takes one of off, low, medium, high",
+        "models.\"openai/m\".thinking",
+    ] {
+        assert!(words.stderr.contains(part), "{part}: {words:?}");
+    }
+}
+
+#[test]
 fn a_run_sends_thoughts_back_as_they_came() {
     let fake = two_rounds();
     let said = run(

@@ -1,15 +1,21 @@
 //! What is sent.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::prompt::{PromptBlock, Request, Stability};
 
+use crate::thinking::Asked;
 use crate::wire::attachment::{Carried, carried, misplaced};
 use crate::wire::{Lowering, ProviderPromptCapability, Side, arguments_schema, as_object, plain_name, turns};
 
 /// Longest reply that is asked for. The format demands a number, and every model in service takes this one.
 pub(crate) const OUTPUT_TOKENS_MAX: u32 = 8_192;
+
+/// Who speaks where it is not the model.
+const USER: &str = "user";
 
 /// The edit by which the provider takes old tool results out of what the model reads.
 const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
@@ -18,6 +24,10 @@ const CLEAR_TOOL_USES: &str = "clear_tool_uses_20250919";
 pub(in crate::wire) struct Body<'a> {
     model: &'a str,
     max_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking: Option<Thinking>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_config: Option<OutputConfig>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<Content<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -28,11 +38,28 @@ pub(in crate::wire) struct Body<'a> {
     stream: bool,
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum Thinking {
+    Disabled,
+    /// With so many tokens at most.
+    Enabled {
+        budget_tokens: u32,
+    },
+    /// As much as the model finds right, by the effort that it is asked for.
+    Adaptive,
+}
+
+#[derive(Debug, Serialize)]
+struct OutputConfig {
+    effort: &'static str,
+}
+
 #[derive(Debug, Serialize)]
 struct Tool<'a> {
     name: &'a str,
     description: &'a str,
-    input_schema: Value,
+    input_schema: Cow<'a, Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,14 +149,22 @@ impl<'a> Body<'a> {
         let turns = turns(lowering, &request.entries).into_iter();
         let messages = turns.map(|(side, blocks)| Message {
             role: match side {
-                Side::User => "user",
+                Side::User => USER,
                 Side::Model => "assistant",
             },
             content: blocks.into_iter().map(|block| content(side, block)).collect(),
         });
+        let (thinking, effort) = match lowering.thinking {
+            None => (None, None),
+            Some(Asked::Nothing) => (Some(Thinking::Disabled), None),
+            Some(Asked::Tokens(budget_tokens)) => (Some(Thinking::Enabled { budget_tokens }), None),
+            Some(Asked::Effort(effort)) => (Some(Thinking::Adaptive), Some(effort.word())),
+        };
         let mut body = Self {
             model: lowering.model,
             max_tokens: lowering.output_tokens_max.unwrap_or(OUTPUT_TOKENS_MAX),
+            thinking,
+            output_config: effort.map(|effort| OutputConfig { effort }),
             system: Vec::new(),
             tools: tools.collect(),
             context_management: may(ProviderPromptCapability::ContextManagement).then_some(
@@ -161,11 +196,23 @@ impl<'a> Body<'a> {
                 })
             })
             .collect();
+        if matches!(thinking, Some(Thinking::Enabled { .. })) && !body.may_think() {
+            body.thinking = None;
+        }
         // A request that asks for no cache in front gets none behind: writing one costs more than reading.
         if !ends.is_empty() {
             body.mark_newest();
         }
         body
+    }
+
+    /// Whether thinking with a number of tokens may be asked for. Amid calls and their results the first reply must have
+    /// begun with a thought, or the provider refuses; that of another model did not. The next question is free again.
+    fn may_think(&self) -> bool {
+        let asks = |message: &Message<'_>| message.role == USER && !message.content.iter().any(is_result);
+        let question = self.messages.iter().rposition(asks);
+        let reply = question.and_then(|at| self.messages.get(at + 1));
+        reply.is_none_or(|reply| matches!(reply.content.first(), Some(Content::Thought(_))))
     }
 
     /// Marks the newest block that takes a mark, so that the next request finds all of this one.
@@ -182,6 +229,13 @@ impl<'a> Body<'a> {
         if let Some(block) = markable.next() {
             block.cache_control = Some(CacheControl::Ephemeral);
         }
+    }
+}
+
+fn is_result(content: &Content<'_>) -> bool {
+    match content {
+        Content::Plain(block) => matches!(block.kind, Kind::ToolResult { .. }),
+        Content::Thought(_) => false,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What is sent.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block, Entry, Role};
@@ -23,6 +25,8 @@ pub(in crate::wire) struct Body<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     max_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    reasoning_effort: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     prompt_cache_key: Option<&'a str>,
     messages: Vec<Message<'a>>,
     stream: bool,
@@ -44,7 +48,7 @@ enum Tool<'a> {
 struct Function<'a> {
     name: &'a str,
     description: &'a str,
-    parameters: Value,
+    parameters: Cow<'a, Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
     strict: Option<bool>,
 }
@@ -135,6 +139,7 @@ impl<'a> Body<'a> {
             tools: tools.collect(),
             max_completion_tokens: lowering.output_tokens_max.filter(|_| lowering.own_server),
             max_tokens: lowering.output_tokens_max.filter(|_| !lowering.own_server),
+            reasoning_effort: lowering.effort(),
             prompt_cache_key: key,
             messages: system.into_iter().chain(said).collect(),
             stream: true,

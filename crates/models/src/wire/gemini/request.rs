@@ -1,5 +1,6 @@
 //! What is sent.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::Serialize;
@@ -7,6 +8,7 @@ use serde_json::{Value, json};
 use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::prompt::Request;
 
+use crate::thinking::Asked;
 use crate::wire::attachment::{Carried, carried, misplaced};
 use crate::wire::{Lowering, Side, arguments_schema, as_object, plain_name, turns};
 
@@ -32,7 +34,34 @@ pub(in crate::wire) struct Body<'a> {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GenerationConfig {
-    max_output_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    thinking_config: Option<ThinkingConfig>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+enum ThinkingConfig {
+    /// With so many tokens; none is not at all.
+    ThinkingBudget(u32),
+    ThinkingLevel(&'static str),
+}
+
+impl GenerationConfig {
+    /// What is said, if anything is.
+    fn new(lowering: &Lowering<'_>) -> Option<Self> {
+        let thinking_config = lowering.thinking.map(|thinking| match thinking {
+            Asked::Nothing => ThinkingConfig::ThinkingBudget(0),
+            Asked::Tokens(tokens) => ThinkingConfig::ThinkingBudget(tokens),
+            Asked::Effort(effort) => ThinkingConfig::ThinkingLevel(effort.level()),
+        });
+        let max_output_tokens = lowering.output_tokens_max;
+        (max_output_tokens.is_some() || thinking_config.is_some()).then_some(Self {
+            max_output_tokens,
+            thinking_config,
+        })
+    }
 }
 
 #[derive(Debug, Serialize)]
@@ -47,7 +76,7 @@ struct Declaration<'a> {
     name: &'a str,
     description: &'a str,
     /// Not `parameters`, which takes a part of the schema language only.
-    parameters_json_schema: Value,
+    parameters_json_schema: Cow<'a, Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -134,9 +163,7 @@ impl<'a> Body<'a> {
             tools: (!declarations.is_empty()).then_some([Tools {
                 function_declarations: declarations,
             }]),
-            generation_config: lowering
-                .output_tokens_max
-                .map(|max_output_tokens| GenerationConfig { max_output_tokens }),
+            generation_config: GenerationConfig::new(lowering),
             contents,
         }
     }

@@ -3,6 +3,8 @@
 //! Nothing is left with the provider unless a thread is to be continued there, so every other request carries its whole
 //! conversation, thoughts included.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_core::conversation::{Attachment, Block, Entry, Role};
@@ -29,7 +31,7 @@ pub(in crate::wire) struct Body<'a> {
     max_output_tokens: Option<u32>,
     /// Codex wants to see it even when it says nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    reasoning: Option<Value>,
+    reasoning: Option<Option<Reasoning>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     include: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,12 +44,17 @@ pub(in crate::wire) struct Body<'a> {
 }
 
 #[derive(Debug, Serialize)]
+struct Reasoning {
+    effort: &'static str,
+}
+
+#[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Tool<'a> {
     Function {
         name: &'a str,
         description: &'a str,
-        parameters: Value,
+        parameters: Cow<'a, Value>,
         strict: bool,
     },
 }
@@ -125,11 +132,12 @@ impl<'a> Body<'a> {
             Thread::NotKept | Thread::Kept => (None, 0),
             Thread::Continues { response_id, items } => (Some(response_id), items),
         };
+        let thinking = lowering.effort().map(|effort| Reasoning { effort });
         let (reasoning, include, max_output_tokens) = match provider {
-            Provider::OpenAiCodex => (Some(Value::Null), Some(&[][..]), None),
+            Provider::OpenAiCodex => (Some(thinking), Some(&[][..]), None),
             Provider::Anthropic | Provider::OpenAi | Provider::OpenAiChat | Provider::Gemini => {
                 let include = lowering.asks_for_thoughts().then_some(SEALED_THOUGHTS);
-                (None, include, lowering.output_tokens_max)
+                (thinking.map(Some), include, lowering.output_tokens_max)
             }
         };
         let items = request.entries.iter().flat_map(|entry| items(lowering, entry));

@@ -254,3 +254,176 @@ fn a_call_of_another_model_is_excused_where_signatures_are_demanded() {
     );
     assert_eq!(signature("gemini-2.5-pro"), None);
 }
+
+/// What is asked for, as the fields of each format.
+#[test]
+fn each_format_is_told_in_its_own_words_how_much_to_think() {
+    use crate::thinking::Thinking::{High, Low, Medium, Off, Tokens};
+    let cases = [
+        (
+            Provider::Anthropic,
+            "claude-opus-5",
+            Low,
+            json!({"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),
+        ),
+        (
+            Provider::Anthropic,
+            "claude-haiku-4-5",
+            Medium,
+            json!({"thinking": {"type": "enabled", "budget_tokens": 4096}}),
+        ),
+        (
+            Provider::Anthropic,
+            "claude-opus-5",
+            Tokens(2048),
+            json!({"thinking": {"type": "enabled", "budget_tokens": 2048}}),
+        ),
+        (
+            Provider::Anthropic,
+            "claude-haiku-4-5",
+            Off,
+            json!({"thinking": {"type": "disabled"}}),
+        ),
+        (
+            Provider::OpenAi,
+            "m",
+            High,
+            json!({"reasoning": {"effort": "high"}}),
+        ),
+        (
+            Provider::OpenAi,
+            "m",
+            Off,
+            json!({"reasoning": {"effort": "none"}}),
+        ),
+        (
+            Provider::OpenAiCodex,
+            "m",
+            Low,
+            json!({"reasoning": {"effort": "low"}}),
+        ),
+        (
+            Provider::OpenAiChat,
+            "m",
+            Medium,
+            json!({"reasoning_effort": "medium"}),
+        ),
+        (
+            Provider::Gemini,
+            "gemini-3-pro",
+            High,
+            json!({"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}),
+        ),
+        (
+            Provider::Gemini,
+            "gemini-2.5-flash",
+            Low,
+            json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 2048}}}),
+        ),
+        (
+            Provider::Gemini,
+            "gemini-3-pro",
+            Tokens(512),
+            json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 512}}}),
+        ),
+        (
+            Provider::Gemini,
+            "gemini-2.5-flash",
+            Off,
+            json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}),
+        ),
+    ];
+    for (provider, model, thinking, wanted) in cases {
+        let plain = lowering(provider);
+        let asked = Lowering {
+            thinking: Some(
+                thinking
+                    .asked_of(provider, model, None)
+                    .expect("it can be asked for"),
+            ),
+            ..plain
+        };
+        let (mut without, with) = (sent_json(&plain, &opening()), sent_json(&asked, &opening()));
+        let added = wanted.as_object().expect("fields").clone();
+        without.as_object_mut().expect("fields").extend(added);
+        assert_eq!(with, without, "{provider:?} {thinking}");
+    }
+}
+
+#[test]
+fn thinking_that_a_format_does_not_take_is_refused_with_what_it_takes() {
+    use crate::thinking::Thinking::{High, Tokens};
+    let refused = |thinking: crate::Thinking, provider, model, told| {
+        let error = thinking.asked_of(provider, model, told).expect_err("refused");
+        error.to_string()
+    };
+    for provider in [Provider::OpenAi, Provider::OpenAiChat, Provider::OpenAiCodex] {
+        assert_eq!(
+            refused(Tokens(2_000), provider, "m", None),
+            "`thinking` is 2000: this format takes one of off, low, medium, high"
+        );
+    }
+    let few = refused(Tokens(1_023), Provider::Anthropic, "m", None);
+    assert!(few.contains("1024 tokens or more"), "{few}");
+    for (thinking, provider, told) in [
+        (Tokens(8_192), Provider::Anthropic, None),
+        (Tokens(4_000), Provider::Anthropic, Some(4_000)),
+        (High, Provider::Anthropic, Some(1_024)),
+        (Tokens(4_000), Provider::Gemini, Some(4_000)),
+    ] {
+        let many = refused(thinking, provider, "claude-haiku-4-5", told);
+        assert!(many.contains("raise `max_output_tokens`"), "{many}");
+    }
+    assert!(Tokens(50_000).asked_of(Provider::Gemini, "m", None).is_ok());
+}
+
+/// With a number of tokens Anthropic refuses to go on from calls that were made without a thought.
+#[test]
+fn thinking_is_not_asked_for_amid_calls_that_another_model_made() {
+    let asked = |tokens: bool, request: &Request| {
+        let thinking = match tokens {
+            true => crate::thinking::Asked::Tokens(2_048),
+            false => crate::thinking::Asked::Effort(crate::thinking::Effort::Low),
+        };
+        let lowering = Lowering {
+            thinking: Some(thinking),
+            ..lowering(Provider::Anthropic)
+        };
+        sent_json(&lowering, request).get("thinking").is_some()
+    };
+    let thought = |of: &str| Block::Thinking {
+        provider: of.to_owned(),
+        text: String::new(),
+        opaque: json!({"type": "thinking", "thinking": "", "signature": "s"}),
+    };
+    let entry = |role, blocks| Entry { role, blocks };
+    let result = || Block::ToolResult {
+        call_id: "c".to_owned(),
+        is_error: false,
+        content: "r".to_owned(),
+    };
+    let amid = |first: Block| Request {
+        entries: vec![
+            entry(Role::User, vec![text("Go.")]),
+            entry(Role::Assistant, vec![first, call("c", "Look", json!({}))]),
+            entry(Role::Tool, vec![result()]),
+        ],
+        ..opening()
+    };
+    assert!(asked(true, &amid(thought("anthropic"))));
+    assert!(!asked(true, &amid(thought("openai"))));
+    assert!(!asked(true, &amid(text("Hm."))));
+    assert!(asked(false, &amid(text("Hm."))), "a word is taken anywhere");
+    // A second call of the same turn needs no thought of its own.
+    let mut second = amid(thought("anthropic"));
+    second
+        .entries
+        .push(entry(Role::Assistant, vec![call("c", "Look", json!({}))]));
+    second.entries.push(entry(Role::Tool, vec![result()]));
+    assert!(asked(true, &second));
+    // The next question begins anew.
+    let mut next = amid(text("Hm."));
+    next.entries.push(entry(Role::Assistant, vec![text("Done.")]));
+    next.entries.push(entry(Role::User, vec![text("And now?")]));
+    assert!(asked(true, &next));
+}

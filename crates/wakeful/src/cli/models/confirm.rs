@@ -1,6 +1,7 @@
 //! That a person agrees to show a provider their agents' work.
 
 use serde_json::json;
+use wakeful_models::SCRIPTED;
 
 use crate::cli::Shared;
 use crate::failure::Failure;
@@ -17,8 +18,10 @@ pub(super) async fn confirm(
     let Some(provider) = provider else {
         return show(house, shared, out).await;
     };
-    // A name that was misspelt must not look confirmed.
-    house.provision(provider)?;
+    // A name that was misspelt must not look confirmed. Scripts may stand for somebody outside, and are asked like them.
+    if provider != SCRIPTED {
+        house.provision(provider)?;
+    }
     let (name, versions) = (provider.to_owned(), house.policy_versions());
     let receipts = telling(shared, out, async |front| front.confirm(name, versions).await).await?;
     let words = format!(

@@ -54,7 +54,8 @@ pub(super) async fn doctor(house: &ModelHouse, out: &Out) -> Result<u8, Failure>
 async fn look(name: &str, is_wanted: bool, house: &ModelHouse) -> Found {
     let row = Row::of(name, house);
     let is_wanted = is_wanted || row.is_configured;
-    let outcome = match house.hosted(name, "-") {
+    let made = house.hosted(name, "-");
+    let outcome = match made.and_then(|hosted| settled(name, house).map(|()| hosted)) {
         Err(failure) => unasked(&failure),
         Ok(hosted) => match hosted.reach().await {
             Ok(status) => Outcome::Reached(status),
@@ -69,6 +70,13 @@ async fn look(name: &str, is_wanted: bool, house: &ModelHouse) -> Found {
         is_wanted,
         outcome,
     }
+}
+
+/// Whether what is settled for single models of a provider can be asked of them.
+fn settled(name: &str, house: &ModelHouse) -> Result<(), Failure> {
+    let models = house.config().models.keys();
+    let mut own = models.filter_map(|model| model.strip_prefix(name)?.strip_prefix('/'));
+    own.try_for_each(|model| house.hosted(name, model).map(drop))
 }
 
 fn unasked(failure: &Failure) -> Outcome {

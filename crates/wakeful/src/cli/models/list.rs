@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use wakeful_core::budget::{Price, PriceBasis};
 use wakeful_core::inference::NO_SECRET;
-use wakeful_models::{AS_OF, Candidate, DEFAULTS_AS_OF, Known, ModelRef};
+use wakeful_models::{AS_OF, Candidate, DEFAULTS_AS_OF, Known, ModelRef, Thinking};
 use wakeful_ports::model::Model as _;
 
 use crate::failure::Failure;
@@ -86,11 +86,16 @@ pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
         .into_iter()
         .filter_map(|name| Some((name.clone(), price(house, &name)?)))
         .collect();
+    let thinking: Vec<Asked> = mentioned(house)
+        .iter()
+        .filter_map(|name| Asked::of(house, name))
+        .collect();
     let object = json!({
         "default": {"model_ref": chain.model_ref, "fallbacks": chain.fallbacks, "why": why(&chain.why)},
         "defaults_as_of": DEFAULTS_AS_OF,
         "providers": rows.iter().map(row_json).collect::<Vec<_>>(),
         "routes": config.routes.iter().map(|(name, route)| json!({"name": name, "models": route.models})).collect::<Vec<_>>(),
+        "thinking": thinking.iter().map(Asked::json).collect::<Vec<_>>(),
         "prices": prices.iter().map(|(name, price)| price_json(name, *price)).collect::<Vec<_>>(),
         "prices_as_of": AS_OF,
     });
@@ -121,6 +126,7 @@ pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
     for (name, route) in &config.routes {
         lines.push(format!("route:{name}  {}", route.models.join(" → ")));
     }
+    lines.extend(thinking.iter().map(Asked::line));
     lines.push(String::new());
     lines.push(format!(
         "prices in US dollars per million tokens (listed ones as of {AS_OF}; [prices.\"REF\"] in config.toml wins)"
@@ -144,7 +150,8 @@ fn row_json(row: &Row) -> Value {
 /// The models that the settings speak of.
 pub(super) fn mentioned(house: &ModelHouse) -> BTreeSet<String> {
     let config = house.config();
-    let mut names: BTreeSet<String> = config.prices.keys().cloned().collect();
+    let settled = config.prices.keys().chain(config.models.keys());
+    let mut names: BTreeSet<String> = settled.cloned().collect();
     if let Ok(chain) = house.chain(None, None) {
         names.insert(chain.model_ref);
         names.extend(chain.fallbacks);
@@ -156,6 +163,42 @@ pub(super) fn mentioned(house: &ModelHouse) -> BTreeSet<String> {
     }
     names.retain(|name| matches!(ModelRef::parse(name), Ok(ModelRef::Hosted { .. })));
     names
+}
+
+/// How much a model is asked to think, where anybody says so.
+struct Asked {
+    model_ref: String,
+    thinking: Thinking,
+    /// Why it cannot be asked so.
+    problem: Option<Failure>,
+}
+
+impl Asked {
+    fn of(house: &ModelHouse, model_ref: &str) -> Option<Self> {
+        let (provider, model) = model_ref.split_once('/')?;
+        let made = house.hosted(provider, model);
+        Some(Self {
+            model_ref: model_ref.to_owned(),
+            thinking: house.thinking(provider, model_ref)?,
+            problem: made.err().filter(|failure| failure.code() == "config_invalid"),
+        })
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "model_ref": self.model_ref, "thinking": self.thinking.to_string(),
+            "problem": self.problem.as_ref().map(Failure::message),
+        })
+    }
+
+    fn line(&self) -> String {
+        let problem = self
+            .problem
+            .as_ref()
+            .map(|failure| format!("  ({})", failure.message()));
+        let problem = problem.unwrap_or_default();
+        format!("thinking  {}  {}{problem}", self.model_ref, self.thinking)
+    }
 }
 
 /// What a model costs; none where it cannot be asked.

@@ -1,0 +1,198 @@
+//! How much a model is asked to think before it answers, and what that becomes at each provider.
+
+use std::fmt;
+
+use crate::provider::Provider;
+use crate::wire::ANTHROPIC_OUTPUT_TOKENS;
+
+/// Fewest tokens that Anthropic lets a model think with.
+const BUDGET_TOKENS_MIN: u32 = 1_024;
+
+/// Most tokens that can be asked for: more than any model gives in one reply.
+pub const THINKING_TOKENS_MAX: u32 = 1_000_000;
+
+/// The models that are told a number of tokens to think with, by a part of their names. Those that came later are told how
+/// hard to think, and refuse numbers sooner or later; so this list is closed.
+const BY_TOKENS: [&str; 10] = [
+    "claude-3",
+    "claude-haiku-4-5",
+    "claude-opus-4-0",
+    "claude-opus-4-1",
+    "claude-opus-4-20250514",
+    "claude-opus-4-5",
+    "claude-sonnet-4-0",
+    "claude-sonnet-4-20250514",
+    "claude-sonnet-4-5",
+    "gemini-2",
+];
+
+/// How much a model is asked to think. Where nobody says anything, the provider's own default holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thinking {
+    /// Not at all.
+    Off,
+    /// A little.
+    Low,
+    /// As much as is usual.
+    Medium,
+    /// Much.
+    High,
+    /// With so many tokens.
+    Tokens(u32),
+}
+
+impl Thinking {
+    /// The words of a person.
+    pub const WORDS: [&str; 4] = ["off", "low", "medium", "high"];
+
+    /// What this word asks for.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "off" => Some(Self::Off),
+            "low" => Some(Self::Low),
+            "medium" => Some(Self::Medium),
+            "high" => Some(Self::High),
+            _ => None,
+        }
+    }
+
+    /// What it becomes in a request to this model, or why it cannot be asked for. `told` is the longest reply that the
+    /// provider is told: thoughts are part of it.
+    pub(crate) fn asked_of(
+        self,
+        provider: Provider,
+        model: &str,
+        told: Option<u32>,
+    ) -> Result<Asked, BadThinking> {
+        let bad = |why| BadThinking { given: self, why };
+        let longest = told.unwrap_or(ANTHROPIC_OUTPUT_TOKENS);
+        match provider {
+            Provider::OpenAi | Provider::OpenAiChat | Provider::OpenAiCodex => {
+                Ok(Asked::Effort(self.effort().ok_or_else(|| bad(Why::WordsOnly))?))
+            }
+            Provider::Anthropic => match self.lowered(model, longest) {
+                Asked::Tokens(tokens) if tokens < BUDGET_TOKENS_MIN => Err(bad(Why::TooFew)),
+                Asked::Tokens(tokens) if tokens >= longest => Err(bad(Why::TooMany { longest })),
+                asked @ (Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_)) => Ok(asked),
+            },
+            Provider::Gemini => match self.lowered(model, longest) {
+                // Where it is told no longest reply, its own is longer than any number here.
+                Asked::Tokens(tokens) if told.is_some() && tokens >= longest => {
+                    Err(bad(Why::TooMany { longest }))
+                }
+                asked @ (Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_)) => Ok(asked),
+            },
+        }
+    }
+
+    /// The word of the OpenAI formats; none for a number.
+    const fn effort(self) -> Option<Effort> {
+        match self {
+            Self::Off => Some(Effort::None),
+            Self::Low => Some(Effort::Low),
+            Self::Medium => Some(Effort::Medium),
+            Self::High => Some(Effort::High),
+            Self::Tokens(_) => None,
+        }
+    }
+
+    /// A number of tokens or a word, as the model takes it. A word is a share of the longest reply where only numbers are
+    /// taken, so that room for the answer is left.
+    fn lowered(self, model: &str, longest: u32) -> Asked {
+        let (quarters, effort) = match self {
+            Self::Off => return Asked::Nothing,
+            Self::Tokens(tokens) => return Asked::Tokens(tokens),
+            Self::Low => (1, Effort::Low),
+            Self::Medium => (2, Effort::Medium),
+            Self::High => (3, Effort::High),
+        };
+        match BY_TOKENS.iter().any(|part| model.contains(part)) {
+            true => Asked::Tokens((longest / 4 * quarters).max(BUDGET_TOKENS_MIN)),
+            false => Asked::Effort(effort),
+        }
+    }
+}
+
+impl fmt::Display for Thinking {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Low => f.write_str("low"),
+            Self::Medium => f.write_str("medium"),
+            Self::High => f.write_str("high"),
+            Self::Tokens(tokens) => write!(f, "{tokens}"),
+        }
+    }
+}
+
+/// What a provider is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Not to think.
+    Nothing,
+    /// To think so hard.
+    Effort(Effort),
+    /// To think with so many tokens.
+    Tokens(u32),
+}
+
+/// How hard.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effort {
+    None,
+    Low,
+    Medium,
+    High,
+}
+
+impl Effort {
+    /// As Anthropic and OpenAI spell it.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+        }
+    }
+
+    /// As Gemini spells it.
+    pub(crate) const fn level(self) -> &'static str {
+        match self {
+            Self::None => "MINIMAL",
+            Self::Low => "LOW",
+            Self::Medium => "MEDIUM",
+            Self::High => "HIGH",
+        }
+    }
+}
+
+/// An amount of thinking that a model cannot be asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("`thinking` is {given}: {why}")]
+pub struct BadThinking {
+    given: Thinking,
+    why: Why,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Why {
+    WordsOnly,
+    TooFew,
+    TooMany { longest: u32 },
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WordsOnly => write!(f, "this format takes one of {}", Thinking::WORDS.join(", ")),
+            Self::TooFew => write!(f, "Anthropic takes {BUDGET_TOKENS_MIN} tokens or more"),
+            Self::TooMany { longest } => write!(
+                f,
+                "thoughts are part of the reply, and the longest reply has {longest} tokens; raise `max_output_tokens` or \
+                 think less"
+            ),
+        }
+    }
+}
