@@ -20,6 +20,7 @@
 //! | [`embedding`] | what may be asked of an embedder, and how near two texts are |
 //! | [`prompt`] | what a model request contains, within named bounds |
 //! | [`report`] | the events everybody sees, chained by hash |
+//! | [`proof`] | whether a log, a run or a bundle is what it says it is |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
@@ -40,6 +41,7 @@ pub mod line;
 pub mod message;
 pub mod policy;
 pub mod prompt;
+pub mod proof;
 pub mod report;
 pub mod run;
 pub mod schema;

@@ -3,13 +3,13 @@
 //! A projection and nothing else. It is total: a payload that was erased, or that a newer version wrote, still gets
 //! a line, because a person who looks at a log must see that something is there.
 
+mod notice;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
 use super::Kind;
-use crate::budget::MicroUsd;
 use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, clip};
 use crate::step::{OUTCOME_UNKNOWN, UNDECIDED};
 
@@ -195,7 +195,8 @@ pub fn provenance(kind: &str, payload: &Value) -> Provenance {
             | Kind::ActionCalledOff
             | Kind::RuntimeError
             | Kind::RunParked
-            | Kind::RunEnded,
+            | Kind::RunEnded
+            | Kind::ContentErased,
         )
         | None => false,
     };
@@ -236,7 +237,7 @@ impl Row {
 const fn category(kind: Kind) -> Category {
     match kind {
         Kind::MessageAdmitted => Category::Message,
-        Kind::AgentStateChanged => Category::StateSync,
+        Kind::AgentStateChanged | Kind::ContentErased => Category::StateSync,
         Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded => Category::Runtime,
         Kind::ProviderRoundCompleted => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
@@ -257,8 +258,9 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::ToolExecuted => tool_executed(payload),
         Kind::ActionCalledOff => action_called_off(payload),
         Kind::RuntimeError => runtime_error(payload),
-        Kind::RunParked => run_parked(payload),
+        Kind::RunParked => notice::run_parked(payload),
         Kind::RunEnded => run_ended(payload),
+        Kind::ContentErased => notice::content_erased(payload),
     }
 }
 
@@ -413,24 +415,6 @@ fn action_called_off(payload: &Value) -> Row {
     match code {
         Some(code) => row.with_summary(format!("{tool} called off: {code}")),
         None => row,
-    }
-}
-
-fn run_parked(payload: &Value) -> Row {
-    let amount = |name| {
-        let exceeded = payload.get("exceeded").and_then(|exceeded| exceeded.get(name));
-        MicroUsd(exceeded.and_then(Value::as_u64).unwrap_or_default())
-    };
-    let body = format!(
-        "The cap is {} USD a day, {} are spent or reserved, and the next request may cost {}. Raise the cap, or let the \
-         day turn; then resume.",
-        amount("cap"),
-        amount("spent"),
-        amount("needed")
-    );
-    Row {
-        body: Some(body),
-        ..Row::plain(Level::ActionRequired, "Run waits: the day's money is spent")
     }
 }
 

@@ -47,6 +47,7 @@ run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed aft
 run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
 run_ended | {"outcome": "cancelled"} | TurnResult | Run cancelled
 run_ended | null | TurnResult | Run ended
+content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
 "#;
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
@@ -89,6 +90,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("action_called_off", Category::Tool),
         ("agent_state_changed", Category::StateSync),
         ("assistant_round_recorded", Category::AssistantProgress),
+        ("content_erased", Category::StateSync),
         ("message_admitted", Category::Message),
         ("policy_decided", Category::Tool),
         ("provider_round_completed", Category::Trace),
