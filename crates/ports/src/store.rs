@@ -12,6 +12,9 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
+use wakeful_core::proof::chain::{Life, Place};
+use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::report::Event;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
@@ -160,6 +163,37 @@ pub trait View {
     fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
+    /// Every agent by name, after one, listed or not, with where its log ends.
+    fn logs(&mut self, after: Option<&AgentId>, limit: u32) -> Result<Vec<(AgentId, Place)>, StoreError>;
+    /// Where an agent's log ends; none when there is no such agent.
+    fn log_end(&mut self, agent: &AgentId) -> Result<Option<Place>, StoreError>;
+    /// Which lives of the host wrote an agent's log, oldest first.
+    fn lives(&mut self, agent: &AgentId) -> Result<Vec<Life>, StoreError>;
+    /// The first event of an agent at or after a time.
+    fn first_event_since(&mut self, agent: &AgentId, at: Millis) -> Result<Option<u64>, StoreError>;
+    /// The first and the last event of a run.
+    fn run_span(&mut self, agent: &AgentId, run: &RunKey) -> Result<Option<(u64, u64)>, StoreError>;
+    /// A run that has not ended, or not begun, among those that events of an agent belong to, first and last included.
+    fn unended_among(&mut self, agent: &AgentId, first: u64, last: u64)
+    -> Result<Option<RunKey>, StoreError>;
+    /// Signed heads of an agent, after an event, oldest first.
+    fn signed_heads(
+        &mut self,
+        agent: &AgentId,
+        after_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<SignedHead>, StoreError>;
+    /// The newest signed head of every agent, by name. At most [`ROWS_MAX`].
+    fn newest_heads(&mut self) -> Result<Vec<SignedHead>, StoreError>;
+    /// Agents by name, after one, whose newest event this key has not signed, with where their logs end.
+    fn unsigned(
+        &mut self,
+        key: &PublicKey,
+        after: Option<&AgentId>,
+        limit: u32,
+    ) -> Result<Vec<(AgentId, Place)>, StoreError>;
+    /// What was said in a run: the places in its thread after one, each with its content.
+    fn contents(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<(i64, BlobHash)>, StoreError>;
 }
 
 /// Reads and writes of one transaction.
@@ -233,6 +267,21 @@ pub trait Tx: View {
     fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError>;
     /// Removes a runner that is known to be dead, and frees what it held.
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
+    /// Keeps a signed head; nothing happens when it is there already.
+    fn put_signed_head(&mut self, head: &SignedHead) -> Result<(), StoreError>;
+    /// Takes payload and salt from events of an agent, first and last included; only from those of one run where one is
+    /// given. Says how many had any. Records of erasures stay.
+    fn erase_events(
+        &mut self,
+        agent: &AgentId,
+        span: (u64, u64),
+        run: Option<&RunKey>,
+    ) -> Result<u64, StoreError>;
+    /// Takes from a run what it was told and the lines of what was said in it, and puts another last state in the place
+    /// of the one it has. Says how many rows of its journal had anything.
+    fn erase_run(&mut self, run: &RunRow) -> Result<u64, StoreError>;
+    /// Removes those of these contents that nobody names, and says which they were.
+    fn erase_blobs(&mut self, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError>;
 }
 
 /// A database behind the verbs.
@@ -251,6 +300,9 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
     fn pack(&self, blob: Blob) -> impl Future<Output = Result<PackedBlob, StoreError>> + Send;
+
+    /// Removes the files of contents that are no longer there. Whoever removed them calls this after the commit.
+    fn discard(&self, gone: Vec<BlobHash>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Whether this process may certainly still act for the agents it claimed.
     fn holds_lease(&self) -> bool;

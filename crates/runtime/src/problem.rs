@@ -139,6 +139,12 @@ impl From<&EngineError> for Problem {
                 message,
                 "use the wakeful that began the run",
             ),
+            EngineError::NotEnded { run } => Self::new("run_open", message, ways_out(*run)),
+            EngineError::RunErased { .. } => Self::new(
+                "run_erased",
+                message,
+                "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why",
+            ),
             EngineError::Broken { run, .. } => Self::new(
                 "run_broken",
                 message,

@@ -156,6 +156,12 @@ pub enum Flaw {
         /// The last event there is.
         last: u64,
     },
+    /// Nobody with the key that was asked for has signed it.
+    #[error("no head of the log is signed by key {key}")]
+    Stranger {
+        /// Whose signature was asked for.
+        key: Fingerprint,
+    },
     /// Payloads went without anybody saying so.
     #[error("{gone} payloads are gone, and the log tells of {recorded} that were erased")]
     Unrecorded {
@@ -183,6 +189,7 @@ impl Flaw {
             Self::Signature { .. } => "signature_wrong",
             Self::Signed { .. } => "signed_head_differs",
             Self::Cut { .. } => "log_cut",
+            Self::Stranger { .. } => "key_differs",
             Self::Unrecorded { .. } => "erasure_unrecorded",
         }
     }
@@ -203,7 +210,7 @@ impl Flaw {
             | Self::Signature { seq, .. }
             | Self::Signed { seq, .. }
             | Self::Cut { seq, .. } => Some(*seq),
-            Self::Unrecorded { .. } => None,
+            Self::Stranger { .. } | Self::Unrecorded { .. } => None,
         }
     }
 
@@ -224,6 +231,9 @@ impl Flaw {
             | Self::Signed { .. } => {
                 "the log was changed after it was written: keep the home as it is, and compare with a backup or an \
                  exported run from before"
+            }
+            Self::Stranger { .. } => {
+                "compare the fingerprint with `wakeful status` on the device that it should be from"
             }
             Self::Signature { .. } => "the head was not made by that device: ask whoever gave it to you",
             Self::Unrecorded { .. } => {
@@ -389,6 +399,15 @@ impl Walk {
             self.seen.signers.insert(head.public_key, seq);
         }
         Ok(())
+    }
+
+    /// Whether a key has signed any of it. A log without events needs no signature.
+    pub fn signed_by(&self, key: Fingerprint) -> Result<(), Flaw> {
+        let mut signers = self.seen.signers.keys();
+        let is_signed = signers.any(|signer| signer.fingerprint() == key);
+        (is_signed || self.seen.last_seq == 0)
+            .then_some(())
+            .ok_or(Flaw::Stranger { key })
     }
 
     /// Compares the end of the walk with where the log should end.

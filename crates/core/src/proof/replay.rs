@@ -162,10 +162,9 @@ impl Replay {
             let rows = self.rows;
             return Err(Difference::Length { rows, version });
         }
-        let kept: Option<Turn> = serde_json::from_str(state).ok();
-        (kept.as_ref() == Some(&self.turn))
-            .then_some(())
-            .ok_or(Difference::State)
+        let ended = serde_json::to_string(&self.turn);
+        let same = ended.is_ok_and(|ended| ended == state);
+        same.then_some(()).ok_or(Difference::State)
     }
 
     /// Compares what the machine had to tell with what the log tells of the run. Others may have told more in between:

@@ -34,8 +34,8 @@ const CALLED_OFF: &str = "cancelled";
 pub struct Clerk<S> {
     pub(super) store: S,
     pub(super) clock: Arc<dyn Clock>,
-    entropy: Arc<dyn Entropy>,
-    hub: Arc<Hub>,
+    pub(super) entropy: Arc<dyn Entropy>,
+    pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<Work>,
     pub(super) governance: Governance,
 }

@@ -16,9 +16,10 @@ use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{Agent, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility};
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, Waiting,
+    AgentView, Archive, Asked, Budget, Conversation, Desk, Ledger, NewAgent, Post, Posted, RunGlance, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
+use wakeful_runtime::proof::{Erase, Erased};
 use wakeful_runtime::report::RunReport;
 use wakeful_runtime::{EngineError, Observer as _, Spoken};
 
@@ -245,6 +246,12 @@ impl Desk for Board {
 
     fn transcript(&self, _: AgentId, _: u32) -> Asked<'_, Conversation> {
         unimplemented!()
+    }
+}
+
+impl Archive for Board {
+    fn erase(&self, _erase: Erase) -> Asked<'_, Erased> {
+        unimplemented!("streams erase nothing")
     }
 }
 

@@ -109,6 +109,8 @@ impl From<EngineError> for Trouble {
             | EngineError::BudgetExceeded { .. }
             | EngineError::Panicked(_)
             | EngineError::MachineVersion { .. }
+            | EngineError::NotEnded { .. }
+            | EngineError::RunErased { .. }
             | EngineError::Broken { .. } => true,
             EngineError::Store(error) => is_of_one_run(error),
             EngineError::LeaseLost(_) => false,
