@@ -12,6 +12,7 @@ pub mod client;
 mod error;
 mod event;
 mod message;
+mod proof;
 mod run;
 mod runtime;
 pub mod sse;
@@ -28,6 +29,7 @@ pub use budget::{
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
 pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
+pub use proof::{EraseContent, Erasure};
 pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, Step, StepKind, StepStatus,
     ToolCall,

@@ -59,15 +59,13 @@ const fn hex_value(digit: u8) -> Option<u8> {
 impl std::fmt::Display for Digest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Every key, event and row is spelled like this many times over, so it is spelled in one go.
-        const DIGITS: [char; 16] = [
-            '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'a', 'b', 'c', 'd', 'e', 'f',
-        ];
-        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or('0');
-        let digits = self
-            .0
-            .iter()
-            .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
-        f.pad(&digits.collect::<String>())
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let digit = |nibble: u8| DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0');
+        let mut text = [b'0'; 64];
+        for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(self.0) {
+            *pair = [digit(byte >> 4), digit(byte & 15)];
+        }
+        f.pad(std::str::from_utf8(&text).unwrap_or_default())
     }
 }
 

@@ -22,6 +22,7 @@
 //! | [`prompt`] | what a model request contains, within named bounds |
 //! | [`retry`] | how often something is tried again, and when |
 //! | [`report`] | the events everybody sees, chained by hash |
+//! | [`proof`] | whether a log, a run or a bundle is what it says it is |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
@@ -43,6 +44,7 @@ pub mod line;
 pub mod message;
 pub mod policy;
 pub mod prompt;
+pub mod proof;
 pub mod report;
 pub mod retry;
 pub mod run;

@@ -56,10 +56,12 @@ pub enum Kind {
     RunQuarantined,
     /// A run that stood aside goes on, or was given up.
     RunReleased,
+    /// A person had contents erased; the record of it stays.
+    ContentErased,
 }
 
 impl Kind {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -78,6 +80,7 @@ impl Kind {
         Self::BrakeChanged,
         Self::RunQuarantined,
         Self::RunReleased,
+        Self::ContentErased,
     ];
 
     /// The spelling that is stored and hashed.
@@ -102,6 +105,7 @@ impl Kind {
             Self::BrakeChanged => "brake_changed",
             Self::RunQuarantined => "run_quarantined",
             Self::RunReleased => "run_released",
+            Self::ContentErased => "content_erased",
         }
     }
 
@@ -183,6 +187,43 @@ pub fn payload_hash(salt: &[u8; 32], canonical_payload: &[u8]) -> Digest {
     h("payload", &[&salt, &Digest::of(canonical_payload).to_string()])
 }
 
+/// What an event's hash is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Header<'a> {
+    /// The hash of the event before it; [`Digest::ZERO`] before the first.
+    pub previous: &'a Digest,
+    /// Whose event it is.
+    pub agent: &'a AgentId,
+    /// The host and its life that appended it.
+    pub incarnation: &'a Incarnation,
+    /// Its number.
+    pub seq: u64,
+    /// What happened, as it is stored: a newer version may have written a kind that this one does not know.
+    pub kind: &'a str,
+    /// When.
+    pub at: Millis,
+    /// What the chain holds of the payload.
+    pub payload_hash: &'a Digest,
+    /// Under which rules; empty for none.
+    pub policy_version: &'a str,
+}
+
+/// The hash of an event.
+#[must_use]
+pub fn event_hash(header: &Header<'_>) -> Digest {
+    let fields: [&str; 8] = [
+        &header.previous.to_string(),
+        header.agent.as_str(),
+        header.incarnation.as_str(),
+        &header.seq.to_string(),
+        header.kind,
+        &header.at.rfc3339(),
+        &header.payload_hash.to_string(),
+        header.policy_version,
+    ];
+    h("event", &fields)
+}
+
 /// Where the next event of an agent goes: its number, and the hash it follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
@@ -210,17 +251,16 @@ impl Head {
     #[must_use]
     pub fn chain(&mut self, agent: &AgentId, sealed: Sealed) -> Event {
         let seq = self.next_seq;
-        let fields: [&str; 8] = [
-            &self.chain_hash.to_string(),
-            agent.as_str(),
-            self.incarnation.as_str(),
-            &seq.to_string(),
-            sealed.kind.as_str(),
-            &sealed.at.rfc3339(),
-            &sealed.payload_hash.to_string(),
-            sealed.policy_version.as_ref().map_or("", PolicyVersion::as_str),
-        ];
-        let hash = h("event", &fields);
+        let hash = event_hash(&Header {
+            previous: &self.chain_hash,
+            agent,
+            incarnation: &self.incarnation,
+            seq,
+            kind: sealed.kind.as_str(),
+            at: sealed.at,
+            payload_hash: &sealed.payload_hash,
+            policy_version: sealed.policy_version.as_ref().map_or("", PolicyVersion::as_str),
+        });
         self.next_seq = seq.saturating_add(1);
         self.chain_hash = hash;
         Event { seq, hash, sealed }

@@ -20,6 +20,16 @@ impl Millis {
         format!("{time:.3}")
     }
 
+    /// Reads RFC 3339 with any offset, finer fractions cut; or a bare day, which begins at midnight in UTC.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let time = match text.parse::<jiff::civil::Date>() {
+            Ok(day) if text.len() == 10 => day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp(),
+            Ok(_) | Err(_) => text.parse::<jiff::Timestamp>().ok()?,
+        };
+        Some(Self(time.as_millisecond()))
+    }
+
     /// How long ago `earlier` was, never negative: a clock may have been set back in between.
     #[must_use]
     pub fn since(self, earlier: Self) -> u64 {
@@ -36,6 +46,17 @@ mod tests {
         assert_eq!(Millis(1_771_344_000_000).rfc3339(), "2026-02-17T16:00:00.000Z");
         assert_eq!(Millis(1_771_344_000_007).rfc3339(), "2026-02-17T16:00:00.007Z");
         assert_eq!(Millis(-1).rfc3339(), "1969-12-31T23:59:59.999Z");
+    }
+
+    #[test]
+    fn a_time_is_read_as_it_is_spelled_and_a_day_begins_at_midnight() {
+        let time = Millis(1_771_344_000_007);
+        assert_eq!(Millis::parse(&time.rfc3339()), Some(time));
+        assert_eq!(Millis::parse("2026-02-17T17:00:00.0079+01:00"), Some(time));
+        assert_eq!(Millis::parse("2026-02-17"), Some(Millis(1_771_286_400_000)));
+        for bad in ["", "yesterday", "2026-02-30", "17:00"] {
+            assert_eq!(Millis::parse(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -4,14 +4,18 @@
 //! that may run more than once (a serialisation failure, or a failed group, runs it again), so it must not
 //! change anything but through its [`Tx`]. Encoding, compression and hashing happen before it.
 
+mod deciding;
+mod proof;
+
 use std::future::Future;
 
+pub use self::deciding::{DecidingTx, DecidingView};
+pub use self::proof::{ProofTx, ProofView};
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::Decision;
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
-use wakeful_core::key::{ActionBase, DecisionId, OperationId, RunKey};
+use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::step::Seen;
@@ -19,9 +23,8 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
 use crate::records::{
-    Admission, Agent, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence, JournalRow,
-    LockedHead, Overview, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay,
-    StepEnd, StepRow, WakeRow,
+    Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
+    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -96,7 +99,7 @@ pub enum StoreError {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads.
-pub trait View {
+pub trait View: DecidingView + ProofView {
     /// The host and its life, as it enters event hashes.
     fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
     /// One agent.
@@ -165,24 +168,10 @@ pub trait View {
     fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
-    /// When the next run that waits for a moment to come is due; none where nobody waits for one.
-    fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError>;
-    /// Questions, oldest first.
-    fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError>;
-    /// One question.
-    fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError>;
-    /// Names of questions that begin with these hex digits: at most two.
-    fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError>;
-    /// Questions of a run that are closed and that it has not been told of, oldest first.
-    fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError>;
-    /// Brakes that are on; that of all first.
-    fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError>;
-    /// Whether a brake holds an agent.
-    fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError>;
 }
 
 /// Reads and writes of one transaction.
-pub trait Tx: View {
+pub trait Tx: View + DecidingTx + ProofTx {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
     /// Pauses an agent or lets it go on. False when there is no such agent.
@@ -254,30 +243,6 @@ pub trait Tx: View {
     fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError>;
     /// Removes a runner that is known to be dead, and frees what it held.
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
-    /// Keeps a question: a new one where `expected` is 0, else the next version of the one with that version.
-    fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError>;
-    /// Notes that the run has been told how a question ended.
-    fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError>;
-    /// Sets a brake. One that is on stays as it was set.
-    fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError>;
-    /// Releases a brake. False where there was none.
-    fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError>;
-    /// Has a run that waits looked at again at once.
-    fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError>;
-    /// Lets a run that waits rest until a moment.
-    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError>;
-    /// Counts that a run was taken up; how often it was since it last moved.
-    fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError>;
-    /// Forgets how often a run was taken up: whoever had it gave it back in order.
-    fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError>;
-    /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
-    fn set_aside(
-        &mut self,
-        run: &RunKey,
-        status: &str,
-        fault: Option<&str>,
-        at: Millis,
-    ) -> Result<bool, StoreError>;
 }
 
 /// A database behind the verbs.
@@ -296,6 +261,9 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
     fn pack(&self, blob: Blob) -> impl Future<Output = Result<PackedBlob, StoreError>> + Send;
+
+    /// Removes the files of contents that are no longer there. Whoever removed them calls this after the commit.
+    fn discard(&self, gone: Vec<BlobHash>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Whether this process may certainly still act for the agents it claimed.
     fn holds_lease(&self) -> bool;

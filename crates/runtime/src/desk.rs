@@ -1,5 +1,6 @@
 //! The desk: what faces ask and tell, without knowing which database stands behind it.
 
+pub mod archive;
 mod clerk;
 pub mod deciding;
 pub mod ledger;
@@ -15,6 +16,7 @@ use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
 
+pub use self::archive::Archive;
 pub use self::clerk::Clerk;
 pub use self::deciding::Deciding;
 pub use self::ledger::{Budget, Ledger};
@@ -33,7 +35,7 @@ pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Send + 'a>>;
 
 /// What faces ask and tell. Every call is one read or one transaction.
-pub trait Desk: Ledger + Deciding {
+pub trait Desk: Ledger + Deciding + Archive {
     /// Puts a message into an agent's queue. It is durable when this returns.
     fn post(&self, post: Post) -> Asked<'_, Posted>;
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.

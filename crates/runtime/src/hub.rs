@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
@@ -42,7 +42,11 @@ pub enum News {
 
 /// The place where news is handed over.
 #[derive(Debug)]
-pub struct Hub(broadcast::Sender<Arc<News>>);
+pub struct Hub {
+    listeners: broadcast::Sender<Arc<News>>,
+    /// How many events were seen since somebody last forgot them.
+    growth: watch::Sender<u64>,
+}
 
 /// A listener's end.
 pub type Listener = broadcast::Receiver<Arc<News>>;
@@ -51,26 +55,41 @@ impl Hub {
     /// A hub without listeners.
     #[must_use]
     pub fn new() -> Self {
-        Self(broadcast::Sender::new(BEHIND_MAX))
+        Self {
+            listeners: broadcast::Sender::new(BEHIND_MAX),
+            growth: watch::Sender::new(0),
+        }
     }
 
     /// Listens from now on.
     #[must_use]
     pub fn listen(&self) -> Listener {
-        self.0.subscribe()
+        self.listeners.subscribe()
     }
 
     /// How many listen.
     #[must_use]
     pub fn listeners(&self) -> usize {
-        self.0.receiver_count()
+        self.listeners.receiver_count()
+    }
+
+    /// Resolves when so many events were seen since they were last forgotten. An event that only the store knows of
+    /// counts as one.
+    pub async fn grown(&self, events: u64) {
+        // It fails only when the hub is gone, which we are part of.
+        let _ = self.growth.subscribe().wait_for(|seen| *seen >= events).await;
+    }
+
+    /// Counts anew from here on.
+    pub fn forget_growth(&self) {
+        self.growth.send_replace(0);
     }
 
     /// Made only when somebody listens: a runtime that nobody watches pays nothing.
     fn tell(&self, news: impl FnOnce() -> News) {
-        if self.0.receiver_count() > 0 {
+        if self.listeners.receiver_count() > 0 {
             // An error only means that the last listener left in between.
-            let _ = self.0.send(Arc::new(news()));
+            let _ = self.listeners.send(Arc::new(news()));
         }
     }
 }
@@ -83,6 +102,8 @@ impl Default for Hub {
 
 impl Observer for Hub {
     fn saw(&self, agent: &AgentId, events: &[Event]) {
+        let count = u64::try_from(events.len()).unwrap_or(u64::MAX).max(1);
+        self.growth.send_modify(|seen| *seen = seen.saturating_add(count));
         self.tell(|| News::Events {
             agent_id: agent.clone(),
             events: events.iter().map(EventRow::from).collect(),

@@ -10,6 +10,7 @@
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`hub`] | hands committed events to whoever listens |
+//! | [`proof`] | checks logs and runs, signs heads, erases and exports |
 //! | [`problem`] | a failure of the engine in words, the same on every face |
 //! | [`report`] | what a finished run looks like from outside |
 //!
@@ -22,6 +23,7 @@ mod halt;
 pub mod hub;
 mod inquiry;
 pub mod problem;
+pub mod proof;
 pub mod report;
 pub mod run;
 pub mod service;
@@ -210,6 +212,18 @@ pub enum EngineError {
         machine: String,
         /// Its version.
         version: u32,
+    },
+    /// Only what has ended can be erased or exported.
+    #[error("run {run} has not ended")]
+    NotEnded {
+        /// Which run.
+        run: RunKey,
+    },
+    /// What it was told is gone.
+    #[error("the contents of run {run} were erased")]
+    RunErased {
+        /// Which run.
+        run: RunKey,
     },
     /// A stored state or journal that cannot be read, or an input that cannot be.
     #[error("run {run} cannot go on: {why}")]

@@ -181,6 +181,12 @@ impl From<&EngineError> for Problem {
                 message,
                 "`wakeful runs list --state quarantined` shows those that are",
             ),
+            EngineError::NotEnded { run } => Self::new("run_open", message, ways_out(*run)),
+            EngineError::RunErased { .. } => Self::new(
+                "run_erased",
+                message,
+                "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why",
+            ),
             EngineError::Broken { run, .. } => Self::new(
                 "run_broken",
                 message,

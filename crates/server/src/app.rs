@@ -23,7 +23,8 @@ use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
-    agent, budget, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
+    agent, budget, descriptor, event, guard, login, message, metrics, openapi, page, proof, run, runtime,
+    transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -222,6 +223,7 @@ pub fn router(options: Options) -> Router {
         .merge(run::routes())
         .merge(event::routes())
         .merge(transcript::routes())
+        .merge(proof::routes())
         .merge(login::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))

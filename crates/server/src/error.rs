@@ -154,7 +154,9 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::KeyReused { .. }
         | EngineError::Waits { .. }
         | EngineError::AgentBusy { .. }
-        | EngineError::AgentExists(_) => StatusCode::CONFLICT,
+        | EngineError::AgentExists(_)
+        | EngineError::NotEnded { .. }
+        | EngineError::RunErased { .. } => StatusCode::CONFLICT,
         EngineError::LeaseLost(_) | EngineError::NoEngine { .. } | EngineError::BudgetExceeded { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }

@@ -6,7 +6,7 @@
 //! | `access` | which hosts, origins and tokens are ours |
 //! | `rate` | how often somebody may ask |
 //! | `login` | one-time links and the cookies they become |
-//! | `agent`, `message`, `run`, `event`, `transcript`, `runtime` | the routes, one noun each |
+//! | `agent`, `message`, `run`, `event`, `transcript`, `proof`, `runtime` | the routes, one noun each |
 //! | `stream` | events as they happen |
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |
@@ -33,6 +33,7 @@ mod message;
 mod metrics;
 mod openapi;
 mod page;
+mod proof;
 mod rate;
 mod run;
 mod runtime;

@@ -14,7 +14,7 @@ use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
-use crate::{agent, budget, event, login, message, metrics, run, runtime, transcript};
+use crate::{agent, budget, event, login, message, metrics, proof, run, runtime, transcript};
 
 /// What any request may be answered with before or instead of its handler.
 const ALWAYS: [(&str, &str, &str); 6] = [
@@ -79,6 +79,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         run::of_agent, run::list, run::show, run::cancel,
         event::of_agent, event::of_all,
         transcript::show,
+        proof::erase,
         login::link, login::enter, login::leave,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),

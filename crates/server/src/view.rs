@@ -2,9 +2,11 @@
 
 mod budget;
 mod event;
+mod proof;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::event::event;
+pub use self::proof::erasure;
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,

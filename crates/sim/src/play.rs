@@ -289,6 +289,8 @@ impl Stage {
                 | EngineError::Braked { .. }
                 | EngineError::Quarantined { .. }
                 | EngineError::CrashLoop { .. }
+                | EngineError::NotEnded { .. }
+                | EngineError::RunErased { .. }
                 | EngineError::Store(_),
             ) => false,
         };

@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
-use wakeful_core::blob::Blob;
+use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::conversation::{Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
@@ -394,6 +394,10 @@ impl<S: Store> Store for FaultyStore<S> {
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
         self.pass(Site::Pack).await?;
         self.inner.pack(blob).await
+    }
+
+    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+        self.inner.discard(gone).await
     }
 
     fn holds_lease(&self) -> bool {

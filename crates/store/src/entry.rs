@@ -4,7 +4,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::EntryRow;
+use wakeful_ports::records::{EntryRow, RunRow};
 use wakeful_ports::store::StoreError;
 
 use crate::sql::{Row, Sql, exactly_one, limit, records};
@@ -38,6 +38,28 @@ pub(crate) fn newest(
     let mut entries = records(sql.query(NEWEST, &[thread.into(), limit(at_most)])?, read)?;
     entries.reverse();
     Ok(entries)
+}
+
+const OF_RUN: &str = "
+    SELECT position, content FROM entry
+    WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
+
+/// What was said in a run: the places in its thread after one, each with its content.
+pub(crate) fn of_run(
+    sql: &mut dyn Sql,
+    run: &RunRow,
+    after: i64,
+    at_most: u32,
+) -> Result<Vec<(i64, BlobHash)>, StoreError> {
+    let params = [
+        (&run.thread_id).into(),
+        (&run.run_key).into(),
+        after.into(),
+        limit(at_most),
+    ];
+    records(sql.query(OF_RUN, &params)?, |mut row| {
+        Ok((row.int("entry.position")?, BlobHash(row.digest("entry.content")?)))
+    })
 }
 
 fn read(mut row: Row) -> Result<EntryRow, StoreError> {

@@ -19,14 +19,19 @@ const CREATE: &str = "
 /// The head of an agent that has done nothing yet.
 pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
     match sql.execute(CREATE, &[agent.into(), (&Digest::ZERO).into()])? {
-        1 => Ok(()),
+        1 => begin_life(sql, agent),
         _ => Err(StoreError::Malformed("host")),
     }
 }
 
-const HOLDER_SQLITE: &str = "SELECT runner_id FROM agent_head WHERE agent_id = ?1";
+/// The life of the head and that of its host are told beside who holds it: then it costs nothing to compare them.
+const HOLDER_SQLITE: &str = "
+    SELECT runner_id, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
+    FROM agent_head WHERE agent_id = ?1";
 
-const HOLDER_POSTGRES: &str = "SELECT runner_id FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
+const HOLDER_POSTGRES: &str = "
+    SELECT runner_id, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
+    FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
 
 /// Takes the right to write for an agent; a new fence makes every older one worthless.
 pub(crate) fn claim(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Result<Claim, StoreError> {
@@ -36,11 +41,29 @@ pub(crate) fn claim(sql: &mut dyn Sql, agent: &AgentId, runner: &RunnerId) -> Re
     )?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("agent_head.agent_id"))?;
     let holder = row.optional_text("agent_head.runner_id")?.map(RunnerId::new);
+    let is_present = row.text("agent_head.incarnation")? == row.text("host.incarnation")?;
     let other = holder.filter(|holder| holder != runner);
     match (sql.dialect(), other) {
         (Dialect::Postgres, Some(by)) if runner::confirm_alive(sql, &by)? => Ok(Claim::Held { by }),
-        (Dialect::Postgres | Dialect::Sqlite, _) => take(sql, agent, runner),
+        (Dialect::Postgres | Dialect::Sqlite, _) => {
+            let claim = take(sql, agent, runner)?;
+            if !is_present {
+                begin_life(sql, agent)?;
+            }
+            Ok(claim)
+        }
     }
+}
+
+/// A life that has written nothing gives its place to the next.
+const BEGIN_LIFE: &str = "
+    INSERT INTO event_life (agent_id, first_seq, incarnation)
+    SELECT agent_id, next_seq, incarnation FROM agent_head WHERE agent_id = ?1
+    ON CONFLICT (agent_id, first_seq) DO UPDATE SET incarnation = excluded.incarnation";
+
+/// Keeps from which event on the present life of the host writes a log.
+fn begin_life(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
+    sql.execute(BEGIN_LIFE, &[agent.into()]).map(drop)
 }
 
 /// The head also moves into the present life of the host, which a restore may have changed since.
@@ -85,20 +108,37 @@ pub(crate) fn lock(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<L
 }
 
 const ANNOUNCE_SQLITE: &str = "
-    SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1";
+    SELECT next_seq, chain_hash, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
+    FROM agent_head WHERE agent_id = ?1";
 
 const ANNOUNCE_POSTGRES: &str = "
-    SELECT next_seq, chain_hash, incarnation FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
+    SELECT next_seq, chain_hash, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
+    FROM agent_head WHERE agent_id = ?1 FOR UPDATE";
+
+const REVIVE: &str = "UPDATE agent_head SET incarnation = ?2 WHERE agent_id = ?1";
 
 /// Locks an agent's head without a fence, for what changes no run.
 pub(crate) fn lock_to_announce(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<LockedHead>, StoreError> {
     let query = sql.dialect().pick(ANNOUNCE_SQLITE, ANNOUNCE_POSTGRES);
-    at_most_one(sql.query(query, &[agent.into()])?)
-        .map(read)
-        .transpose()
+    let Some(mut row) = at_most_one(sql.query(query, &[agent.into()])?) else {
+        return Ok(None);
+    };
+    let mut head = read_from(&mut row)?;
+    let present = Incarnation::new(row.text("host.incarnation")?);
+    if head.incarnation != present {
+        // A restore has changed it since; two copies that go on must never write the same names.
+        sql.execute(REVIVE, &[agent.into(), (&present).into()])?;
+        begin_life(sql, agent)?;
+        head.incarnation = present;
+    }
+    Ok(Some(head))
 }
 
 fn read(mut row: Row) -> Result<LockedHead, StoreError> {
+    read_from(&mut row)
+}
+
+fn read_from(row: &mut Row) -> Result<LockedHead, StoreError> {
     Ok(LockedHead {
         next_seq: row.count("agent_head.next_seq")?,
         chain_hash: row.digest("agent_head.chain_hash")?,

@@ -115,6 +115,18 @@ fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
     (inner, file)
 }
 
+/// Removes the files of contents that are no longer there. One without a file was kept in its row.
+pub(crate) fn remove_files(folder: &Path, gone: &[BlobHash]) -> Result<(), StoreError> {
+    for hash in gone {
+        match fs::remove_file(place(folder, hash).1) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(refused(error)),
+        }
+    }
+    Ok(())
+}
+
 fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<()> {
     let (inner, file) = place(folder, hash);
     fs::create_dir_all(&inner)?;

@@ -1,30 +1,28 @@
 //! One transaction as the runtime sees it: the domain verbs over one [`Sql`].
 
+mod deciding;
+mod proof;
+
 use std::path::Path;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::Decision;
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
-use wakeful_core::key::{ActionBase, DecisionId, OperationId, RunKey};
+use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{
-    Admission, Agent, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence, JournalRow,
-    LockedHead, Overview, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay,
-    StepEnd, StepRow, WakeRow,
+    Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
+    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
 };
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
-use crate::{
-    agent, blob, brake, decision, entry, event, head, host, journal, message, queue, run, runner, spend,
-    step, wake,
-};
+use crate::{agent, blob, entry, event, head, host, journal, message, queue, run, runner, spend, step, wake};
 
 /// An open transaction.
 pub(crate) struct Session<'a> {
@@ -201,34 +199,6 @@ impl View for Session<'_> {
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
         runner::list(self)
     }
-
-    fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
-        run::next_due(self, now)
-    }
-
-    fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
-        decision::list(self, filter)
-    }
-
-    fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError> {
-        decision::one(self, decision)
-    }
-
-    fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError> {
-        decision::with_prefix(self, hex_prefix)
-    }
-
-    fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
-        decision::rulings(self, run)
-    }
-
-    fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError> {
-        brake::list(self)
-    }
-
-    fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
-        brake::holds(self, agent)
-    }
 }
 
 impl Tx for Session<'_> {
@@ -363,49 +333,7 @@ impl Tx for Session<'_> {
         runner::bury(self, runner)
     }
 
-    fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError> {
-        decision::put(self, decision, expected)
-    }
-
-    fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError> {
-        decision::apply(self, decision)
-    }
-
-    fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError> {
-        brake::put(self, brake)
-    }
-
-    fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError> {
-        brake::lift(self, agent)
-    }
-
-    fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
-        run::rouse(self, run)
-    }
-
-    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError> {
-        run::rest(self, run, due)
-    }
-
     fn settle_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
         spend::settle_run(self, run)
-    }
-
-    fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {
-        run::count_claim(self, run)
-    }
-
-    fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError> {
-        run::forget_claims(self, run)
-    }
-
-    fn set_aside(
-        &mut self,
-        run: &RunKey,
-        status: &str,
-        fault: Option<&str>,
-        at: Millis,
-    ) -> Result<bool, StoreError> {
-        run::set_aside(self, run, (status, fault), at)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use wakeful_core::blob::Blob;
+use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_ports::records::PackedBlob;
 use wakeful_ports::store::{StoreError, Tx, View};
 
@@ -128,6 +128,17 @@ impl wakeful_ports::store::Store for Store {
             }
             Inner::Postgres(_) => off_thread(move || pack::pack(&blob, Large::Row)).await,
             Inner::Memory(_) => pack::pack(&blob, Large::Row),
+        }
+    }
+
+    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+        match &self.inner {
+            Inner::Sqlite(database) if !gone.is_empty() => {
+                let folder = database.blobs_dir.clone();
+                off_thread(move || pack::remove_files(&folder, &gone)).await
+            }
+            // Elsewhere they were in their rows.
+            Inner::Sqlite(_) | Inner::Postgres(_) | Inner::Memory(_) => Ok(()),
         }
     }
 

@@ -7,8 +7,9 @@ use crate::metadata::{Kind, Package};
 use crate::scan::{Token, closing, is_text, scan};
 use crate::tree::File;
 
-/// What the core may build on: data, hashing and error types, and the time-zone tables as data.
-const ALLOWED: [&str; 6] = [
+/// What the core may build on: data, hashing, signatures and error types, and the time-zone tables as data.
+const ALLOWED: [&str; 7] = [
+    "ed25519-dalek",
     "jiff",
     "serde",
     "serde_json",

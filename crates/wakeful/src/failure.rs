@@ -27,6 +27,9 @@ const DENIED: u8 = 4;
 /// The exit status when a run waits for money.
 pub(crate) const OUT_OF_MONEY: u8 = 5;
 
+/// The exit status when something is not what it was.
+pub(crate) const UNVERIFIED: u8 = 6;
+
 /// A failure on its way to a person.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -1,6 +1,7 @@
 //! Where a verb asks: the daemon of the home if one runs, else the database itself. The answers are the same.
 
 mod ledger;
+mod proof;
 
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{

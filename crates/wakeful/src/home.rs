@@ -20,6 +20,9 @@ const MARKER: &str = "wakeful-home";
 /// The settings, which a person may have put there first.
 pub(crate) const CONFIG: &str = "config.toml";
 
+/// The secret key of this device.
+pub(crate) const DEVICE_KEY: &str = "device.key";
+
 /// What the marker says.
 const MARKER_TEXT: &str = "This folder belongs to Wakeful.\n";
 
@@ -144,6 +147,11 @@ impl Home {
 
     pub(crate) fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
+    }
+
+    /// The secret key of this device.
+    pub(crate) fn device_key(&self) -> PathBuf {
+        self.root.join(DEVICE_KEY)
     }
 
     /// Private folders of running commands.

@@ -17,6 +17,7 @@
 mod cli;
 mod config;
 mod daemon;
+mod device;
 mod failure;
 mod front;
 mod guidance;

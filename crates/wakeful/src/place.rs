@@ -5,14 +5,17 @@ use std::path::Path;
 use std::sync::Arc;
 
 use wakeful_models::Models;
+use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_runtime::proof::sign;
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
 use crate::config::{self, Config, Overrides};
+use crate::device;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
@@ -199,6 +202,7 @@ impl Place {
     ) -> Result<T, Failure> {
         let mut place = self;
         let done = work(&mut place).await;
+        place.sign(out).await;
         // What was done is committed and told. That the goodbye was not heard only makes others wait for a lease.
         if let (Err(error), Ok(_)) = (place.store.close().await, &done) {
             out.note(&format!(
@@ -207,6 +211,19 @@ impl Place {
             ));
         }
         done
+    }
+
+    /// Signs the head of every log that has grown, once and at the end. What was done does not depend on it.
+    async fn sign(&self, out: &Out) {
+        let signed = match device::read_or_make(&self.home.device_key()) {
+            Ok(key) => sign(&self.store, &key, RealClock::new().now())
+                .await
+                .map_err(Failure::from),
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = signed {
+            out.note(&format!("the log was not signed: {failure}"));
+        }
     }
 
     /// Takes the right to drive runs, if nobody else has it. With a server it is taken agent by agent, by claiming.

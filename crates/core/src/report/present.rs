@@ -4,13 +4,13 @@
 //! a line, because a person who looks at a log must see that something is there.
 
 mod deciding;
+mod notice;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
 use super::Kind;
-use crate::budget::MicroUsd;
 use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, clip};
 use crate::step::{OUTCOME_UNKNOWN, UNDECIDED};
 
@@ -226,7 +226,7 @@ impl Row {
 const fn category(kind: Kind) -> Category {
     match kind {
         Kind::MessageAdmitted => Category::Message,
-        Kind::AgentStateChanged | Kind::BrakeChanged => Category::StateSync,
+        Kind::AgentStateChanged | Kind::BrakeChanged | Kind::ContentErased => Category::StateSync,
         Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded | Kind::RunReleased => Category::Runtime,
         Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
         Kind::ProviderRoundCompleted => Category::Trace,
@@ -248,7 +248,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::ToolExecuted => tool_executed(payload),
         Kind::ActionCalledOff => action_called_off(payload),
         Kind::RuntimeError => runtime_error(payload),
-        Kind::RunParked => run_parked(payload),
+        Kind::RunParked => notice::run_parked(payload),
         Kind::RunEnded => run_ended(payload),
         Kind::DecisionAsked => deciding::asked(payload),
         Kind::DecisionAnswered => deciding::answered(payload),
@@ -256,6 +256,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::BrakeChanged => deciding::brake(payload),
         Kind::RunQuarantined => deciding::quarantined(payload),
         Kind::RunReleased => deciding::released(payload),
+        Kind::ContentErased => notice::content_erased(payload),
     }
 }
 
@@ -410,24 +411,6 @@ fn action_called_off(payload: &Value) -> Row {
     match code {
         Some(code) => row.with_summary(format!("{tool} called off: {code}")),
         None => row,
-    }
-}
-
-fn run_parked(payload: &Value) -> Row {
-    let amount = |name| {
-        let exceeded = payload.get("exceeded").and_then(|exceeded| exceeded.get(name));
-        MicroUsd(exceeded.and_then(Value::as_u64).unwrap_or_default())
-    };
-    let body = format!(
-        "The cap is {} USD a day, {} are spent or reserved, and the next request may cost {}. Raise the cap, or let the \
-         day turn; then resume.",
-        amount("cap"),
-        amount("spent"),
-        amount("needed")
-    );
-    Row {
-        body: Some(body),
-        ..Row::plain(Level::ActionRequired, "Run waits: the day's money is spent")
     }
 }
 

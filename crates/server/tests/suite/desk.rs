@@ -16,10 +16,11 @@ use wakeful_ports::records::{
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted, RunGlance,
-    SESSION, Waiting,
+    AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted,
+    RunGlance, SESSION, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
+use wakeful_runtime::proof::{Erase, Erased};
 use wakeful_runtime::report::RunReport;
 
 /// The one agent there is.
@@ -153,6 +154,12 @@ impl Desk for OneAgent {
 
     fn listeners(&self) -> usize {
         self.hub.listeners()
+    }
+}
+
+impl Archive for OneAgent {
+    fn erase(&self, erase: Erase) -> Asked<'_, Erased> {
+        known(erase.agent, Erased::default())
     }
 }
 

@@ -2,10 +2,10 @@
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
-use wakeful_core::json::digest;
 use wakeful_core::key::OperationId;
+use wakeful_core::proof::replay::{Recorded, Replay};
 use wakeful_core::report::Kind;
-use wakeful_core::run::{Input, Moved, Reads, StepWrite, Turn};
+use wakeful_core::run::{Moved, StepWrite};
 use wakeful_core::step::Status;
 use wakeful_ports::records::JournalRow;
 
@@ -27,63 +27,25 @@ pub(super) fn replay_gives_the_same_states(evidence: &Evidence) -> Verdict {
 }
 
 fn replay(evidence: &Evidence, run: &RunEvidence) -> Verdict {
-    let mut turn = beginning(run);
+    let mut replay = Replay::new(run.turn.clone());
     let mut rebuilt = Rebuilt::default();
-    for (row, ordinal) in run.journal.iter().zip(1..) {
-        let moved = apply(turn, row, ordinal)?;
+    for row in &run.journal {
+        let moved = replay.step(&recorded(row)).map_err(|error| error.to_string())?;
         rebuilt.take(&moved)?;
-        turn = moved.turn;
     }
-    let length = i64::try_from(run.journal.len()).unwrap_or(i64::MAX);
-    unless(length == run.row.version, || {
-        format!("{length} journal rows for version {}", run.row.version)
-    })?;
-    let state = serde_json::to_string(&turn).map_err(|error| error.to_string())?;
-    unless(state == run.row.state, || {
-        format!("the stored state is {} and should be {state}", run.row.state)
-    })?;
+    let ended = replay.end(run.row.version, &run.row.state);
+    ended.map_err(|error| error.to_string())?;
     rebuilt.compare(evidence, run)
 }
 
-/// The turn before its first input. What it was limited to is carried in every later state.
-fn beginning(run: &RunEvidence) -> Turn {
-    let Turn {
-        run_key,
-        model_ref,
-        max_rounds,
-        deny_tools,
-        ask_tools,
-        workspace,
-        ..
-    } = run.turn.clone();
-    Turn::new(run_key, model_ref, max_rounds)
-        .in_workspace(workspace)
-        .denying(deny_tools)
-        .asking(ask_tools)
-}
-
-fn apply(turn: Turn, row: &JournalRow, ordinal: i64) -> Result<Moved, String> {
-    let (input, reads): (Input, Reads) =
-        serde_json::from_slice(&row.body).map_err(|error| error.to_string())?;
-    let hash_of =
-        |value: Result<_, wakeful_core::json::NotCanonical>| value.map_err(|error| error.to_string());
-    let reads_hash = hash_of(digest(&reads))?;
-    let moved = turn
-        .apply(&reads, input)
-        .map_err(|error| format!("transition {ordinal}: {error}"))?;
-    let hashes = (
-        reads_hash,
-        hash_of(digest(&moved.turn))?,
-        hash_of(digest(&moved.effects))?,
-    );
-    let kept = (row.reads_hash, row.state_hash, row.effects_hash);
-    unless(row.ordinal == ordinal && hashes == kept, || {
-        format!(
-            "transition {ordinal} leads elsewhere than its row {}: {moved:?}",
-            row.ordinal
-        )
-    })?;
-    Ok(moved)
+fn recorded(row: &JournalRow) -> Recorded<'_> {
+    Recorded {
+        ordinal: row.ordinal,
+        body: &row.body,
+        reads_hash: row.reads_hash,
+        state_hash: row.state_hash,
+        effects_hash: row.effects_hash,
+    }
 }
 
 impl Rebuilt {

@@ -1,1 +1,24 @@
--- Signed heads of the log.
+-- Signed heads of the log. A chain proves that nothing within it was changed; a head that a device has signed proves
+-- that nothing was cut off or written anew before it. They are never changed and never taken away: one that was signed
+-- long ago is as good as a new one, and closer to the run that somebody asks about.
+CREATE TABLE signed_head (
+    agent_id TEXT COLLATE "C" NOT NULL,
+    seq BIGINT NOT NULL CHECK (seq > 0),
+    public_key BYTEA NOT NULL CHECK (octet_length(public_key) = 32),
+    chain_hash BYTEA NOT NULL CHECK (octet_length(chain_hash) = 32),
+    signed_at_ms BIGINT NOT NULL,
+    signature BYTEA NOT NULL CHECK (octet_length(signature) = 64),
+    PRIMARY KEY (agent_id, seq, public_key)
+);
+
+-- From which event on which life of the host has written a log. The hash of an event covers it, and a column of every
+-- event would say the same a million times.
+CREATE TABLE event_life (
+    agent_id TEXT COLLATE "C" NOT NULL,
+    first_seq BIGINT NOT NULL CHECK (first_seq > 0),
+    incarnation TEXT COLLATE "C" NOT NULL,
+    PRIMARY KEY (agent_id, first_seq)
+);
+
+-- Until now no host had a second life.
+INSERT INTO event_life (agent_id, first_seq, incarnation) SELECT agent_id, 1, incarnation FROM agent_head;

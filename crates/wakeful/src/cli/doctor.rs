@@ -144,6 +144,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
             settings.as_ref().map(|loaded| &loaded.config),
             mode,
         ));
+        checks.extend(files::device_key(home, mode));
     }
     if home.is_some() || shared.database().is_some() {
         checks.extend(database::look(shared, &path, use_of_home).await);

@@ -6,18 +6,22 @@ mod config;
 mod daemon;
 mod debug;
 mod doctor;
+mod erase;
 mod events;
+mod export;
 mod init;
 mod message;
 mod models;
 mod open;
 mod record;
+mod replay;
 mod run;
 mod runs;
 mod serve;
 mod service;
 mod status;
 mod transcript;
+mod verify;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -56,7 +60,7 @@ When something is wrong, look in this order: `wakeful run --json`, `wakeful daem
 `wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
 Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, 5 the \
-day's money is spent and the run waits, \
+day's money is spent and the run waits, 6 verification failed, \
 130 or 143 stopped by Ctrl-C or SIGTERM (`wakeful serve` ends with 0 when it has stopped in good order).";
 
 const SERVE_AFTER_HELP: &str = "\
@@ -152,6 +156,14 @@ enum Verb {
     Transcript(transcript::TranscriptArgs),
     /// Turn a run into a script that gives the same answers again, without its secrets
     Record(record::RecordArgs),
+    /// Check that the log is what was written, all of it
+    Verify(verify::VerifyArgs),
+    /// Run a recorded run again from its journal, without network or tools, and compare
+    Replay(replay::ReplayArgs),
+    /// Write a run to one file that another machine can verify
+    Export(export::ExportArgs),
+    /// Erase the contents of a run or of events for good; the log stays whole
+    Erase(erase::EraseArgs),
     /// Run the daemon in the foreground: the API, the page, and everything that waits
     #[command(after_help = SERVE_AFTER_HELP)]
     Serve(serve::ServeArgs),
@@ -224,6 +236,10 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Budget(verb) => budget::budget(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
             Verb::Record(args) => record::record(&args, &shared, out).await,
+            Verb::Verify(args) => verify::verify(&args, &shared, out).await,
+            Verb::Replay(args) => replay::replay(&args, &shared, out).await,
+            Verb::Export(args) => export::export(&args, &shared, out).await,
+            Verb::Erase(args) => erase::erase(&args, &shared, out).await,
             Verb::Message(args) => message::message(&args, &shared, out).await,
             Verb::Status(args) => status::status(&args, &shared, out).await,
             Verb::Tail(args) => events::tail(&args, &shared, out).await,

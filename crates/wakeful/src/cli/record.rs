@@ -37,12 +37,7 @@ pub(crate) struct RecordArgs {
 
 /// Runs the verb. The database is read as it is, also beside a daemon.
 pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let mut redactor = Redactor::of_environment();
-    know_keys(&mut redactor, shared, out)?;
-    // Whoever has the daemon's token may send messages.
-    if let Ok(token) = std::fs::read_to_string(shared.home()?.join("token")) {
-        redactor.know(&token);
-    }
+    let mut redactor = redactor(shared, out)?;
     let (run, rounds) = reading(shared, async |store| {
         let run = here(store, Governance::default()).find(&args.run).await?;
         let rounds = store.read(move |view| rounds(view, &run)).await?;
@@ -75,6 +70,17 @@ pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Res
         }
     }
     Ok(0)
+}
+
+/// Knows every secret that is known here.
+pub(super) fn redactor(shared: &Shared, out: &Out) -> Result<Redactor, Failure> {
+    let mut redactor = Redactor::of_environment();
+    know_keys(&mut redactor, shared, out)?;
+    // Whoever has the daemon's token may send messages.
+    if let Ok(token) = std::fs::read_to_string(shared.home()?.join("token")) {
+        redactor.know(&token);
+    }
+    Ok(redactor)
 }
 
 /// Knows the keys of configured providers, which may be of any shape and anywhere. Those of the others are in the

@@ -1,14 +1,20 @@
 //! `wakeful status`: how everything stands, on one screen.
 
 use clap::Args;
+use serde::Serialize;
 use serde_json::json;
 use wakeful_api::{Activity, AgentStatus, RuntimeStatus};
+use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::signing::{Fingerprint, PublicKey};
+use wakeful_ports::store::Store as _;
 
 use super::Shared;
 use crate::daemon::files::Record;
+use crate::device;
 use crate::failure::Failure;
 use crate::front::{Front, Runs, asking};
-use crate::home::Home;
+use crate::home::{DEVICE_KEY, Home};
+use crate::place::reading;
 use crate::reach::{Who, who};
 use crate::show::{Driver, Out};
 
@@ -34,6 +40,7 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
     });
     let (daemon, agents, runs) = seen.await?;
     let driver = driver(daemon.as_ref(), shared)?;
+    let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
     lines.extend(doing(&agents, driver));
     let parked = runs.runs.iter().filter(|run| run.parked);
@@ -45,7 +52,8 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
     lines.extend(
         stuck.map(|stuck| format!("stuck    {}: {} — {}", stuck.agent_id, stuck.message, stuck.hint)),
     );
-    let answer = json!({"daemon": daemon, "agents": agents, "runs": runs.runs});
+    lines.push(signed(&proof));
+    let answer = json!({"daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof});
     let words = format!(
         "{}\n\n{}\n\n{}",
         lines.join("\n"),
@@ -54,6 +62,39 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
     );
     out.answer(&answer, &words);
     Ok(0)
+}
+
+/// What proves the logs: the key of this device, and the newest head of each that was signed. Read from the database
+/// itself, also beside a daemon.
+async fn proof(shared: &Shared) -> Result<Proof, Failure> {
+    let key = device::read(&shared.home()?.join(DEVICE_KEY));
+    let key = key.ok().map(|key| key.public());
+    let heads = reading(shared, async |store| {
+        Ok(store.read(|view| view.newest_heads()).await?)
+    })
+    .await?;
+    Ok(Proof {
+        key: key.map(|key| key.fingerprint()),
+        public_key: key,
+        heads,
+    })
+}
+
+/// What proves the logs.
+#[derive(Debug, Serialize)]
+struct Proof {
+    key: Option<Fingerprint>,
+    public_key: Option<PublicKey>,
+    heads: Vec<SignedHead>,
+}
+
+fn signed(proof: &Proof) -> String {
+    let count = proof.heads.len();
+    let logs = if count == 1 { "log" } else { "logs" };
+    match &proof.key {
+        Some(key) => format!("signed   {count} {logs}, this device's key is {key}"),
+        None => format!("signed   {count} {logs}, this device has no key yet"),
+    }
 }
 
 fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {

@@ -16,8 +16,10 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
+use wakeful_runtime::proof::Notary;
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
+use wakeful_store::Store;
 
 use super::files::{Found, Record, RunFolder};
 use super::house::{Bench, House};
@@ -25,6 +27,7 @@ use super::token;
 use crate::cli::Shared;
 use crate::cli::budget::unset;
 use crate::config::{Config, Loaded, Overrides};
+use crate::device;
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
@@ -205,7 +208,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         },
         runner: place.runner.runner_id.clone(),
         workshop: Arc::new(bench),
-        hub,
+        hub: Arc::clone(&hub),
         halt: halt.clone(),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
@@ -219,7 +222,29 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
-    tokio::join!(service.run(), stopping);
+    match notary(&place, hub) {
+        Err(failure) => {
+            log(&format!("the log is not signed: {failure}"));
+            tokio::join!(service.run(), stopping);
+        }
+        Ok(notary) => {
+            tokio::join!(service.run(), stopping, notary.run(&halt));
+            // All that will be written is written, and the next daemon begins with a signed past.
+            if let Err(error) = notary.sign().await {
+                log(&format!("the log was not signed: {}", Failure::from(error)));
+            }
+        }
+    }
+}
+
+/// Who signs what is committed here.
+fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary<Store>, Failure> {
+    Ok(Notary {
+        store: place.store.clone(),
+        key: device::read_or_make(&place.home.device_key())?,
+        clock: Arc::new(RealClock::new()),
+        hub,
+    })
 }
 
 /// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon

@@ -57,6 +57,7 @@ brake_changed | {"is_on": false, "scope": "main"} | TurnResult | Agent is releas
 run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run cannot go on: its state cannot be read
 run_released | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
 run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
+content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
 "#;
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
@@ -103,6 +104,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("decision_answered", Category::Waiting),
         ("decision_asked", Category::Waiting),
         ("decision_escalated", Category::Waiting),
+        ("content_erased", Category::StateSync),
         ("message_admitted", Category::Message),
         ("policy_decided", Category::Tool),
         ("provider_round_completed", Category::Trace),

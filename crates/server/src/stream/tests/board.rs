@@ -19,10 +19,11 @@ use wakeful_ports::records::{
 };
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentView, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted, RunGlance,
-    Waiting,
+    AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted,
+    RunGlance, Waiting,
 };
 use wakeful_runtime::hub::{Hub, Listener};
+use wakeful_runtime::proof::{Erase, Erased};
 use wakeful_runtime::report::RunReport;
 use wakeful_runtime::{EngineError, Observer as _, Spoken};
 
@@ -249,6 +250,12 @@ impl Desk for Board {
 
     fn transcript(&self, _: AgentId, _: u32) -> Asked<'_, Conversation> {
         unimplemented!()
+    }
+}
+
+impl Archive for Board {
+    fn erase(&self, _erase: Erase) -> Asked<'_, Erased> {
+        unimplemented!("streams erase nothing")
     }
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::{Check, Mend, Mode};
 use crate::config::{self, Config};
+use crate::device;
 use crate::home::Home;
 use crate::world::{is_alive, is_process};
 
@@ -177,6 +178,23 @@ pub(super) fn token(home: &Home, config: Option<&Config>, mode: Mode) -> Option<
             "put it there, or `wakeful config set server.token_file --unset`",
         )),
     }
+}
+
+/// Whoever can read the key of this device can sign another past with it.
+pub(super) fn device_key(home: &Home, mode: Mode) -> Option<Check> {
+    let path = home.device_key();
+    fs::symlink_metadata(&path).ok()?;
+    let open = closed("device key", &path, 0o600, mode);
+    Some(open.unwrap_or_else(|| match device::read(&path) {
+        Ok(key) => {
+            let key = key.public().fingerprint();
+            Check::ok(
+                "device key",
+                format!("only you may read the key of this device, {key}"),
+            )
+        }
+        Err(failure) => Check::failure("device key", &failure),
+    }))
 }
 
 /// Room on the file system of the home, or of where it is to be.

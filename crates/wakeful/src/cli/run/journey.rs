@@ -113,6 +113,8 @@ impl From<EngineError> for Trouble {
             | EngineError::BudgetExceeded { .. }
             | EngineError::Panicked(_)
             | EngineError::MachineVersion { .. }
+            | EngineError::NotEnded { .. }
+            | EngineError::RunErased { .. }
             | EngineError::Broken { .. }
             | EngineError::UnknownDecision(_)
             | EngineError::Unanswerable(_)

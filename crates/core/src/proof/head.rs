@@ -1,0 +1,118 @@
+//! Signed heads. A chain proves that nothing within it was changed, but whoever can write it can write another. A head
+//! that a device has signed fixes the past up to one event; kept elsewhere, it fixes it against the device as well.
+
+use serde::{Deserialize, Serialize};
+
+use super::signing::{DeviceKey, PublicKey, Signature};
+use crate::id::AgentId;
+use crate::key::{Digest, h};
+use crate::time::Millis;
+
+/// Most heads that are read from one file: far more than agents are listed.
+pub const HEADS_MAX: usize = 100_000;
+
+/// That a device has seen the log of an agent up to one event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignedHead {
+    /// Whose log.
+    pub agent_id: AgentId,
+    /// The number of the last event that it covers.
+    pub seq: u64,
+    /// The hash of that event.
+    pub chain_hash: Digest,
+    /// When it was signed.
+    #[serde(with = "rfc3339")]
+    pub signed_at: Millis,
+    /// By which device.
+    pub public_key: PublicKey,
+    /// The signature on all of this.
+    pub signature: Signature,
+}
+
+impl SignedHead {
+    /// Signs the log of an agent up to one event.
+    #[must_use]
+    pub fn sign(key: &DeviceKey, agent_id: AgentId, (seq, chain_hash): (u64, Digest), at: Millis) -> Self {
+        let public_key = key.public();
+        let signature = key.sign(&statement(&agent_id, seq, &chain_hash, at, &public_key));
+        Self {
+            agent_id,
+            seq,
+            chain_hash,
+            signed_at: at,
+            public_key,
+            signature,
+        }
+    }
+
+    /// Whether the key that it names has signed it.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let statement = statement(
+            &self.agent_id,
+            self.seq,
+            &self.chain_hash,
+            self.signed_at,
+            &self.public_key,
+        );
+        self.public_key.has_signed(&statement, &self.signature)
+    }
+}
+
+/// What is signed: `H("head", agent, seq, chain hash, time, public key)`, as 32 bytes.
+fn statement(agent: &AgentId, seq: u64, chain_hash: &Digest, at: Millis, key: &PublicKey) -> Digest {
+    let fields = [
+        agent.as_str(),
+        &seq.to_string(),
+        &chain_hash.to_string(),
+        &at.rfc3339(),
+        &key.to_string(),
+    ];
+    h("head", &fields)
+}
+
+/// Heads as they may be kept elsewhere: one, a list, or an answer of `wakeful status --json` or `wakeful verify --json`
+/// with the list in it. None for anything else, also for a list without any.
+#[must_use]
+pub fn read_heads(value: serde_json::Value) -> Option<Vec<SignedHead>> {
+    use serde_json::Value;
+    let list = match value {
+        Value::Array(list) => list,
+        Value::Object(mut members) => {
+            let inner = members.get_mut("proof").and_then(Value::as_object_mut);
+            let heads = inner.and_then(|inner| inner.remove("heads"));
+            match heads.or_else(|| members.remove("heads")) {
+                Some(Value::Array(list)) => list,
+                Some(_) => return None,
+                None => vec![Value::Object(members)],
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => return None,
+    };
+    if list.is_empty() || list.len() > HEADS_MAX {
+        return None;
+    }
+    list.into_iter()
+        .map(|head| serde_json::from_value(head).ok())
+        .collect()
+}
+
+/// Times in answers and files are spelled, not counted.
+pub(super) mod rfc3339 {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::time::Millis;
+
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+    pub(in crate::proof) fn serialize<S: Serializer>(at: &Millis, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&at.rfc3339())
+    }
+
+    pub(in crate::proof) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Millis, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Millis::parse(&text).ok_or_else(|| serde::de::Error::custom("expected a time in RFC 3339"))
+    }
+}

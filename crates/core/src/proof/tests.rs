@@ -1,0 +1,6 @@
+//! What each check must find, and what it must let pass.
+
+mod bundle;
+mod chain;
+mod replay;
+mod sample;

@@ -1,0 +1,221 @@
+use serde_json::json;
+
+use super::sample::{agent, key, link, lives, log, plain_log, walk};
+use crate::id::Incarnation;
+use crate::key::Digest;
+use crate::proof::chain::{Flaw, Life, Place, Walk};
+use crate::proof::head::{SignedHead, read_heads};
+use crate::proof::signing::{DeviceKey, Fingerprint};
+use crate::report::{Draft, Event, Kind};
+use crate::time::Millis;
+
+fn walked(events: &[Event]) -> Result<Walk, Flaw> {
+    let mut walk = walk();
+    events
+        .iter()
+        .try_for_each(|event| walk.link(&link(event)))
+        .map(|()| walk)
+}
+
+fn end(events: &[Event]) -> Place {
+    events.last().map_or(Place::BEGINNING, |event| Place {
+        seq: event.seq,
+        hash: event.hash,
+    })
+}
+
+fn sign(event: &Event) -> SignedHead {
+    SignedHead::sign(&key(), agent(), (event.seq, event.hash), Millis(9))
+}
+
+#[test]
+fn a_log_as_it_was_written_is_sound() {
+    let events = plain_log(5);
+    let mut walk = walked(&events).expect("sound");
+    walk.end(end(&events)).expect("whole");
+    walk.head(&sign(&events[4])).expect("signed");
+    assert_eq!((walk.seen().events, walk.seen().erased), (5, 0));
+    assert_eq!(
+        walk.seen().signers.iter().next(),
+        Some((&key().public(), &5)),
+        "who signed, and how far"
+    );
+}
+
+#[test]
+fn whatever_is_changed_shows_at_its_event() {
+    let good = plain_log(4);
+    let changed = |change: fn(&mut Event)| {
+        let mut events = good.clone();
+        change(&mut events[2]);
+        walked(&events).map(drop).expect_err("changed")
+    };
+    let hash = |flaw: Flaw| assert!(matches!(flaw, Flaw::Hash { seq: 3, .. }), "{flaw:?}");
+    hash(changed(|event| event.sealed.kind = Kind::RunEnded));
+    hash(changed(|event| event.sealed.at = Millis(99)));
+    hash(changed(|event| event.sealed.payload_hash = Digest::ZERO));
+    hash(changed(|event| event.hash = Digest::ZERO));
+    let payload = changed(|event| event.sealed.payload = b"{\"n\":4}".to_vec());
+    assert!(matches!(payload, Flaw::Payload { seq: 3, .. }), "{payload:?}");
+    let salt = changed(|event| event.sealed.salt = [0; 32]);
+    assert_eq!((salt.code(), salt.seq()), ("payload_changed", Some(3)));
+}
+
+#[test]
+fn events_that_are_missing_doubled_or_out_of_order_are_told_apart() {
+    let good = plain_log(4);
+    let order = |order: &[usize]| {
+        let events: Vec<Event> = order.iter().map(|n| good[*n].clone()).collect();
+        walked(&events).map(drop).expect_err("another order")
+    };
+    let (expected, found) = (2, 3);
+    assert_eq!(order(&[0, 2, 3]), Flaw::Missing { expected, found });
+    assert_eq!(order(&[0, 2, 1, 3]), Flaw::Missing { expected, found });
+    let (expected, found) = (2, 1);
+    assert_eq!(order(&[0, 0]), Flaw::Misplaced { expected, found });
+    // Two events that have changed their numbers as well.
+    let mut swapped = good.clone();
+    swapped.swap(1, 2);
+    (swapped[1].seq, swapped[2].seq) = (2, 3);
+    assert_eq!(walked(&swapped).map(drop).expect_err("swapped").seq(), Some(2));
+}
+
+#[test]
+fn a_log_that_was_cut_off_shows_in_its_head_and_in_every_signed_one() {
+    let good = plain_log(4);
+    let mut short = walked(&good[..2]).expect("a sound beginning");
+    let (last, head) = (2, 4);
+    assert_eq!(short.end(end(&good)), Err(Flaw::Short { last, head }));
+    // Whoever cuts the log can move its head back as well, but not the signed one.
+    assert_eq!(short.end(end(&good[..2])), Ok(()));
+    let key = key().public().fingerprint();
+    assert_eq!(short.head(&sign(&good[3])), Err(Flaw::Cut { seq: 4, key, last }));
+    // Another log of the same length, with a head of its own.
+    let mut other = walked(&plain_log(4)).expect("sound");
+    let mut forged = sign(&good[3]);
+    forged.chain_hash = Digest::ZERO;
+    assert_eq!(other.head(&forged), Err(Flaw::Signature { seq: 4, key }));
+    let resigned = SignedHead::sign(&super::sample::key(), agent(), (4, Digest::ZERO), Millis(1));
+    assert!(matches!(other.head(&resigned), Err(Flaw::Signed { seq: 4, .. })));
+}
+
+#[test]
+fn no_part_of_a_signed_head_can_be_changed() {
+    let head = sign(&plain_log(1)[0]);
+    assert!(head.is_sound());
+    let stranger = DeviceKey::from_seed(&[4; 32]).public();
+    let changed = [
+        SignedHead {
+            seq: 2,
+            ..head.clone()
+        },
+        SignedHead {
+            chain_hash: Digest::ZERO,
+            ..head.clone()
+        },
+        SignedHead {
+            signed_at: Millis(10),
+            ..head.clone()
+        },
+        SignedHead {
+            public_key: stranger,
+            ..head.clone()
+        },
+        SignedHead {
+            agent_id: crate::id::AgentId::parse("other").expect("an id"),
+            ..head.clone()
+        },
+    ];
+    for head in changed {
+        assert!(!head.is_sound(), "{head:?}");
+    }
+    let shown = format!("{:?}", key());
+    assert!(!shown.contains("03030303") && shown.contains(&key().public().fingerprint().to_string()));
+    let text = key().public().fingerprint().to_string();
+    assert_eq!(
+        (text.len(), Fingerprint::from_hex(&text)),
+        (32, Some(key().public().fingerprint()))
+    );
+}
+
+#[test]
+fn what_was_erased_is_counted_and_must_be_on_record() {
+    let mut drafts: Vec<Draft> = (1..=3)
+        .map(|n| Draft::new(Kind::ToolExecuted, json!({"n": n})))
+        .collect();
+    drafts.push(Draft::new(Kind::ContentErased, json!({"events": 1})));
+    let events = log(drafts);
+    let erasing = |gone: &[u64]| {
+        let mut walk = walk();
+        for event in &events {
+            let mut link = link(event);
+            link.payload = link.payload.filter(|_| !gone.contains(&link.seq));
+            walk.link(&link)?;
+        }
+        walk.end(end(&events)).map(|()| walk.seen().erased)
+    };
+    assert_eq!(erasing(&[2]), Ok(1));
+    let (gone, recorded) = (2, 1);
+    assert_eq!(erasing(&[1, 2]), Err(Flaw::Unrecorded { gone, recorded }));
+}
+
+#[test]
+fn an_event_that_begins_a_run_is_kept_under_it() {
+    let payload = json!({"run_key": super::sample::run_key()});
+    let mut events = log(vec![Draft::new(Kind::RunStarted, payload)]);
+    walked(&events).expect("its own run");
+    events[0].sealed.run_key = None;
+    assert_eq!(walked(&events).map(drop), Err(Flaw::Run { seq: 1 }));
+}
+
+#[test]
+fn a_log_goes_on_across_the_lives_of_its_host() {
+    let mut head = crate::report::Head {
+        next_seq: 1,
+        chain_hash: Digest::ZERO,
+        incarnation: Incarnation::new("h.1"),
+    };
+    let sealed = plain_log(1)[0].sealed.clone();
+    let first = head.chain(&agent(), sealed.clone());
+    head.incarnation = Incarnation::new("h.2");
+    let second = head.chain(&agent(), sealed);
+    let mut lives = lives();
+    let mut walk = Walk::new(agent(), lives.clone(), Place::BEGINNING);
+    walk.link(&link(&first)).expect("the first life");
+    assert!(matches!(
+        walk.link(&link(&second)),
+        Err(Flaw::Hash { seq: 2, .. })
+    ));
+    lives.push(Life {
+        first_seq: 2,
+        incarnation: Incarnation::new("h.2"),
+    });
+    let mut walk = Walk::new(agent(), lives, Place::BEGINNING);
+    walk.link(&link(&first)).expect("the first life");
+    walk.link(&link(&second)).expect("the second life");
+    let mut nobody = Walk::new(agent(), Vec::new(), Place::BEGINNING);
+    assert_eq!(nobody.link(&link(&first)), Err(Flaw::Life { seq: 1 }));
+}
+
+#[test]
+fn heads_are_read_in_every_shape_in_which_they_are_printed() {
+    let heads: Vec<SignedHead> = plain_log(2).iter().map(sign).collect();
+    let list = serde_json::to_value(&heads).expect("JSON");
+    assert_eq!(read_heads(list.clone()), Some(heads.clone()));
+    assert_eq!(
+        read_heads(json!({"heads": list, "ok": true})),
+        Some(heads.clone())
+    );
+    assert_eq!(read_heads(json!({"proof": {"heads": list}})), Some(heads.clone()));
+    let one = serde_json::to_value(&heads[0]).expect("JSON");
+    assert_eq!(read_heads(one), heads.first().cloned().map(|head| vec![head]));
+    for bad in [
+        json!([]),
+        json!({}),
+        json!("x"),
+        json!({"heads": 1}),
+        json!([{"seq": 1}]),
+    ] {
+        assert_eq!(read_heads(bad.clone()), None, "{bad}");
+    }
+}

@@ -1,0 +1,101 @@
+use super::sample::{Row, run};
+use crate::json::canonical;
+use crate::key::Digest;
+use crate::proof::replay::{Difference, Replay, Told};
+use crate::report::Draft;
+
+fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
+    let mut replay = Replay::new(run().1);
+    rows.iter()
+        .try_for_each(|row| replay.step(&row.recorded()).map(drop))
+        .map(|()| replay)
+}
+
+fn told(drafts: &[Draft]) -> Vec<Told> {
+    let told = drafts.iter().map(|draft| {
+        let payload = canonical(&draft.payload).expect("canonical");
+        (draft.kind.as_str().to_owned(), Some(Digest::of(&payload)))
+    });
+    told.collect()
+}
+
+#[test]
+fn a_run_as_it_was_recorded_happens_again() {
+    let (rows, turn, drafts) = run();
+    let replay = replayed(&rows).expect("the same");
+    let state = serde_json::to_string(&turn).expect("JSON");
+    replay.end(2, &state).expect("the same end");
+    assert_eq!(replay.outcome(), Some("completed"));
+    let mut told = told(&drafts);
+    replay.told(&told).expect("the same story");
+    // Others may tell more in between, and what was erased is taken as it is.
+    told.insert(1, ("message_admitted".to_owned(), None));
+    told[0].1 = None;
+    replay.told(&told).expect("the same story, with more in it");
+}
+
+#[test]
+fn every_hash_that_is_kept_is_compared() {
+    let (rows, ..) = run();
+    for (hash, name) in [(0, "read set"), (1, "state"), (2, "list of effects")] {
+        let mut changed = rows.clone();
+        changed[1].hashes[hash] = Digest::ZERO;
+        let found = replayed(&changed).expect_err("another hash");
+        let Difference::Hash { ordinal: 2, what, .. } = found else {
+            panic!("{found:?}")
+        };
+        assert_eq!(what, name);
+    }
+}
+
+#[test]
+fn a_journal_that_was_changed_does_not_lead_to_what_was_kept() {
+    let (rows, turn, drafts) = run();
+    let state = serde_json::to_string(&turn).expect("JSON");
+    let mut changed = rows.clone();
+    let text = String::from_utf8(changed[1].body.clone()).expect("text");
+    changed[1].body = text
+        .replace("\"output_tokens\":2", "\"output_tokens\":9")
+        .into_bytes();
+    assert!(matches!(
+        replayed(&changed),
+        Err(Difference::Hash { what: "state", .. })
+    ));
+    changed[1].body = b"{".to_vec();
+    assert!(matches!(
+        replayed(&changed),
+        Err(Difference::Unreadable { ordinal: 2, .. })
+    ));
+    changed[1].body.clear();
+    assert!(matches!(replayed(&changed), Err(Difference::Erased(2))));
+    let short = replayed(&rows[..1]).expect("a beginning");
+    assert!(matches!(
+        short.end(2, &state),
+        Err(Difference::Length { rows: 1, version: 2 })
+    ));
+    assert!(matches!(short.end(1, &state), Err(Difference::State)));
+    let swapped = [rows[1].clone(), rows[0].clone()];
+    assert!(matches!(
+        replayed(&swapped),
+        Err(Difference::Misplaced {
+            expected: 1,
+            found: 2
+        })
+    ));
+    let mut again = rows[0].clone();
+    again.ordinal = 2;
+    assert!(matches!(
+        replayed(&[rows[0].clone(), again]),
+        Err(Difference::Refused { ordinal: 2, .. })
+    ));
+    let whole = replayed(&rows).expect("the same");
+    let mut told = told(&drafts);
+    told.pop();
+    assert!(matches!(
+        whole.told(&told),
+        Err(Difference::Event {
+            kind: "run_ended",
+            ..
+        })
+    ));
+}

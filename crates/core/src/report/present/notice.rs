@@ -1,0 +1,35 @@
+//! Rows that tell a person something apart from the run's own work.
+
+use serde_json::Value;
+
+use super::{Level, Row};
+use crate::budget::MicroUsd;
+
+pub(super) fn run_parked(payload: &Value) -> Row {
+    let amount = |name| {
+        let exceeded = payload.get("exceeded").and_then(|exceeded| exceeded.get(name));
+        MicroUsd(exceeded.and_then(Value::as_u64).unwrap_or_default())
+    };
+    let body = format!(
+        "The cap is {} USD a day, {} are spent or reserved, and the next request may cost {}. Raise the cap, or let the \
+         day turn; then resume.",
+        amount("cap"),
+        amount("spent"),
+        amount("needed")
+    );
+    Row {
+        body: Some(body),
+        ..Row::plain(Level::ActionRequired, "Run waits: the day's money is spent")
+    }
+}
+
+pub(super) fn content_erased(payload: &Value) -> Row {
+    let count = |name| payload.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let reason = payload.get("reason").and_then(Value::as_str).unwrap_or_default();
+    let summary = format!(
+        "{} events and {} contents erased: {reason}",
+        count("events"),
+        count("blobs")
+    );
+    Row::plain(Level::Progress, "Contents erased").with_summary(summary)
+}

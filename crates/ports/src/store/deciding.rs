@@ -1,0 +1,55 @@
+//! Questions, brakes, and runs that wait or stand aside.
+
+use wakeful_core::decision::Decision;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::time::Millis;
+
+use super::StoreError;
+use crate::records::{BrakeRow, DecisionFilter};
+
+/// What is read about questions, brakes and runs that wait or stand aside.
+pub trait DecidingView {
+    /// When the next run that waits for a moment to come is due; none where nobody waits for one.
+    fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError>;
+    /// Questions, oldest first.
+    fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError>;
+    /// One question.
+    fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError>;
+    /// Names of questions that begin with these hex digits: at most two.
+    fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError>;
+    /// Questions of a run that are closed and that it has not been told of, oldest first.
+    fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError>;
+    /// Brakes that are on; that of all first.
+    fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError>;
+    /// Whether a brake holds an agent.
+    fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError>;
+}
+
+/// What is written about questions, brakes and runs that wait or stand aside.
+pub trait DecidingTx {
+    /// Keeps a question: a new one where `expected` is 0, else the next version of the one with that version.
+    fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError>;
+    /// Notes that the run has been told how a question ended.
+    fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError>;
+    /// Sets a brake. One that is on stays as it was set.
+    fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError>;
+    /// Releases a brake. False where there was none.
+    fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError>;
+    /// Has a run that waits looked at again at once.
+    fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError>;
+    /// Lets a run that waits rest until a moment.
+    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError>;
+    /// Counts that a run was taken up; how often it was since it last moved.
+    fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError>;
+    /// Forgets how often a run was taken up: whoever had it gave it back in order.
+    fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError>;
+    /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
+    fn set_aside(
+        &mut self,
+        run: &RunKey,
+        status: &str,
+        fault: Option<&str>,
+        at: Millis,
+    ) -> Result<bool, StoreError>;
+}

@@ -1,0 +1,216 @@
+//! Erasing: contents go, the chain stays, and that they went is written down in the same transaction.
+
+use serde_json::{Value, json};
+use wakeful_core::blob::BlobHash;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{RUN_OPEN, RunRow};
+use wakeful_ports::store::{Store, StoreError, Tx};
+
+use super::contents::contents;
+use crate::EngineError;
+
+/// Longest reason. It stays in the log for ever.
+pub const REASON_CHARS_MAX: usize = 500;
+
+/// What is to be erased, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Erase {
+    /// Whose.
+    pub agent: AgentId,
+    /// What.
+    pub what: What,
+    /// Why, in the words of whoever asks.
+    pub reason: String,
+    /// The door by which they asked: `cli` or `api`.
+    pub channel: &'static str,
+}
+
+/// What is to be erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum What {
+    /// All that was said in a run, what it was told, and what its events say.
+    Run(RunKey),
+    /// What some events say, first and last included.
+    Events {
+        /// The first.
+        first: u64,
+        /// The last.
+        last: u64,
+    },
+}
+
+/// What was erased.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// The event that tells of it; none when nothing was left to erase.
+    pub seq: Option<u64>,
+    /// Events that lost what they say.
+    pub events: u64,
+    /// Transitions that lost what they were told.
+    pub transitions: u64,
+    /// Contents that are gone. Those that others name as well stay.
+    pub blobs: u64,
+}
+
+/// A reason as it is kept; none for one that says nothing or too much.
+#[must_use]
+pub fn reason(text: &str) -> Option<String> {
+    let text = text.trim();
+    let length = text.chars().count();
+    let fits = (1..=REASON_CHARS_MAX).contains(&length) && !text.chars().any(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
+/// What the erasing transaction found.
+enum Found {
+    Erased(Box<Done>),
+    UnknownAgent,
+    UnknownRun(RunKey),
+    NotEnded(RunKey),
+}
+
+#[derive(Default)]
+struct Done {
+    erased: Erased,
+    event: Option<Event>,
+    gone: Vec<BlobHash>,
+}
+
+/// Everything the transaction needs, prepared before it: the closure may run more than once.
+struct Task {
+    erase: Erase,
+    at: Millis,
+    salt: [u8; 32],
+    hashes: Vec<BlobHash>,
+}
+
+/// Erases, and returns the event that tells of it.
+pub(crate) async fn erase<S: Store>(
+    store: &S,
+    erase: Erase,
+    (at, salt): (Millis, [u8; 32]),
+) -> Result<(Erased, Option<Event>), EngineError> {
+    let agent = erase.agent.clone();
+    let hashes = match erase.what {
+        What::Events { .. } => Vec::new(),
+        What::Run(run) => {
+            // A run that has ended names no more than it does now; one that has not is refused below.
+            let row = store.read(move |view| view.run(&run)).await?;
+            let row = row.ok_or(EngineError::UnknownRun(run))?;
+            contents(store, &row).await?.hashes.into_iter().collect()
+        }
+    };
+    let task = Task {
+        erase,
+        at,
+        salt,
+        hashes,
+    };
+    match store.write(move |tx| task.commit(tx)).await? {
+        Found::UnknownAgent => Err(EngineError::UnknownAgent(agent)),
+        Found::UnknownRun(run) => Err(EngineError::UnknownRun(run)),
+        Found::NotEnded(run) => Err(EngineError::NotEnded { run }),
+        Found::Erased(done) => {
+            store.discard(done.gone).await?;
+            Ok((done.erased, done.event))
+        }
+    }
+}
+
+impl Task {
+    fn commit(&self, tx: &mut dyn Tx) -> Result<Found, StoreError> {
+        let agent = &self.erase.agent;
+        let Some(mut head) = tx.lock_head_to_announce(agent)? else {
+            return Ok(Found::UnknownAgent);
+        };
+        let mut done = match self.erase.what {
+            What::Run(run) => match self.run(tx, run)? {
+                Ok(done) => done,
+                Err(found) => return Ok(found),
+            },
+            What::Events { first, last } => {
+                if let Some(run) = tx.unended_among(agent, first, last)? {
+                    return Ok(Found::NotEnded(run));
+                }
+                let mut done = Done::default();
+                done.erased.events = tx.erase_events(agent, (first, last), None)?;
+                done
+            }
+        };
+        let Erased {
+            events,
+            transitions,
+            blobs,
+            ..
+        } = done.erased;
+        if events + transitions + blobs > 0 {
+            // Sealed here and not before: how much it was is known only now, and the record is small.
+            let sealed = self.record(&done.erased)?;
+            let event = head.chain(agent, sealed);
+            tx.append_event(agent, &event)?;
+            tx.put_head(agent, &head)?;
+            done.erased.seq = Some(event.seq);
+            done.event = Some(event);
+        }
+        Ok(Found::Erased(Box::new(done)))
+    }
+
+    fn run(&self, tx: &mut dyn Tx, run: RunKey) -> Result<Result<Done, Found>, StoreError> {
+        let agent = &self.erase.agent;
+        let row = tx.run(&run)?.filter(|row| row.agent_id == *agent);
+        let Some(row) = row else {
+            return Ok(Err(Found::UnknownRun(run)));
+        };
+        if row.status == RUN_OPEN {
+            return Ok(Err(Found::NotEnded(run)));
+        }
+        let mut done = Done::default();
+        if let Some(span) = tx.run_span(agent, &run)? {
+            done.erased.events = tx.erase_events(agent, span, Some(&run))?;
+        }
+        done.erased.transitions = tx.erase_run(&without_reply(row))?;
+        done.gone = tx.erase_blobs(&self.hashes)?;
+        done.erased.blobs = done.gone.len() as u64;
+        Ok(Ok(done))
+    }
+
+    fn record(&self, erased: &Erased) -> Result<Sealed, StoreError> {
+        let Erase {
+            what,
+            reason,
+            channel,
+            ..
+        } = &self.erase;
+        let mut payload = json!({
+            "by": "operator", "channel": channel, "reason": reason,
+            "events": erased.events, "transitions": erased.transitions, "blobs": erased.blobs,
+        });
+        let what = match what {
+            What::Run(run) => json!({"run_key": run}),
+            What::Events { first, last } => json!({"first_seq": first, "last_seq": last}),
+        };
+        if let (Some(payload), Value::Object(what)) = (payload.as_object_mut(), what) {
+            payload.extend(what);
+        }
+        let draft = Draft::new(Kind::ContentErased, payload);
+        let sealed = Sealed::new(draft, self.at, None, self.salt);
+        sealed.map_err(|error| StoreError::Backend(error.into()))
+    }
+}
+
+/// The run without the name of its last answer, which could be guessed back to the words.
+fn without_reply(row: RunRow) -> RunRow {
+    let mut state: Value = serde_json::from_str(&row.state).unwrap_or_default();
+    let reply = state.pointer_mut("/phase/ended/reply");
+    match reply {
+        None => row,
+        Some(reply) => {
+            *reply = Value::Null;
+            let state = state.to_string();
+            RunRow { state, ..row }
+        }
+    }
+}

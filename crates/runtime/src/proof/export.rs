@@ -1,0 +1,340 @@
+//! A run as a bundle: everything that proves it, and nothing that may not leave.
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::proof::bundle::{
+    BlobBody, BlobLine, Closing, EVENTS_MAX, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
+};
+use wakeful_core::proof::chain::Place;
+use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::signing::DeviceKey;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{EventRow, JournalRow, RUN_OPEN, RunRow};
+use wakeful_ports::store::{Store, StoreError, View};
+
+use super::contents::{Contents, contents};
+use crate::EngineError;
+
+/// Rows read at once.
+const PAGE: u32 = 1_000;
+
+/// A head that was signed so many events after the run is still taken; beyond it a new signature is shorter than the way.
+const HEADERS_AFTER_MAX: u64 = 10_000;
+
+/// Most keys whose heads go with one run.
+const HEADS_MAX: usize = 16;
+
+/// What is said of a content that may not leave.
+const WITHHELD: &str = "it holds a secret";
+
+/// Why a run cannot be exported.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    /// The engine said no.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+    /// Nobody has signed a head after it, and there is no key to do so now.
+    #[error("no signed head covers the run, and this home has no key to sign one with")]
+    Unsigned,
+    /// It is too long for a bundle.
+    #[error("the log has more than {EVENTS_MAX} events from the run's first to the next signed head")]
+    TooLong,
+    /// Whoever writes the lines could not go on.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl From<StoreError> for ExportError {
+    fn from(error: StoreError) -> Self {
+        Self::Engine(error.into())
+    }
+}
+
+/// What was exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Exported {
+    /// Lines by their kind.
+    pub lines: Closing,
+    /// Contents, payloads and journals that stayed behind because a secret is in them.
+    pub withheld: u64,
+}
+
+/// How a run leaves.
+pub struct Leaving<'a> {
+    /// Whether a text may leave: false when a secret is in it.
+    pub may_leave: &'a mut (dyn FnMut(&str) -> bool + Send),
+    /// Takes each line. The error is why no more can be taken.
+    pub write: &'a mut (dyn FnMut(Line) -> Result<(), String> + Send),
+}
+
+/// Exports a run that has ended, line by line. `key` signs where no head that is near enough was signed.
+pub async fn export<S: Store>(
+    store: &S,
+    run: RunKey,
+    (key, now): (Option<&DeviceKey>, Millis),
+    leaving: Leaving<'_>,
+) -> Result<Exported, ExportError> {
+    let row = store.read(move |view| view.run(&run)).await?;
+    let row = row.ok_or(EngineError::UnknownRun(run))?;
+    if row.status == RUN_OPEN {
+        return Err(EngineError::NotEnded { run }.into());
+    }
+    let contents = contents(store, &row).await?;
+    if contents.is_erased {
+        return Err(EngineError::RunErased { run }.into());
+    }
+    let wanted = row.clone();
+    let span = store.read(move |view| span(view, &wanted)).await?;
+    let span = span
+        .ok_or(EngineError::UnknownRun(run))?
+        .signed(key, &row.agent_id, now)?;
+    let mut export = Export {
+        store,
+        row,
+        leaving,
+        exported: Exported {
+            lines: Closing::default(),
+            withheld: 0,
+        },
+    };
+    export.all(span, contents, now).await
+}
+
+/// Where a run stands in the log.
+struct Span {
+    first: u64,
+    last: u64,
+    after: Place,
+    /// The hash of the last event of the run.
+    last_hash: Digest,
+    lives: Vec<wakeful_core::proof::chain::Life>,
+    heads: Vec<SignedHead>,
+}
+
+fn span(view: &mut dyn View, row: &RunRow) -> Result<Option<Span>, StoreError> {
+    let agent = &row.agent_id;
+    let Some((first, last)) = view.run_span(agent, &row.run_key)? else {
+        return Ok(None);
+    };
+    let before = view.events_before(agent, first, 1)?.pop();
+    let last_event = view.events(agent, last.saturating_sub(1), 1)?.pop();
+    let heads = view.signed_heads(agent, last.saturating_sub(1), PAGE)?;
+    let nearest = heads.first().map(|head| head.seq);
+    Ok(last_event.map(|event| Span {
+        first,
+        last,
+        after: before.map_or(Place::BEGINNING, |event| Place {
+            seq: event.seq,
+            hash: event.hash,
+        }),
+        last_hash: event.hash,
+        lives: Vec::new(),
+        heads: heads
+            .into_iter()
+            .filter(|head| Some(head.seq) == nearest)
+            .take(HEADS_MAX)
+            .collect(),
+    }))
+    .and_then(|span| {
+        let lives = view.lives(agent)?;
+        Ok(span.map(|span| Span { lives, ..span }))
+    })
+}
+
+impl Span {
+    /// The span with a head that covers it.
+    fn signed(self, key: Option<&DeviceKey>, agent: &AgentId, now: Millis) -> Result<Self, ExportError> {
+        let nearest = self.heads.first().map(|head| head.seq);
+        let is_near = nearest.is_some_and(|seq| seq - self.last <= HEADERS_AFTER_MAX);
+        let span = match (key, is_near, nearest) {
+            (_, true, _) | (None, false, Some(_)) => self,
+            (Some(key), false, _) => {
+                let head = SignedHead::sign(key, agent.clone(), (self.last, self.last_hash), now);
+                let heads = vec![head];
+                Self { heads, ..self }
+            }
+            (None, false, None) => return Err(ExportError::Unsigned),
+        };
+        if span.end() - span.after.seq > EVENTS_MAX {
+            return Err(ExportError::TooLong);
+        }
+        Ok(span)
+    }
+
+    fn end(&self) -> u64 {
+        self.heads.first().map_or(self.last, |head| head.seq)
+    }
+}
+
+struct Export<'a, 'b, S> {
+    store: &'a S,
+    row: RunRow,
+    leaving: Leaving<'b>,
+    exported: Exported,
+}
+
+impl<S: Store> Export<'_, '_, S> {
+    async fn all(&mut self, span: Span, contents: Contents, now: Millis) -> Result<Exported, ExportError> {
+        let is_open = self.journal_may_leave().await?;
+        self.exported.withheld += u64::from(!is_open);
+        let (first, end) = (span.first, span.end());
+        let opening = Opening {
+            format: FORMAT.to_owned(),
+            version: FORMAT_VERSION,
+            agent_id: self.row.agent_id.clone(),
+            run_key: self.row.run_key,
+            outcome: self.row.status.clone(),
+            machine: self.row.machine.clone(),
+            machine_version: self.row.machine_version,
+            transitions: self.row.version,
+            state: is_open.then(|| self.row.state.clone()),
+            after: span.after,
+            lives: span.lives,
+            exported_at: now,
+        };
+        self.write(Line::Opening(Box::new(opening)))?;
+        self.events(first, end).await?;
+        for head in span.heads {
+            self.write(Line::Head(head))?;
+        }
+        if is_open {
+            self.journal().await?;
+        }
+        self.blobs(contents).await?;
+        let lines = self.exported.lines;
+        self.write(Line::Closing(lines))?;
+        Ok(self.exported)
+    }
+
+    fn write(&mut self, line: Line) -> Result<(), ExportError> {
+        (self.leaving.write)(line).map_err(ExportError::Refused)
+    }
+
+    /// Whether what the run was told may leave. It is asked for all of it at once: half a journal proves nothing.
+    async fn journal_may_leave(&mut self) -> Result<bool, ExportError> {
+        if !(self.leaving.may_leave)(&self.row.state) {
+            return Ok(false);
+        }
+        let mut after = 0;
+        loop {
+            let page = self.journal_page(after).await?;
+            let Some(last) = page.last() else {
+                return Ok(true);
+            };
+            after = last.ordinal;
+            for row in &page {
+                if !(self.leaving.may_leave)(&String::from_utf8_lossy(&row.body)) {
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    async fn journal_page(&self, after: i64) -> Result<Vec<JournalRow>, ExportError> {
+        let run = self.row.run_key;
+        Ok(self
+            .store
+            .read(move |view| view.journal(&run, after, PAGE))
+            .await?)
+    }
+
+    async fn events(&mut self, first: u64, end: u64) -> Result<(), ExportError> {
+        let mut after = first.saturating_sub(1);
+        while after < end {
+            let agent = self.row.agent_id.clone();
+            let page = self
+                .store
+                .read(move |view| view.events(&agent, after, PAGE))
+                .await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            for event in page.into_iter().filter(|event| event.seq <= end) {
+                let line = self.event(event);
+                self.exported.lines.events += 1;
+                self.write(Line::Event(line))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What events of other runs say is nobody's business here; the chain needs only their headers.
+    fn event(&mut self, event: EventRow) -> EventLine {
+        let own = event.run_key == Some(self.row.run_key);
+        let payload = event.payload.filter(|_| own).and_then(|(payload, salt)| {
+            let payload = String::from_utf8(payload).ok()?;
+            if (self.leaving.may_leave)(&payload) {
+                return Some((payload, Digest::from_bytes(salt)));
+            }
+            self.exported.withheld += 1;
+            None
+        });
+        EventLine {
+            seq: event.seq,
+            own,
+            kind: event.kind,
+            at: event.at,
+            hash: event.hash,
+            payload_hash: event.payload_hash,
+            policy_version: event.policy_version,
+            payload,
+        }
+    }
+
+    async fn journal(&mut self) -> Result<(), ExportError> {
+        let mut after = 0;
+        loop {
+            let page = self.journal_page(after).await?;
+            let Some(last) = page.last() else {
+                return Ok(());
+            };
+            after = last.ordinal;
+            for row in page {
+                self.exported.lines.journal += 1;
+                self.write(Line::Journal(JournalLine {
+                    ordinal: row.ordinal,
+                    body: String::from_utf8_lossy(&row.body).into_owned(),
+                    reads_hash: row.reads_hash,
+                    state_hash: row.state_hash,
+                    effects_hash: row.effects_hash,
+                    at: row.at,
+                }))?;
+            }
+        }
+    }
+
+    async fn blobs(&mut self, contents: Contents) -> Result<(), ExportError> {
+        for hash in contents.hashes {
+            let bytes = self.store.read(move |view| view.blob(&hash)).await?;
+            // Not every hash that a journal speaks of is a content.
+            let Some(bytes) = bytes else { continue };
+            let body = self.body(bytes);
+            self.exported.lines.blobs += 1;
+            self.write(Line::Blob(BlobLine {
+                hash: BlobHash(hash.0),
+                body,
+            }))?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, bytes: Vec<u8>) -> BlobBody {
+        let lossy = String::from_utf8_lossy(&bytes);
+        if !(self.leaving.may_leave)(&lossy) {
+            self.exported.withheld += 1;
+            return BlobBody::Withheld(WITHHELD.to_owned());
+        }
+        match String::from_utf8(bytes) {
+            Ok(text) => BlobBody::Text(text),
+            Err(error) => BlobBody::Hex(hex(error.as_bytes())),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,235 @@
+//! Walking logs: a page is read while the one before is checked, on another core.
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::Digest;
+use wakeful_core::proof::chain::{Flaw, Life, Place, Seen, Walk};
+use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::signing::Fingerprint;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::EventRow;
+use wakeful_ports::store::{ROWS_MAX, Store, StoreError, View};
+
+use super::link;
+use crate::EngineError;
+
+/// Events read at once: long enough that reading and checking overlap, and a few megabytes at most.
+const PAGE: u32 = 2_000;
+
+/// Agents read at once.
+const AGENTS_PAGE: u32 = 1_000;
+
+/// What is to be verified, and against what.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Only this agent's log.
+    pub agent: Option<AgentId>,
+    /// Only from here on. What stands before is believed.
+    pub since: Option<Millis>,
+    /// Heads that were signed before and kept elsewhere.
+    pub heads: Vec<SignedHead>,
+    /// A hash that was kept elsewhere: some event must have it.
+    pub hash: Option<Digest>,
+    /// Whose signature every log must have.
+    pub key: Option<Fingerprint>,
+}
+
+/// What was found of one agent's log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    /// Whose log.
+    pub agent_id: AgentId,
+    /// What was seen of it, up to the first flaw.
+    pub seen: Seen,
+    /// The newest head that was signed, as far as it was seen.
+    pub newest_head: Option<SignedHead>,
+    /// The first thing that is wrong.
+    pub flaw: Option<Flaw>,
+}
+
+/// Walks one log or all, and tells what it finds of each. True when the hash that was kept elsewhere is among them, or
+/// none was asked for.
+pub async fn verify<S: Store>(
+    store: &S,
+    wanted: &Wanted,
+    mut tell: impl FnMut(Verdict),
+) -> Result<bool, EngineError> {
+    let mut is_found = wanted.hash.is_none();
+    let mut given = wanted.heads.clone();
+    if let Some(agent) = &wanted.agent {
+        let name = agent.clone();
+        let known = store.read(move |view| view.log_end(&name)).await?;
+        known.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
+        given.retain(|head| head.agent_id == *agent);
+        let (verdict, found) = one(store, agent, wanted, take(&mut given, agent)).await?;
+        tell(verdict);
+        return Ok(is_found || found);
+    }
+    let mut after: Option<AgentId> = None;
+    loop {
+        let page = store
+            .read(move |view| view.logs(after.as_ref(), AGENTS_PAGE))
+            .await?;
+        let Some((last, _)) = page.last() else { break };
+        after = Some(last.clone());
+        for (agent, _) in &page {
+            let (verdict, found) = one(store, agent, wanted, take(&mut given, agent)).await?;
+            is_found |= found;
+            tell(verdict);
+        }
+    }
+    // Heads of agents of which nothing is left.
+    while let Some(agent) = given.first().map(|head| head.agent_id.clone()) {
+        let heads = take(&mut given, &agent);
+        let mut walk = Walk::new(agent.clone(), Vec::new(), Place::BEGINNING);
+        let flaw = heads.iter().find_map(|head| walk.head(head).err());
+        tell(verdict(agent, walk, None, flaw));
+    }
+    Ok(is_found)
+}
+
+/// Takes the heads of one agent out of those that were given, oldest first.
+fn take(given: &mut Vec<SignedHead>, agent: &AgentId) -> Vec<SignedHead> {
+    let mut heads: Vec<SignedHead> = given.extract_if(.., |head| head.agent_id == *agent).collect();
+    heads.sort_by_key(|head| head.seq);
+    heads
+}
+
+fn verdict(agent_id: AgentId, walk: Walk, newest_head: Option<SignedHead>, flaw: Option<Flaw>) -> Verdict {
+    let seen = walk.seen().clone();
+    Verdict {
+        agent_id,
+        seen,
+        newest_head,
+        flaw,
+    }
+}
+
+/// One look at a log before it is walked: where it should end, and whether anything stands after that.
+struct Frame {
+    start: Place,
+    end: Place,
+    lives: Vec<Life>,
+    is_longer: bool,
+    beyond: Option<SignedHead>,
+}
+
+fn frame(view: &mut dyn View, agent: &AgentId, since: Option<Millis>) -> Result<Frame, StoreError> {
+    let end = view.log_end(agent)?.unwrap_or(Place::BEGINNING);
+    let first = match since {
+        Some(since) => view.first_event_since(agent, since)?.unwrap_or(end.seq + 1),
+        None => 1,
+    };
+    let before = view.events_before(agent, first, 1)?.pop();
+    let before = before.filter(|_| first > 1);
+    Ok(Frame {
+        start: before.map_or(Place::BEGINNING, |event| Place {
+            seq: event.seq,
+            hash: event.hash,
+        }),
+        end,
+        lives: view.lives(agent)?,
+        is_longer: !view.events(agent, end.seq, 1)?.is_empty(),
+        beyond: view.signed_heads(agent, end.seq, 1)?.pop(),
+    })
+}
+
+/// Events in a row, and the heads that were signed within them.
+struct Page {
+    events: Vec<EventRow>,
+    heads: Vec<SignedHead>,
+}
+
+fn page(view: &mut dyn View, agent: &AgentId, after: u64, end: u64) -> Result<Page, StoreError> {
+    let mut events = view.events(agent, after, PAGE)?;
+    events.retain(|event| event.seq <= end);
+    let heads = match events.last() {
+        Some(last) => {
+            let mut heads = view.signed_heads(agent, after, ROWS_MAX)?;
+            heads.retain(|head| head.seq <= last.seq);
+            heads
+        }
+        None => Vec::new(),
+    };
+    Ok(Page { events, heads })
+}
+
+/// A walk with what it is compared with on the way.
+struct Journey {
+    walk: Walk,
+    given: Vec<SignedHead>,
+    hash: Option<Digest>,
+    is_found: bool,
+    newest: Option<SignedHead>,
+}
+
+impl Journey {
+    fn pass(&mut self, page: &Page) -> Result<(), Flaw> {
+        let mut heads = page.heads.iter().peekable();
+        for event in &page.events {
+            self.walk.link(&link(event))?;
+            self.is_found |= self.hash == Some(event.hash);
+            while let Some(head) = heads.next_if(|head| head.seq <= event.seq) {
+                self.walk.head(head)?;
+                self.newest = Some(head.clone());
+            }
+            while self.given.first().is_some_and(|head| head.seq <= event.seq) {
+                self.walk.head(&self.given.remove(0))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What can be told only at the end.
+    fn arrive(&mut self, frame: &Frame, key: Option<Fingerprint>) -> Result<(), Flaw> {
+        self.walk.end(frame.end)?;
+        if frame.is_longer {
+            let head = frame.end.seq;
+            return Err(Flaw::Long { head });
+        }
+        let mut later = frame.beyond.iter().chain(&self.given);
+        later.try_for_each(|head| self.walk.head(head))?;
+        key.map_or(Ok(()), |key| self.walk.signed_by(key))
+    }
+}
+
+async fn one<S: Store>(
+    store: &S,
+    agent: &AgentId,
+    wanted: &Wanted,
+    given: Vec<SignedHead>,
+) -> Result<(Verdict, bool), EngineError> {
+    let (name, since) = (agent.clone(), wanted.since);
+    let frame = store.read(move |view| frame(view, &name, since)).await?;
+    let end = frame.end.seq;
+    let mut journey = Journey {
+        walk: Walk::new(agent.clone(), frame.lives.clone(), frame.start),
+        given,
+        hash: wanted.hash,
+        is_found: false,
+        newest: None,
+    };
+    let read = |after: u64| {
+        let name = agent.clone();
+        store.read(move |view| page(view, &name, after, end))
+    };
+    let mut next = read(frame.start.seq).await?;
+    let mut flaw = None;
+    while let (None, Some(last)) = (&flaw, next.events.last().map(|event| event.seq)) {
+        let checking = tokio::task::spawn_blocking(move || {
+            let passed = journey.pass(&next);
+            (journey, passed)
+        });
+        let (checked, following) = tokio::join!(checking, read(last));
+        // A panic there would be a mistake of ours; nothing is known of the log then.
+        let (back, passed) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
+        (journey, flaw, next) = (back, passed.err(), following?);
+    }
+    let flaw = flaw.or_else(|| journey.arrive(&frame, wanted.key).err());
+    let Journey {
+        walk,
+        newest,
+        is_found,
+        ..
+    } = journey;
+    Ok((verdict(agent.clone(), walk, newest, flaw), is_found))
+}

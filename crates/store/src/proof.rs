@@ -1,0 +1,172 @@
+//! What proves a log: where it ends, which lives of the host wrote it, and the heads that devices have signed.
+
+use wakeful_core::id::{AgentId, Incarnation};
+use wakeful_core::key::RunKey;
+use wakeful_core::proof::chain::{Life, Place};
+use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::signing::{PublicKey, Signature};
+use wakeful_core::time::Millis;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::sql::{Row, Sql, at_most_one, limit, records};
+
+const LOGS: &str = "
+    SELECT agent_id, next_seq - 1, chain_hash FROM agent_head WHERE agent_id > ?1 ORDER BY agent_id LIMIT ?2";
+
+/// Every agent by name, after one, with where its log ends.
+pub(crate) fn logs(
+    sql: &mut dyn Sql,
+    after: Option<&AgentId>,
+    at_most: u32,
+) -> Result<Vec<(AgentId, Place)>, StoreError> {
+    let after = after.map_or("", AgentId::as_str);
+    records(sql.query(LOGS, &[after.into(), limit(at_most)])?, named_place)
+}
+
+fn named_place(mut row: Row) -> Result<(AgentId, Place), StoreError> {
+    Ok((row.agent_id("agent_head.agent_id")?, place(&mut row)?))
+}
+
+const LOG_END: &str = "SELECT next_seq - 1, chain_hash FROM agent_head WHERE agent_id = ?1";
+
+/// Where an agent's log ends.
+pub(crate) fn log_end(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Place>, StoreError> {
+    let rows = sql.query(LOG_END, &[agent.into()])?;
+    at_most_one(rows).map(|mut row| place(&mut row)).transpose()
+}
+
+fn place(row: &mut Row) -> Result<Place, StoreError> {
+    Ok(Place {
+        seq: row.count("agent_head.next_seq")?,
+        hash: row.digest("agent_head.chain_hash")?,
+    })
+}
+
+const LIVES: &str = "
+    SELECT first_seq, incarnation FROM event_life WHERE agent_id = ?1 ORDER BY first_seq LIMIT ?2";
+
+/// Which lives of the host wrote an agent's log, oldest first.
+pub(crate) fn lives(sql: &mut dyn Sql, agent: &AgentId) -> Result<Vec<Life>, StoreError> {
+    let rows = sql.query(LIVES, &[agent.into(), limit(ROWS_MAX)])?;
+    records(rows, |mut row| {
+        Ok(Life {
+            first_seq: row.count("event_life.first_seq")?,
+            incarnation: Incarnation::new(row.text("event_life.incarnation")?),
+        })
+    })
+}
+
+const SINCE: &str = "SELECT MIN(seq) FROM event WHERE agent_id = ?1 AND at_ms >= ?2";
+
+/// The first event of an agent at or after a time. Clocks are set back, so it is looked for among all.
+pub(crate) fn first_event_since(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    at: Millis,
+) -> Result<Option<u64>, StoreError> {
+    let rows = sql.query(SINCE, &[agent.into(), at.into()])?;
+    let seq = at_most_one(rows).map(|mut row| row.optional_int("event.seq"));
+    Ok(seq.transpose()?.flatten().and_then(|seq| u64::try_from(seq).ok()))
+}
+
+const SPAN: &str = "SELECT MIN(seq), MAX(seq) FROM event WHERE agent_id = ?1 AND run_key = ?2";
+
+/// The first and the last event of a run.
+pub(crate) fn run_span(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    run: &RunKey,
+) -> Result<Option<(u64, u64)>, StoreError> {
+    let rows = sql.query(SPAN, &[agent.into(), run.into()])?;
+    let Some(mut row) = at_most_one(rows) else {
+        return Ok(None);
+    };
+    let (first, last) = (row.optional_int("event.seq")?, row.optional_int("event.seq")?);
+    let count = |seq: i64| u64::try_from(seq).map_err(|_| StoreError::Malformed("event.seq"));
+    match (first, last) {
+        (Some(first), Some(last)) => Ok(Some((count(first)?, count(last)?))),
+        (Some(_), None) | (None, Some(_)) | (None, None) => Ok(None),
+    }
+}
+
+const PUT: &str = "
+    INSERT INTO signed_head (agent_id, seq, public_key, chain_hash, signed_at_ms, signature)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    ON CONFLICT (agent_id, seq, public_key) DO NOTHING";
+
+/// Keeps a signed head; nothing happens when it is there already.
+pub(crate) fn put_signed_head(sql: &mut dyn Sql, head: &SignedHead) -> Result<(), StoreError> {
+    let params = [
+        (&head.agent_id).into(),
+        head.seq.into(),
+        head.public_key.as_bytes().as_slice().into(),
+        (&head.chain_hash).into(),
+        head.signed_at.into(),
+        head.signature.as_bytes().as_slice().into(),
+    ];
+    sql.execute(PUT, &params).map(drop)
+}
+
+const AFTER: &str = "
+    SELECT agent_id, seq, public_key, chain_hash, signed_at_ms, signature
+    FROM signed_head WHERE agent_id = ?1 AND seq > ?2 ORDER BY seq, public_key LIMIT ?3";
+
+/// Signed heads of an agent, after an event, oldest first.
+pub(crate) fn signed_heads(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    after_seq: u64,
+    at_most: u32,
+) -> Result<Vec<SignedHead>, StoreError> {
+    let rows = sql.query(AFTER, &[agent.into(), after_seq.into(), limit(at_most)])?;
+    records(rows, read)
+}
+
+/// From the agents and not from the heads: of these there are as many as anybody has ever signed.
+const NEWEST: &str = "
+    SELECT s.agent_id, s.seq, s.public_key, s.chain_hash, s.signed_at_ms, s.signature
+    FROM agent_head h JOIN signed_head s
+        ON s.agent_id = h.agent_id AND s.seq = (SELECT MAX(n.seq) FROM signed_head n WHERE n.agent_id = h.agent_id)
+    ORDER BY s.agent_id, s.public_key LIMIT ?1";
+
+/// The newest signed head of every agent.
+pub(crate) fn newest_heads(sql: &mut dyn Sql) -> Result<Vec<SignedHead>, StoreError> {
+    records(sql.query(NEWEST, &[limit(ROWS_MAX)])?, read)
+}
+
+const UNSIGNED: &str = "
+    SELECT h.agent_id, h.next_seq - 1, h.chain_hash FROM agent_head h
+    WHERE h.agent_id > ?2 AND h.next_seq > 1 AND NOT EXISTS (
+        SELECT 1 FROM signed_head s
+        WHERE s.agent_id = h.agent_id AND s.seq = h.next_seq - 1 AND s.public_key = ?1)
+    ORDER BY h.agent_id LIMIT ?3";
+
+/// Agents by name, after one, whose newest event this key has not signed.
+pub(crate) fn unsigned(
+    sql: &mut dyn Sql,
+    key: &PublicKey,
+    after: Option<&AgentId>,
+    at_most: u32,
+) -> Result<Vec<(AgentId, Place)>, StoreError> {
+    let after = after.map_or("", AgentId::as_str);
+    let params = [key.as_bytes().as_slice().into(), after.into(), limit(at_most)];
+    records(sql.query(UNSIGNED, &params)?, named_place)
+}
+
+fn read(mut row: Row) -> Result<SignedHead, StoreError> {
+    Ok(SignedHead {
+        agent_id: row.agent_id("signed_head.agent_id")?,
+        seq: row.count("signed_head.seq")?,
+        public_key: PublicKey::from_bytes(*row.digest("signed_head.public_key")?.as_bytes()),
+        chain_hash: row.digest("signed_head.chain_hash")?,
+        signed_at: row.millis("signed_head.signed_at_ms")?,
+        signature: signature(row.bytes("signed_head.signature")?)?,
+    })
+}
+
+fn signature(bytes: Vec<u8>) -> Result<Signature, StoreError> {
+    let bytes = bytes.try_into();
+    bytes
+        .map(Signature::from_bytes)
+        .map_err(|_| StoreError::Malformed("signed_head.signature"))
+}

@@ -1,0 +1,85 @@
+//! Questions, brakes, and runs that wait or stand aside.
+
+use wakeful_core::decision::Decision;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{BrakeRow, DecisionFilter};
+use wakeful_ports::store::{DecidingTx, DecidingView, StoreError};
+
+use super::Session;
+use crate::{brake, decision, run};
+
+impl DecidingView for Session<'_> {
+    fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
+        run::next_due(self, now)
+    }
+
+    fn decisions(&mut self, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
+        decision::list(self, filter)
+    }
+
+    fn decision(&mut self, decision: &DecisionId) -> Result<Option<Decision>, StoreError> {
+        decision::one(self, decision)
+    }
+
+    fn decisions_with_prefix(&mut self, hex_prefix: &str) -> Result<Vec<DecisionId>, StoreError> {
+        decision::with_prefix(self, hex_prefix)
+    }
+
+    fn rulings(&mut self, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
+        decision::rulings(self, run)
+    }
+
+    fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError> {
+        brake::list(self)
+    }
+
+    fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
+        brake::holds(self, agent)
+    }
+}
+
+impl DecidingTx for Session<'_> {
+    fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError> {
+        decision::put(self, decision, expected)
+    }
+
+    fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError> {
+        decision::apply(self, decision)
+    }
+
+    fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError> {
+        brake::put(self, brake)
+    }
+
+    fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError> {
+        brake::lift(self, agent)
+    }
+
+    fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        run::rouse(self, run)
+    }
+
+    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError> {
+        run::rest(self, run, due)
+    }
+
+    fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {
+        run::count_claim(self, run)
+    }
+
+    fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        run::forget_claims(self, run)
+    }
+
+    fn set_aside(
+        &mut self,
+        run: &RunKey,
+        status: &str,
+        fault: Option<&str>,
+        at: Millis,
+    ) -> Result<bool, StoreError> {
+        run::set_aside(self, run, (status, fault), at)
+    }
+}

@@ -1,0 +1,94 @@
+//! What proves a log, and what is erased from it.
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::proof::chain::{Life, Place};
+use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::signing::PublicKey;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::RunRow;
+use wakeful_ports::store::{ProofTx, ProofView, StoreError};
+
+use super::Session;
+use crate::{entry, erasure, proof};
+
+impl ProofView for Session<'_> {
+    fn logs(&mut self, after: Option<&AgentId>, limit: u32) -> Result<Vec<(AgentId, Place)>, StoreError> {
+        proof::logs(self, after, limit)
+    }
+
+    fn log_end(&mut self, agent: &AgentId) -> Result<Option<Place>, StoreError> {
+        proof::log_end(self, agent)
+    }
+
+    fn lives(&mut self, agent: &AgentId) -> Result<Vec<Life>, StoreError> {
+        proof::lives(self, agent)
+    }
+
+    fn first_event_since(&mut self, agent: &AgentId, at: Millis) -> Result<Option<u64>, StoreError> {
+        proof::first_event_since(self, agent, at)
+    }
+
+    fn run_span(&mut self, agent: &AgentId, run: &RunKey) -> Result<Option<(u64, u64)>, StoreError> {
+        proof::run_span(self, agent, run)
+    }
+
+    fn unended_among(
+        &mut self,
+        agent: &AgentId,
+        first: u64,
+        last: u64,
+    ) -> Result<Option<RunKey>, StoreError> {
+        erasure::unended_among(self, agent, first, last)
+    }
+
+    fn signed_heads(
+        &mut self,
+        agent: &AgentId,
+        after_seq: u64,
+        limit: u32,
+    ) -> Result<Vec<SignedHead>, StoreError> {
+        proof::signed_heads(self, agent, after_seq, limit)
+    }
+
+    fn newest_heads(&mut self) -> Result<Vec<SignedHead>, StoreError> {
+        proof::newest_heads(self)
+    }
+
+    fn unsigned(
+        &mut self,
+        key: &PublicKey,
+        after: Option<&AgentId>,
+        limit: u32,
+    ) -> Result<Vec<(AgentId, Place)>, StoreError> {
+        proof::unsigned(self, key, after, limit)
+    }
+
+    fn contents(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<(i64, BlobHash)>, StoreError> {
+        entry::of_run(self, run, after, limit)
+    }
+}
+
+impl ProofTx for Session<'_> {
+    fn put_signed_head(&mut self, head: &SignedHead) -> Result<(), StoreError> {
+        proof::put_signed_head(self, head)
+    }
+
+    fn erase_events(
+        &mut self,
+        agent: &AgentId,
+        span: (u64, u64),
+        run: Option<&RunKey>,
+    ) -> Result<u64, StoreError> {
+        erasure::events(self, agent, span, run)
+    }
+
+    fn erase_run(&mut self, run: &RunRow) -> Result<u64, StoreError> {
+        erasure::run(self, run)
+    }
+
+    fn erase_blobs(&mut self, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError> {
+        erasure::blobs(self, hashes)
+    }
+}

@@ -1,0 +1,101 @@
+//! `wakeful erase`: contents go for good, and the log tells that they went.
+
+use clap::Args;
+use serde_json::json;
+use wakeful_core::id::AgentId;
+use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::telling_known;
+use crate::show::Out;
+
+/// By which door the wish came.
+const CHANNEL: &str = "cli";
+
+#[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("what").required(true)))]
+pub(crate) struct EraseArgs {
+    /// Whose contents
+    #[arg(long, value_name = "ID")]
+    agent: String,
+    /// A run that has ended, by its key or the first digits of it: what was said in it, what it was told, what its events say
+    #[arg(long, value_name = "RUN", group = "what")]
+    run: Option<String>,
+    /// An event by its number, or several as FIRST..LAST: what they say
+    #[arg(long, value_name = "N[..M]", group = "what")]
+    seq: Option<String>,
+    /// Why; it stays in the log
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+}
+
+/// Runs the verb.
+pub(crate) async fn erase(args: &EraseArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let agent = AgentId::parse(&args.agent)?;
+    let reason = reason(&args.reason).ok_or_else(|| {
+        let message =
+            format!("--reason must have 1 to {REASON_CHARS_MAX} characters without control characters");
+        Failure::usage("bad_reason", message, "say in a sentence why it has to go")
+    })?;
+    let events = args.seq.as_deref().map(span).transpose()?;
+    let erased = telling_known(shared, out, async |front| {
+        let what = match (&args.run, events) {
+            (Some(run), _) => What::Run(front.find(run).await?),
+            (None, Some((first, last))) => What::Events { first, last },
+            (None, None) => return Err(no_span("")),
+        };
+        let erase = Erase {
+            agent: agent.clone(),
+            what,
+            reason: reason.clone(),
+            channel: CHANNEL,
+        };
+        front.erase(erase).await
+    });
+    let erased = erased.await?;
+    let words = match erased.seq {
+        None => "nothing was left to erase".to_owned(),
+        Some(seq) => format!(
+            "erased: what {} events say, {} transitions and {} contents; event {seq} tells of it",
+            erased.events, erased.transitions, erased.blobs
+        ),
+    };
+    let object = json!({
+        "agent_id": agent, "seq": erased.seq, "events": erased.events,
+        "transitions": erased.transitions, "blobs": erased.blobs,
+    });
+    out.answer(&object, &words);
+    Ok(0)
+}
+
+fn span(text: &str) -> Result<(u64, u64), Failure> {
+    let (first, last) = text.split_once("..").unwrap_or((text, text));
+    match (first.parse(), last.parse()) {
+        (Ok(first), Ok(last)) if 0 < first && first <= last => Ok((first, last)),
+        _ => Err(no_span(text)),
+    }
+}
+
+fn no_span(text: &str) -> Failure {
+    let message = format!("--seq: {text:?} names no events");
+    Failure::usage(
+        "bad_seq",
+        message,
+        "give a number such as 12, or two such as 12..19",
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_named_by_a_number_or_by_two_in_order() {
+        assert_eq!(span("12").expect("one"), (12, 12));
+        assert_eq!(span("12..19").expect("two"), (12, 19));
+        for bad in ["", "0", "19..12", "1..", "..2", "a", "1..2..3", "-1"] {
+            assert_eq!(span(bad).expect_err(bad).code(), "bad_seq");
+        }
+    }
+}

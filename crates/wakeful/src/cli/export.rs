@@ -1,0 +1,182 @@
+//! `wakeful export`: one run in one file, with all that proves it and without its secrets.
+
+use std::fs::{File, OpenOptions};
+use std::io::{BufWriter, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use serde_json::json;
+use wakeful_core::proof::bundle::{Check, Line, Proven, Unproven};
+use wakeful_ports::clock::Clock as _;
+use wakeful_runtime::Governance;
+use wakeful_runtime::proof::{ExportError, Exported, Leaving, export as export_run};
+use wakeful_store::Store;
+
+use super::Shared;
+use super::record::redactor;
+use super::verify::unproven;
+use crate::device;
+use crate::failure::Failure;
+use crate::front::here;
+use crate::home::DEVICE_KEY;
+use crate::place::reading;
+use crate::show::Out;
+use crate::world::RealClock;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The run's key, or the first digits of it
+    run: String,
+    /// Write it to this file, which must not exist yet, instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Where the lines go: checked like any bundle from elsewhere before they are written.
+struct Sink<'a> {
+    check: Check,
+    flaw: Option<Unproven>,
+    to: To<'a>,
+}
+
+enum To<'a> {
+    File(BufWriter<File>),
+    Answer(&'a Out),
+}
+
+impl Sink<'_> {
+    fn take(&mut self, line: &Line) -> Result<(), String> {
+        let mut text = serde_json::to_vec(line).map_err(|error| error.to_string())?;
+        if let Err(flaw) = self.check.line(&text) {
+            let message = flaw.to_string();
+            self.flaw = Some(flaw);
+            return Err(message);
+        }
+        text.push(b'\n');
+        match &mut self.to {
+            To::File(file) => file.write_all(&text).map_err(|error| error.to_string()),
+            To::Answer(out) => {
+                out.bytes(&text);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// Runs the verb. The database is read as it is, also beside a daemon.
+pub(crate) async fn export(args: &ExportArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let to = match &args.out {
+        Some(path) => To::File(BufWriter::new(create(path)?)),
+        None => To::Answer(out),
+    };
+    let sink = Sink {
+        check: Check::default(),
+        flaw: None,
+        to,
+    };
+    let done = reading(shared, async |store| {
+        write(args, shared, store, (sink, out)).await
+    })
+    .await;
+    let (exported, proven) = match done {
+        Ok(done) => done,
+        Err(failure) => {
+            // Half a bundle is none, and the name stays free for the next call.
+            let _ = args.out.as_ref().map(std::fs::remove_file);
+            return Err(failure);
+        }
+    };
+    tell(args, &exported, &proven, out);
+    Ok(0)
+}
+
+async fn write(
+    args: &ExportArgs,
+    shared: &Shared,
+    store: &Store,
+    (mut sink, out): (Sink<'_>, &Out),
+) -> Result<(Exported, Proven), Failure> {
+    let mut redactor = redactor(shared, out)?;
+    let key = shared.home()?.join(DEVICE_KEY);
+    redactor.know(&device::secret(&key).unwrap_or_default());
+    let key = device::read(&key).ok();
+    let run = here(store, Governance::default()).find(&args.run).await?;
+    let mut may_leave = |text: &str| {
+        let before = redactor.count();
+        redactor.text(text);
+        redactor.count() == before
+    };
+    let mut take = |line: Line| sink.take(&line);
+    let leaving = Leaving {
+        may_leave: &mut may_leave,
+        write: &mut take,
+    };
+    let exported = export_run(store, run, (key.as_ref(), RealClock::new().now()), leaving).await;
+    let exported = match (exported, sink.flaw.take()) {
+        (_, Some(flaw)) => return Err(unproven(&flaw, "the run cannot be exported")),
+        (Err(error), None) => return Err(failed(error)),
+        (Ok(exported), None) => exported,
+    };
+    let proven = sink.check.finish();
+    let proven = proven.map_err(|flaw| unproven(&flaw, "the run cannot be exported"))?;
+    if let To::File(mut file) = sink.to {
+        let written = file.flush().and_then(|()| file.get_ref().sync_all());
+        written.map_err(|error| unwritable("the bundle", &error))?;
+    }
+    Ok((exported, proven))
+}
+
+fn tell(args: &ExportArgs, exported: &Exported, proven: &Proven, out: &Out) {
+    let keys: Vec<String> = proven.fingerprints().iter().map(ToString::to_string).collect();
+    let withheld = match exported.withheld {
+        0 => String::new(),
+        count => format!("; {count} contents stayed behind because a secret is in them"),
+    };
+    let words = format!(
+        "{} events, {} transitions and {} contents, signed by {}{withheld}",
+        proven.lines.events,
+        proven.lines.journal,
+        proven.lines.blobs,
+        keys.join(", ")
+    );
+    let Some(path) = &args.out else {
+        return out.note(&words);
+    };
+    let object = json!({
+        "run_key": proven.run_key, "out": path, "events": proven.lines.events, "transitions": proven.lines.journal,
+        "blobs": proven.lines.blobs, "withheld": exported.withheld, "replayed": proven.replayed, "keys": keys,
+    });
+    let words = format!(
+        "{words}\n`wakeful verify --bundle {}` checks it anywhere",
+        path.display()
+    );
+    out.answer(&object, &words);
+}
+
+/// Nobody else may read it: it holds all that was said.
+fn create(path: &Path) -> Result<File, Failure> {
+    let mut new = OpenOptions::new();
+    let file = new.write(true).create_new(true).mode(0o600).open(path);
+    file.map_err(|error| unwritable(&path.display().to_string(), &error))
+}
+
+fn unwritable(what: &str, error: &std::io::Error) -> Failure {
+    let attempt = format!("cannot write {what}");
+    let hint = "give a new file in a folder you may write to";
+    Failure::io("out_unwritable", &attempt, error, hint)
+}
+
+fn failed(error: ExportError) -> Failure {
+    let message = error.to_string();
+    match error {
+        ExportError::Engine(error) => error.into(),
+        ExportError::Unsigned => Failure::new(
+            "log_unsigned",
+            message,
+            "any verb that writes signs the log at its end; `wakeful status` shows the key",
+        ),
+        ExportError::TooLong => Failure::new("bundle_too_long", message, "export a run with less around it"),
+        ExportError::Refused(_) => Failure::new("out_unwritable", message, "make room, or give another file"),
+    }
+}

@@ -1,0 +1,49 @@
+//! `wakeful replay`: a run, run again from its journal.
+
+use clap::Args;
+use serde_json::json;
+use wakeful_runtime::Governance;
+use wakeful_runtime::proof::{Replayed, replay as run_again};
+
+use super::Shared;
+use crate::failure::{Failure, UNVERIFIED};
+use crate::front::here;
+use crate::place::reading;
+use crate::show::Out;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArgs {
+    /// The run's key, or the first digits of it
+    run: String,
+}
+
+/// Runs the verb. The database is read as it is, also beside a daemon.
+pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let replayed = reading(shared, async |store| {
+        let run = here(store, Governance::default()).find(&args.run).await?;
+        Ok(run_again(store, run).await?)
+    });
+    let Replayed {
+        row,
+        transitions,
+        events,
+        difference,
+    } = replayed.await?;
+    let run = row.run_key;
+    if let Some(difference) = difference {
+        let message = format!("run {run} is not what was recorded: {difference}");
+        let hint =
+            "the journal, the state or the log was changed after it was written: compare with a backup";
+        return Err(Failure::new("replay_differs", message, hint).exiting(UNVERIFIED));
+    }
+    let object = json!({
+        "run_key": run, "agent_id": row.agent_id, "outcome": row.status, "ok": true,
+        "transitions": transitions, "events": events,
+    });
+    let words = format!(
+        "run {run} happened again as it was recorded: {transitions} transitions, every state and effect the same, \
+         {events} events"
+    );
+    out.answer(&object, &words);
+    Ok(0)
+}

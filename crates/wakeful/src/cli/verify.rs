@@ -1,0 +1,233 @@
+//! `wakeful verify`: whether the log is what was written, and a bundle what it says.
+
+mod bundle;
+mod given;
+
+use clap::Args;
+use serde_json::{Value, json};
+use wakeful_core::id::AgentId;
+use wakeful_core::proof::bundle::Unproven;
+use wakeful_core::proof::chain::Flaw;
+use wakeful_core::proof::signing::{Fingerprint, PublicKey};
+use wakeful_core::time::Millis;
+use wakeful_runtime::proof::{Verdict, Wanted, verify as walk};
+
+use super::Shared;
+use crate::device;
+use crate::failure::{Failure, UNVERIFIED};
+use crate::home::DEVICE_KEY;
+use crate::place::reading;
+use crate::show::Out;
+
+/// The code of a log that is not what was written.
+const FAILED: &str = "verification_failed";
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    /// Only this agent's log
+    #[arg(long, value_name = "ID", conflicts_with = "bundle")]
+    agent: Option<String>,
+    /// Only what was written since then, as a day or a time in RFC 3339; what is older is believed
+    #[arg(long, value_name = "WHEN", conflicts_with_all = ["bundle", "head"])]
+    since: Option<String>,
+    /// A head that was printed before and kept elsewhere: its hash, or a file with what `status --json` printed
+    #[arg(long, value_name = "HEX|FILE", conflicts_with = "bundle")]
+    head: Option<String>,
+    /// A file that `wakeful export` wrote, here or elsewhere; needs no home
+    #[arg(long, value_name = "FILE")]
+    bundle: Option<std::path::PathBuf>,
+    /// The key that must have signed it, by its fingerprint
+    #[arg(long, value_name = "FINGERPRINT")]
+    key: Option<String>,
+}
+
+/// Runs the verb. The database is read as it is, also beside a daemon.
+pub(crate) async fn verify(args: &VerifyArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let key = args.key.as_deref().map(fingerprint).transpose()?;
+    if let Some(path) = &args.bundle {
+        return bundle::verify(path, key, out);
+    }
+    let (heads, hash) = args
+        .head
+        .as_deref()
+        .map(given::read)
+        .transpose()?
+        .unwrap_or_default();
+    let wanted = Wanted {
+        agent: args.agent.as_deref().map(AgentId::parse).transpose()?,
+        since: args.since.as_deref().map(since).transpose()?,
+        heads,
+        hash,
+        key,
+    };
+    let own = device::read(&shared.home()?.join(DEVICE_KEY)).ok();
+    let mut verdicts = Vec::new();
+    let is_found = reading(shared, async |store| {
+        Ok(walk(store, &wanted, |verdict| verdicts.push(verdict)).await?)
+    });
+    let is_found = is_found.await?;
+    let own = own.map(|key| key.public());
+    Ok(tell(&verdicts, own, wanted.hash.filter(|_| !is_found), out))
+}
+
+fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
+    Fingerprint::from_hex(&text.to_lowercase()).ok_or_else(|| {
+        let message = format!("--key: {text:?} is no fingerprint");
+        let hint = "give the 32 hex digits that `wakeful status` shows on the device";
+        Failure::usage("bad_key", message, hint)
+    })
+}
+
+fn since(text: &str) -> Result<Millis, Failure> {
+    Millis::parse(text).ok_or_else(|| {
+        let message = format!("--since: {text:?} is no time");
+        Failure::usage(
+            "bad_since",
+            message,
+            "give one such as 2026-11-15 or 2026-11-15T18:00:00Z",
+        )
+    })
+}
+
+/// Tells what was found, and the exit status.
+fn tell(
+    verdicts: &[Verdict],
+    own: Option<PublicKey>,
+    missed: Option<wakeful_core::key::Digest>,
+    out: &Out,
+) -> u8 {
+    let wrong = verdicts.iter().filter(|verdict| verdict.flaw.is_some()).count();
+    let sum = |count: fn(&Verdict) -> u64| verdicts.iter().map(count).sum::<u64>();
+    let (events, erased) = (
+        sum(|verdict| verdict.seen.events),
+        sum(|verdict| verdict.seen.erased),
+    );
+    let failure = failure(verdicts, missed);
+    let mut object = json!({
+        "ok": failure.is_none(), "events": events, "erased": erased,
+        "agents": verdicts.iter().map(shown).collect::<Vec<Value>>(),
+        "key": own.map(|key| key.fingerprint()),
+        "heads": verdicts.iter().filter_map(|verdict| verdict.newest_head.as_ref()).collect::<Vec<_>>(),
+    });
+    if let (Some(failure), Some(members)) = (&failure, object.as_object_mut()) {
+        members.extend(failure.json().as_object().cloned().unwrap_or_default());
+    }
+    let mut lines: Vec<String> = verdicts.iter().map(|verdict| line(verdict, own)).collect();
+    let (logs, gone) = (verdicts.len(), erased_words(erased));
+    lines.push(match wrong {
+        0 => format!("{logs} logs with {events} events are as they were written{gone}"),
+        wrong => format!("{wrong} of {logs} logs are not as they were written"),
+    });
+    out.answer(&object, &lines.join("\n"));
+    if let Some(failure) = failure {
+        out.note(&failure.to_string());
+        return UNVERIFIED;
+    }
+    let strangers = verdicts.iter().any(|verdict| {
+        let signers = &verdict.seen.signers;
+        own.is_some_and(|own| !signers.is_empty() && !signers.contains_key(&own))
+    });
+    if strangers {
+        out.note("some logs are signed by other devices alone; name the one you trust with --key");
+    }
+    0
+}
+
+fn failure(verdicts: &[Verdict], missed: Option<wakeful_core::key::Digest>) -> Option<Failure> {
+    let first = verdicts
+        .iter()
+        .find_map(|verdict| Some((verdict, verdict.flaw.as_ref()?)));
+    let failure = match (first, missed) {
+        (Some((verdict, flaw)), _) => {
+            let message = format!("the log of agent {}: {flaw}", verdict.agent_id);
+            Failure::new(FAILED, message, flaw.hint())
+        }
+        (None, Some(hash)) => {
+            let message = format!("no event has the hash {hash}");
+            let hint = "the log was cut off or written anew since, or the head is of another home or agent";
+            Failure::new(FAILED, message, hint)
+        }
+        (None, None) => return None,
+    };
+    Some(failure.exiting(UNVERIFIED))
+}
+
+fn shown(verdict: &Verdict) -> Value {
+    let seen = &verdict.seen;
+    let signers = seen.signers.iter();
+    let signers: Vec<Value> = signers
+        .map(|(key, seq)| json!({"key": key.fingerprint(), "seq": seq}))
+        .collect();
+    let mut object = json!({
+        "agent_id": verdict.agent_id, "ok": verdict.flaw.is_none(), "events": seen.events, "erased": seen.erased,
+        "last_seq": seen.last_seq, "chain_hash": seen.last_hash, "signers": signers,
+    });
+    if let (Some(flaw), Some(members)) = (&verdict.flaw, object.as_object_mut()) {
+        members.insert("flaw".into(), flaw_json(flaw));
+    }
+    object
+}
+
+fn flaw_json(flaw: &Flaw) -> Value {
+    json!({"code": flaw.code(), "seq": flaw.seq(), "message": flaw.to_string(), "hint": flaw.hint()})
+}
+
+fn line(verdict: &Verdict, own: Option<PublicKey>) -> String {
+    let (agent, seen) = (&verdict.agent_id, &verdict.seen);
+    if let Some(flaw) = &verdict.flaw {
+        return format!("{agent}: wrong: {flaw}\n  hint: {}", flaw.hint());
+    }
+    let signed = seen
+        .signers
+        .iter()
+        .max_by_key(|(key, seq)| (**seq, Some(**key) == own));
+    let signed = match signed {
+        None => "not signed yet".to_owned(),
+        Some((key, seq)) if Some(*key) == own => format!("signed by this device up to event {seq}"),
+        Some((key, seq)) => format!("signed by {} up to event {seq}", key.fingerprint()),
+    };
+    format!(
+        "{agent}: {} events{}, {signed}",
+        seen.events,
+        erased_words(seen.erased)
+    )
+}
+
+fn erased_words(erased: u64) -> String {
+    match erased {
+        0 => String::new(),
+        erased => format!(", {erased} of them erased"),
+    }
+}
+
+/// A bundle, or a run on its way into one, that proves nothing.
+pub(super) fn unproven(error: &Unproven, what: &str) -> Failure {
+    let message = format!("{what}: {error}");
+    let (code, hint, exit) = match error {
+        Unproven::Foreign => ("bundle_foreign", "give a file that `wakeful export` wrote", 1),
+        Unproven::Newer { .. } => ("bundle_newer", "use the newer wakeful that wrote it", 1),
+        Unproven::Machine { .. } => (
+            "machine_version_unsupported",
+            "use the wakeful that began the run",
+            1,
+        ),
+        Unproven::TooLong => ("bundle_too_long", "ask for a run with less around it", 1),
+        Unproven::Line { .. } | Unproven::Cut => (
+            FAILED,
+            "the file is damaged or was changed: ask for it again",
+            UNVERIFIED,
+        ),
+        Unproven::Unsigned => (
+            FAILED,
+            "ask whoever exported it for one that is signed",
+            UNVERIFIED,
+        ),
+        Unproven::Flaw(flaw) => (FAILED, flaw.hint(), UNVERIFIED),
+        Unproven::Difference(_) | Unproven::Blob(_) => (
+            FAILED,
+            "what was recorded was changed afterwards: compare with a backup",
+            UNVERIFIED,
+        ),
+    };
+    Failure::new(code, message, hint).exiting(exit)
+}

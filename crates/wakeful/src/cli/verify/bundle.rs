@@ -1,0 +1,95 @@
+//! A bundle from anywhere, checked without a home.
+
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+
+use serde_json::json;
+use wakeful_core::proof::bundle::{Check, LINE_BYTES_MAX, Proven, Unproven};
+use wakeful_core::proof::signing::Fingerprint;
+
+use super::{FAILED, unproven};
+use crate::failure::{Failure, UNVERIFIED};
+use crate::show::Out;
+
+/// Reads a bundle and tells what it proves.
+pub(super) fn verify(path: &Path, key: Option<Fingerprint>, out: &Out) -> Result<u8, Failure> {
+    let proven = check(path)?;
+    let keys = proven.fingerprints();
+    if let Some(key) = key.filter(|key| !keys.contains(key)) {
+        let signers: Vec<String> = keys.iter().map(ToString::to_string).collect();
+        let message = format!("the bundle is signed by {}, not by {key}", signers.join(", "));
+        let hint = "it is from another device than you expect: ask whoever gave it to you";
+        return Err(Failure::new(FAILED, message, hint).exiting(UNVERIFIED));
+    }
+    tell(&proven, &keys, key.is_some(), out);
+    Ok(0)
+}
+
+fn check(path: &Path) -> Result<Proven, Failure> {
+    let unreadable = |error: &std::io::Error| {
+        let attempt = format!("cannot read the bundle {}", path.display());
+        Failure::io(
+            "bundle_unreadable",
+            &attempt,
+            error,
+            "give a file that you may read",
+        )
+    };
+    let file = File::open(path).map_err(|error| unreadable(&error))?;
+    let mut file = BufReader::new(file);
+    let wrong = |error: Unproven| unproven(&error, &path.display().to_string());
+    let mut check = Check::default();
+    let (mut line, mut number) = (Vec::new(), 0_u64);
+    loop {
+        line.clear();
+        number += 1;
+        // A file from elsewhere may be one endless line.
+        let most = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
+        let read = file.by_ref().take(most).read_until(b'\n', &mut line);
+        if read.map_err(|error| unreadable(&error))? == 0 {
+            return check.finish().map_err(wrong);
+        }
+        if line.pop_if(|last| *last == b'\n').is_none() {
+            // Every line of a bundle ends; this one was cut off, or is longer than any.
+            let what = "does not end".to_owned();
+            let error = match number {
+                1 => Unproven::Foreign,
+                line => Unproven::Line { line, what },
+            };
+            return Err(wrong(error));
+        }
+        check.line(&line).map_err(wrong)?;
+    }
+}
+
+fn tell(proven: &Proven, keys: &[Fingerprint], is_pinned: bool, out: &Out) {
+    let object = json!({
+        "ok": true, "run_key": proven.run_key, "agent_id": proven.agent_id, "outcome": proven.outcome,
+        "events": proven.lines.events, "transitions": proven.lines.journal, "blobs": proven.lines.blobs,
+        "withheld": proven.withheld, "replayed": proven.replayed, "keys": keys, "last_seq": proven.last_seq,
+        "exported_at": proven.exported_at.rfc3339(),
+    });
+    let names: Vec<String> = keys.iter().map(ToString::to_string).collect();
+    let replayed = if proven.replayed {
+        "it happened again as it was recorded"
+    } else {
+        "its journal was withheld, so it was not run again"
+    };
+    let words = format!(
+        "run {} of agent {} {}: {} events and {} contents are as they were written; {replayed}\nsigned by {}",
+        proven.run_key,
+        proven.agent_id,
+        proven.outcome,
+        proven.lines.events,
+        proven.lines.blobs,
+        names.join(", ")
+    );
+    out.answer(&object, &words);
+    if proven.withheld > 0 {
+        out.note(&format!("{} contents did not come with it", proven.withheld));
+    }
+    if !is_pinned {
+        out.note("whose key that is, the file cannot tell: compare it with `wakeful status` on the device, or use --key");
+    }
+}

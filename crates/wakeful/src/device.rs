@@ -1,0 +1,123 @@
+//! The key of this device: a file that only its owner can read, made when something is first to be signed.
+
+use std::fs;
+use std::io::{ErrorKind, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::Path;
+
+use wakeful_core::key::Digest;
+use wakeful_core::proof::signing::DeviceKey;
+use wakeful_ports::clock::Entropy as _;
+
+use crate::failure::Failure;
+use crate::world::RealEntropy;
+
+/// Reads the key. A file that others can read is refused: whoever reads it signs as this device.
+pub(crate) fn read(path: &Path) -> Result<DeviceKey, Failure> {
+    seed(path).map(|seed| DeviceKey::from_seed(&seed))
+}
+
+/// The secret itself, for whoever must keep it from leaving.
+pub(crate) fn secret(path: &Path) -> Option<String> {
+    seed(path).ok().map(|seed| Digest::from_bytes(seed).to_string())
+}
+
+fn seed(path: &Path) -> Result<[u8; 32], Failure> {
+    let unreadable = |error: &std::io::Error| {
+        let attempt = format!("cannot read the device key {}", path.display());
+        Failure::io(
+            "device_key_unreadable",
+            &attempt,
+            error,
+            "make it readable for you",
+        )
+    };
+    let found = fs::metadata(path).map_err(|error| unreadable(&error))?;
+    let mode = found.permissions().mode();
+    if mode & 0o077 != 0 {
+        let message = format!(
+            "the device key {} can be read by others (mode {:o})",
+            path.display(),
+            mode & 0o777
+        );
+        let hint = "`wakeful doctor --fix` closes it; whoever may have read it can sign as this device";
+        return Err(Failure::new("device_key_exposed", message, hint));
+    }
+    let text = fs::read_to_string(path).map_err(|error| unreadable(&error))?;
+    let seed = Digest::from_hex(text.trim()).map(|digest| *digest.as_bytes());
+    seed.ok_or_else(|| {
+        let message = format!("{} holds no device key", path.display());
+        let hint = "put a backup of it back; or move it away, and a new device begins";
+        Failure::new("device_key_damaged", message, hint)
+    })
+}
+
+/// Reads the key, and makes it when there is none. Of several processes that do so at once all get the same.
+pub(crate) fn read_or_make(path: &Path) -> Result<DeviceKey, Failure> {
+    match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Ok(_) | Err(_) => return read(path),
+    }
+    let made = make(path);
+    made.map_err(|error| {
+        let attempt = format!("cannot make the device key {}", path.display());
+        Failure::io("home_unwritable", &attempt, &error, "make the home writable")
+    })?;
+    read(path)
+}
+
+/// Written whole beside its place and linked there: a crash leaves no half of a key, and the first one stands.
+fn make(path: &Path) -> std::io::Result<()> {
+    let draft = path.with_extension(format!("draft.{}", std::process::id()));
+    // What a process of the same number left.
+    let _ = fs::remove_file(&draft);
+    let text = Digest::from_bytes(RealEntropy.bytes32()).to_string();
+    let mut new = fs::OpenOptions::new();
+    let mut file = new.write(true).create_new(true).mode(0o600).open(&draft)?;
+    let linked = file
+        .write_all(text.as_bytes())
+        .and_then(|()| file.sync_all())
+        .and_then(|()| fs::hard_link(&draft, path));
+    fs::remove_file(&draft)?;
+    match linked {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
+        linked => linked,
+    }?;
+    path.parent()
+        .map_or(Ok(()), |folder| fs::File::open(folder)?.sync_all())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_key_is_made_once_and_only_its_owner_can_read_it() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("device.key");
+        let made = read_or_make(&path).expect("made").public();
+        assert_eq!(read_or_make(&path).expect("read").public(), made);
+        let mode = fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        assert_eq!(
+            fs::read_dir(home.path()).expect("a folder").count(),
+            1,
+            "no draft stays"
+        );
+    }
+
+    #[test]
+    fn a_device_key_that_others_can_read_or_that_is_none_is_refused() {
+        let home = tempfile::tempdir().expect("a folder");
+        let path = home.path().join("device.key");
+        read_or_make(&path).expect("made");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).expect("changed");
+        assert_eq!(read(&path).expect_err("exposed").code(), "device_key_exposed");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("changed");
+        fs::write(&path, "half a k").expect("damaged");
+        assert_eq!(
+            read_or_make(&path).expect_err("damaged").code(),
+            "device_key_damaged"
+        );
+    }
+}
