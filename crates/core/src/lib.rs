@@ -20,6 +20,7 @@
 //! | [`embedding`] | what may be asked of an embedder, and how near two texts are |
 //! | [`prompt`] | what a model request contains, within named bounds |
 //! | [`report`] | the events everybody sees, chained by hash |
+//! | [`retention`] | how long data is kept, and what has to go |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
@@ -41,6 +42,7 @@ pub mod message;
 pub mod policy;
 pub mod prompt;
 pub mod report;
+pub mod retention;
 pub mod run;
 pub mod schema;
 pub mod step;

@@ -44,10 +44,12 @@ pub enum Kind {
     RunParked,
     /// A run ended.
     RunEnded,
+    /// Old data was taken away, as the rules of retention say.
+    DataPruned,
 }
 
 impl Kind {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -60,6 +62,7 @@ impl Kind {
         Self::RuntimeError,
         Self::RunParked,
         Self::RunEnded,
+        Self::DataPruned,
     ];
 
     /// The spelling that is stored and hashed.
@@ -78,6 +81,7 @@ impl Kind {
             Self::RuntimeError => "runtime_error",
             Self::RunParked => "run_parked",
             Self::RunEnded => "run_ended",
+            Self::DataPruned => "data_pruned",
         }
     }
 

@@ -10,6 +10,7 @@
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`problem`] | a failure of the engine in words, the same on every face |
+//! | [`retention`] | the care of data: what is too old goes, what nobody names is swept |
 //! | [`report`] | what a finished run looks like from outside |
 //!
 //! There is no recovery code. A run that a crash cut off has effects without results, and the ordinary driver
@@ -22,6 +23,7 @@ pub mod hub;
 mod inquiry;
 pub mod problem;
 pub mod report;
+pub mod retention;
 pub mod run;
 pub mod service;
 mod step;

@@ -135,6 +135,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::QueueFull(agent) => StoreError::QueueFull(agent.clone()),
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly => StoreError::ReadOnly,
+        StoreError::LogRemoved => StoreError::LogRemoved,
         StoreError::Corrupt(source) => StoreError::Corrupt(words(source.as_ref())),
         StoreError::Foreign => StoreError::Foreign,
         StoreError::NewerSchema { found, known } => StoreError::NewerSchema {

@@ -195,7 +195,8 @@ pub fn provenance(kind: &str, payload: &Value) -> Provenance {
             | Kind::ActionCalledOff
             | Kind::RuntimeError
             | Kind::RunParked
-            | Kind::RunEnded,
+            | Kind::RunEnded
+            | Kind::DataPruned,
         )
         | None => false,
     };
@@ -238,7 +239,7 @@ const fn category(kind: Kind) -> Category {
         Kind::MessageAdmitted => Category::Message,
         Kind::AgentStateChanged => Category::StateSync,
         Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded => Category::Runtime,
-        Kind::ProviderRoundCompleted => Category::Trace,
+        Kind::ProviderRoundCompleted | Kind::DataPruned => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
         Kind::PolicyDecided | Kind::ToolExecuted | Kind::ActionCalledOff => Category::Tool,
         Kind::RuntimeError | Kind::RunParked => Category::OperatorNotification,
@@ -259,6 +260,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::RuntimeError => runtime_error(payload),
         Kind::RunParked => run_parked(payload),
         Kind::RunEnded => run_ended(payload),
+        Kind::DataPruned => data_pruned(payload),
     }
 }
 
@@ -279,9 +281,18 @@ fn agent_state_changed(payload: &Value) -> Row {
         (Some("created"), _) => "Agent created",
         (Some("control"), Some("paused")) => "Agent paused",
         (Some("control"), Some("running")) => "Agent goes on",
+        (Some("restored"), _) => "Agent restored from a backup",
         _ => "Agent changed",
     };
     Row::plain(Level::Trace, title)
+}
+
+fn data_pruned(payload: &Value) -> Row {
+    let row = Row::plain(Level::Trace, "Old data taken away");
+    match (word(payload, "class"), payload.get("rows").and_then(Value::as_u64)) {
+        (Some(class), Some(rows)) => row.with_summary(format!("Old data taken away: {rows} rows of {class}")),
+        _ => row,
+    }
 }
 
 fn wake_decided(payload: &Value) -> Row {

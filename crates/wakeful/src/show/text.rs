@@ -64,7 +64,8 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::RunStarted
         | Kind::RuntimeError
         | Kind::RunParked
-        | Kind::RunEnded => None,
+        | Kind::RunEnded
+        | Kind::DataPruned => None,
     }
 }
 

@@ -47,6 +47,8 @@ run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed aft
 run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
 run_ended | {"outcome": "cancelled"} | TurnResult | Run cancelled
 run_ended | null | TurnResult | Run ended
+data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away: 3 rows of events
+agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
 "#;
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
@@ -89,6 +91,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("action_called_off", Category::Tool),
         ("agent_state_changed", Category::StateSync),
         ("assistant_round_recorded", Category::AssistantProgress),
+        ("data_pruned", Category::Trace),
         ("message_admitted", Category::Message),
         ("policy_decided", Category::Tool),
         ("provider_round_completed", Category::Trace),
