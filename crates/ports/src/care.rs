@@ -1,7 +1,7 @@
 //! The rows of the care of data: what is held, what is old, what was taken away.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::{AgentId, Incarnation, ThreadId};
+use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::retention::DataClass;
 use wakeful_core::time::Millis;
@@ -129,15 +129,6 @@ pub struct Names {
     pub found: Vec<BlobHash>,
     /// Where to go on; none at the end.
     pub next: Option<NamesFrom>,
-}
-
-/// A life of the database before its present one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PastLife {
-    /// Events before this number, and from that of the life before it on, were chained in it.
-    pub before_seq: u64,
-    /// Its name.
-    pub incarnation: Incarnation,
 }
 
 /// What became of looking for files that no row names.

@@ -18,7 +18,7 @@ use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
-use crate::care::{Aged, CareRow, Held, Names, NamesFrom, Old, PastLife, SweptFiles, Taken};
+use crate::care::{Aged, CareRow, Held, Names, NamesFrom, Old, SweptFiles, Taken};
 use crate::records::{
     Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
@@ -185,8 +185,6 @@ pub trait View {
     fn has_blob(&mut self, hash: &BlobHash) -> Result<bool, StoreError>;
     /// Names of blobs that rows hold, from a place on.
     fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError>;
-    /// The lives of this database that an agent has seen before the present one, oldest first.
-    fn past_lives(&mut self, agent: &AgentId) -> Result<Vec<PastLife>, StoreError>;
 }
 
 /// Reads and writes of one transaction.
@@ -267,7 +265,7 @@ pub trait Tx: View {
     /// Removes those of these blobs that were not put again since a generation. Their files stay for now.
     fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held, StoreError>;
     /// Begins a new life of this database, after a restore: no agent is held by anybody, and every later event is
-    /// chained under a name that was never used before.
+    /// chained under a name that was never used before. The number must be higher than that of every life before it.
     fn begin_life(&mut self, number: i64) -> Result<Incarnation, StoreError>;
 }
 

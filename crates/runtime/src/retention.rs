@@ -71,6 +71,15 @@ pub struct Cared {
     pub is_done: bool,
 }
 
+impl Cared {
+    /// Whether nothing went.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let taken = self.pruned.values().chain([&self.swept, &self.files.removed]);
+        taken.into_iter().all(|held| held.rows == 0)
+    }
+}
+
 /// Which contents a round looks through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sweep {

@@ -13,7 +13,7 @@ use wakeful_core::retention::DataClass;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
-use wakeful_ports::care::{Aged, CareRow, Held, Names, NamesFrom, Old, PastLife, Taken};
+use wakeful_ports::care::{Aged, CareRow, Held, Names, NamesFrom, Old, Taken};
 use wakeful_ports::records::{
     Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
@@ -232,10 +232,6 @@ impl View for Session<'_> {
 
     fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError> {
         naming::names(self, from, limit)
-    }
-
-    fn past_lives(&mut self, agent: &AgentId) -> Result<Vec<PastLife>, StoreError> {
-        host::past_lives(self, agent)
     }
 }
 

@@ -139,7 +139,21 @@ impl Home {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.root.join("agent.sqlite")
+        self.root.join(Self::DATABASES[0])
+    }
+
+    /// Every database that a home may have, that of agents first.
+    pub(crate) const DATABASES: [&'static str; 2] = ["agent.sqlite", "db.sqlite"];
+
+    /// Files that hold nothing secret and belong to a home as much as its databases.
+    pub(crate) const PUBLIC_FILES: [&'static str; 2] = [CONFIG, "device.pub"];
+
+    /// Files that open something: who has them can speak for this home.
+    pub(crate) const SECRET_FILES: [&'static str; 2] = ["token", "device.key"];
+
+    /// What people wrote down for single agents, each in a folder of its name.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.root.join("agents")
     }
 
     pub(crate) fn blobs(&self) -> PathBuf {

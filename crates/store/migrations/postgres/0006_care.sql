@@ -1,4 +1,4 @@
--- What retention, sweeping and restoring need to know.
+-- What retention and sweeping need to know.
 
 -- The generation in which a blob was last put. One that is put again while nobody names it must not be taken away
 -- from under whoever is about to name it, so only those of long past generations are looked at.
@@ -22,12 +22,3 @@ CREATE TABLE care (
 );
 INSERT INTO care (row_id, generation, generation_at_ms, clock_ms, pruned_at_ms, unswept)
 VALUES (1, 1, 0, 0, 0, 0);
-
--- The lives of this database before its present one: events before this number were chained under this incarnation.
--- A chain can only be proved by whoever knows under which name each of its events was hashed.
-CREATE TABLE past_life (
-    agent_id    TEXT   COLLATE "C" NOT NULL,
-    before_seq  BIGINT NOT NULL,
-    incarnation TEXT   COLLATE "C" NOT NULL,
-    PRIMARY KEY (agent_id, before_seq)
-);

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use wakeful_core::blob::BlobHash;
 use wakeful_ports::store::StoreError;
 
 use crate::pack::{damaged, refused, sync_folder};
@@ -131,6 +132,21 @@ pub fn identify_sqlite(path: &Path, busy_ms: u64) -> Result<Identity, StoreError
     }
     let incarnation = crate::host::incarnation(&mut reader)?.to_string();
     Ok(Identity { schema, incarnation })
+}
+
+/// Blobs of a database file that are files of their own, by name, after one.
+pub fn sqlite_blob_files(
+    path: &Path,
+    after: Option<BlobHash>,
+    at_most: u32,
+) -> Result<Vec<BlobHash>, StoreError> {
+    crate::blob::files(&mut reach(path, Duration::ZERO)?, after, at_most)
+}
+
+/// Where the file of a blob is, below the folder of blobs.
+#[must_use]
+pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
+    crate::pack::place(folder, hash).1
 }
 
 /// Keeps what a database is before it is brought up to date. None when another process was faster.
