@@ -32,7 +32,14 @@ pub(crate) struct Home {
 /// The right to write in a home, until dropped.
 #[derive(Debug)]
 pub(crate) struct HomeLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for HomeLock {
+    fn drop(&mut self) {
+        // A number that stays tells the next who looks that its process never came here.
+        let _ = self.file.set_len(0);
+    }
 }
 
 impl Home {
@@ -219,7 +226,7 @@ impl Home {
                     .set_len(0)
                     .and_then(|()| write!(file, "{}", std::process::id()));
                 written.map_err(|error| failed(&error))?;
-                Ok(Ok(HomeLock { _file: file }))
+                Ok(Ok(HomeLock { file }))
             }
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();

@@ -162,19 +162,17 @@ pub(crate) fn keep_old(
         let mut copy = Connection::open(&draft, Access::Read, Duration::ZERO)?;
         Ok(identify(&mut copy)? == schema)
     });
-    match made {
-        Ok(true) => {
-            fs::rename(&draft, &kept).map_err(refused)?;
-            sync_folder(path.parent().unwrap_or(path)).map_err(refused)?;
-            Ok(Some(kept))
+    let kept = made.and_then(|is_old| {
+        if !is_old {
+            return Ok(None);
         }
-        Ok(false) => remove_if_there(&draft).map(|()| None),
-        Err(error) => {
-            // The first error is the one to report.
-            let _ = remove_if_there(&draft);
-            Err(error)
-        }
-    }
+        let moved = fs::rename(&draft, &kept);
+        let synced = moved.and_then(|()| sync_folder(path.parent().unwrap_or(path)));
+        synced.map(|()| Some(kept)).map_err(refused)
+    });
+    // A half copy is only litter, and the first error is the one to report.
+    let _ = remove_if_there(&draft);
+    kept
 }
 
 /// Removes all but the newest copies of earlier schemas. One that cannot be removed is only litter.

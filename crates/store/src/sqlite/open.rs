@@ -245,4 +245,53 @@ mod tests {
         );
         assert_eq!((overview.queued, overview.last_seq), (0, 5));
     }
+    /// A database of the third schema with something in it.
+    fn third(path: &Path) {
+        let mut old = Connection::open(path, Access::Write, BUSY).unwrap();
+        for brought in schema::SQLITE.iter().take(3) {
+            old.batch(brought).unwrap();
+        }
+        old.batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 3;
+            INSERT INTO host VALUES (1, 'host', 1);
+            INSERT INTO cap VALUES ('main', 7, 1);"
+        ))
+        .unwrap();
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_database_as_it_was_and_a_copy_beside_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        third(&path);
+        let mut brings = schema::SQLITE;
+        // The last one breaks after it has done something.
+        brings[schema::SQLITE.len() - 1] = "DROP TABLE cap; CREATE TABLE broken (;";
+        let opened = open_with(&path, BUSY, "host", &brings);
+        assert!(opened.is_err());
+        for path in [path.clone(), home.path().join("agent.sqlite.schema-3.bak")] {
+            let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
+            assert_eq!(identify(&mut found).unwrap(), 3, "{}", path.display());
+            let rows = found.query("SELECT daily_microusd FROM cap", &[]).unwrap();
+            assert_eq!(at_most_one(rows).unwrap().int("daily_microusd").unwrap(), 7);
+        }
+        let again = open_to_write(&path, BUSY, "host").unwrap();
+        assert_eq!(again.upgraded.map(|upgraded| upgraded.from), Some(3), "and can be tried again");
+    }
+
+    #[test]
+    fn without_room_for_the_copy_nothing_is_changed() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        third(&path);
+        // A folder stands where the copy is to be.
+        std::fs::create_dir(home.path().join("agent.sqlite.schema-3.bak")).unwrap();
+        std::fs::write(home.path().join("agent.sqlite.schema-3.bak/full"), "").unwrap();
+        assert!(open_to_write(&path, BUSY, "host").is_err());
+        let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
+        assert_eq!(identify(&mut found).unwrap(), 3);
+        let left = std::fs::read_dir(home.path()).unwrap().filter_map(Result::ok);
+        let drafts = left.filter(|entry| entry.file_name().to_string_lossy().contains("draft"));
+        assert_eq!(drafts.count(), 0, "no half copy is left");
+    }
 }
