@@ -66,7 +66,10 @@ mod tests {
     #[test]
     fn names_are_found_wherever_they_stand() {
         let (one, two) = (Blob::new(vec![1]).hash(), Blob::new(vec![2]).hash());
-        let text = format!(r#"{{"content":"{one}","note":"see {two}."}} {}"#, &one.to_string()[1..]);
+        let text = format!(
+            r#"{{"content":"{one}","note":"see {two}."}} {}"#,
+            &one.to_string()[1..]
+        );
         assert_eq!(names_in(text.as_bytes()).collect::<Vec<_>>(), [one, two]);
         // A digit before it may belong to something else.
         let glued = format!("0{one}f");

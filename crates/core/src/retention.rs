@@ -81,9 +81,15 @@ pub struct Retention {
 impl Default for Retention {
     fn default() -> Self {
         Self {
-            events: Bounds { days: 365, mib: 1_024 },
+            events: Bounds {
+                days: 365,
+                mib: 1_024,
+            },
             traces: Bounds { days: 90, mib: 1_024 },
-            blobs: Bounds { days: 365, mib: 4_096 },
+            blobs: Bounds {
+                days: 365,
+                mib: 4_096,
+            },
         }
     }
 }
@@ -184,7 +190,11 @@ mod tests {
         let ahead = clock_of_ages(then, Millis(then.0 + ten_years));
         assert_eq!(ahead, Millis(then.0 + CLOCK_STEP_MS));
         let back = clock_of_ages(ahead, Millis(then.0 - ten_years));
-        assert_eq!(back, Millis(then.0 - ten_years), "what is in the future is not old");
+        assert_eq!(
+            back,
+            Millis(then.0 - ten_years),
+            "what is in the future is not old"
+        );
     }
 
     #[test]
@@ -193,7 +203,10 @@ mod tests {
         assert!(!has_passed(now, Millis(now.0 + 5), 10));
         assert!(has_passed(now, Millis(now.0 + 10), 10));
         assert!(!has_passed(now, Millis(now.0 - DAY_MS), 10), "set back by a day");
-        assert!(has_passed(now, Millis(now.0 - 3_650 * DAY_MS), 10), "set back by ten years");
+        assert!(
+            has_passed(now, Millis(now.0 - 3_650 * DAY_MS), 10),
+            "set back by ten years"
+        );
     }
 
     proptest! {

@@ -290,17 +290,28 @@ fn take_in(
     salts: &BTreeMap<AgentId, [u8; 32]>,
     now: Millis,
 ) -> Result<Outcome, StoreError> {
-    let mut taken = vec![Taken { is_all: true, ..Taken::default() }; slice.len()];
+    let mut taken = vec![
+        Taken {
+            is_all: true,
+            ..Taken::default()
+        };
+        slice.len()
+    ];
     let mut events = Vec::new();
     for (agent, salt) in salts {
         let Some(mut head) = tx.lock_head_to_announce(agent)? else {
             continue;
         };
         let mut sums: BTreeMap<DataClass, (Held, Millis)> = BTreeMap::new();
-        let own = slice.iter().zip(&mut taken).filter(|(aged, _)| aged.agent_id == *agent);
+        let own = slice
+            .iter()
+            .zip(&mut taken)
+            .filter(|(aged, _)| aged.agent_id == *agent);
         for (aged, taken) in own {
             *taken = take_one(tx, aged)?;
-            let sum = sums.entry(aged.what.class()).or_insert((Held::default(), aged.at));
+            let sum = sums
+                .entry(aged.what.class())
+                .or_insert((Held::default(), aged.at));
             *sum = (sum.0.and(taken.held), sum.1.max(aged.at));
         }
         for (class, (held, until)) in sums.into_iter().filter(|(_, (held, _))| held.rows > 0) {

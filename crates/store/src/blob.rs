@@ -80,7 +80,7 @@ pub(crate) fn below(
     records(rows, |mut row| row.digest("blob.hash").map(BlobHash))
 }
 
-const IS_THERE: &str = "SELECT 1 FROM blob WHERE hash = ?1";
+const IS_THERE: &str = "SELECT hash FROM blob WHERE hash = ?1";
 
 /// Whether a row names a blob.
 pub(crate) fn is_there(sql: &mut dyn Sql, hash: &BlobHash) -> Result<bool, StoreError> {

@@ -173,7 +173,7 @@ pub(crate) fn prune(
     }
 }
 
-const ENDED: &str = "SELECT 1 FROM run WHERE run_key = ?1 AND ended_at_ms IS NOT NULL";
+const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND ended_at_ms IS NOT NULL";
 
 fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
     Ok(!sql.query(ENDED, &[run.into()])?.is_empty())
@@ -253,13 +253,15 @@ fn prune_lines(
 const TRACE_GONE: i64 = 1;
 const CONTENTS_GONE: i64 = 2;
 
-const MARK: &str = "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND ended_at_ms IS NOT NULL";
+const MARK: &str =
+    "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND ended_at_ms IS NOT NULL";
 
 fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<(), StoreError> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
 }
 
-const CARE: &str = "SELECT generation, generation_at_ms, clock_ms, pruned_at_ms, unswept FROM care WHERE row_id = 1";
+const CARE: &str =
+    "SELECT generation, generation_at_ms, clock_ms, pruned_at_ms, unswept FROM care WHERE row_id = 1";
 
 /// How far the care of data has come.
 pub(crate) fn care(sql: &mut dyn Sql) -> Result<CareRow, StoreError> {

@@ -52,10 +52,11 @@ mod wake;
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
-pub use crate::schema::SCHEMA;
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
+pub use crate::schema::SCHEMA;
 pub use crate::sqlite::copy::{
-    COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite, sqlite_blob_files,
+    COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
+    sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
 pub use crate::store::Store;

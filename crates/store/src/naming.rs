@@ -58,24 +58,23 @@ pub(crate) fn names(sql: &mut dyn Sql, from: &NamesFrom, at_most: u32) -> Result
                 found.extend(names_in(row.text("step.attempt")?.as_bytes()));
                 Ok(place)
             })?;
-            Ok(page.or_next(NamesFrom::Journals(None), |place| {
-                NamesFrom::Steps(Some(place))
-            }))
+            Ok(page.or_next(NamesFrom::Journals(None), |place| NamesFrom::Steps(Some(place))))
         }
         NamesFrom::Journals(after) => {
             let (key, ordinal) = after_place(after.as_ref());
             let rows = sql.query(JOURNALS, &[key.into(), ordinal.into(), limit(at_most)])?;
             let page = page(rows, read_input)?;
-            Ok(page.or_next(NamesFrom::Entries(None), |place| {
-                NamesFrom::Journals(Some(place))
-            }))
+            Ok(page.or_next(NamesFrom::Entries(None), |place| NamesFrom::Journals(Some(place))))
         }
         NamesFrom::Entries(after) => entries(sql, after.as_ref(), at_most),
     }
 }
 
 fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError> {
-    let place = (RunKey(row.digest("journal.run_key")?), row.int("journal.ordinal")?);
+    let place = (
+        RunKey(row.digest("journal.run_key")?),
+        row.int("journal.ordinal")?,
+    );
     let body = row.bytes("journal.body")?;
     // What cannot be read may name anything, and then nothing may be swept.
     let text = std::str::from_utf8(&body).map_err(|_| StoreError::Malformed("journal.body"))?;
@@ -83,11 +82,7 @@ fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64),
     Ok(place)
 }
 
-fn entries(
-    sql: &mut dyn Sql,
-    after: Option<&(ThreadId, i64)>,
-    at_most: u32,
-) -> Result<Names, StoreError> {
+fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> Result<Names, StoreError> {
     let (thread, position) = after.map_or(("", i64::MIN), |(thread, position)| (thread.as_str(), *position));
     let rows = sql.query(ENTRIES, &[thread.into(), position.into(), limit(at_most)])?;
     let page = page(rows, |row, found| {
@@ -137,7 +132,9 @@ fn after_key(after: Option<&RunKey>) -> &[u8] {
 }
 
 fn after_place(after: Option<&(RunKey, i64)>) -> (&[u8], i64) {
-    after.map_or(([].as_slice(), i64::MIN), |(key, ordinal)| (key.0.as_bytes(), *ordinal))
+    after.map_or(([].as_slice(), i64::MIN), |(key, ordinal)| {
+        (key.0.as_bytes(), *ordinal)
+    })
 }
 
 #[cfg(test)]
@@ -181,21 +178,39 @@ mod tests {
     fn of_every_column_it_is_known_whether_it_names_blobs() {
         let mut database = open_in_memory("host").expect("a database");
         let rows = database.query(COLUMNS, &[]).expect("columns");
-        let there: BTreeSet<String> = rows.into_iter().map(|mut row| row.text("name").expect("a name")).collect();
+        let there: BTreeSet<String> = rows
+            .into_iter()
+            .map(|mut row| row.text("name").expect("a name"))
+            .collect();
         let known: BTreeSet<String> = NAMING
             .into_iter()
             .chain(SILENT.split_whitespace())
             .map(str::to_owned)
             .collect();
-        assert_eq!(there.difference(&known).collect::<Vec<_>>(), Vec::<&String>::new(), "nobody has decided");
-        assert_eq!(known.difference(&there).collect::<Vec<_>>(), Vec::<&String>::new(), "there is no such column");
+        assert_eq!(
+            there.difference(&known).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "nobody has decided"
+        );
+        assert_eq!(
+            known.difference(&there).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "there is no such column"
+        );
     }
 
     #[test]
     fn a_journal_that_cannot_be_read_is_an_error_and_not_a_journal_without_names() {
         let digest = |byte: u8| crate::sql::Value::Bytes(vec![byte; 32]);
-        let values = vec![digest(1), crate::sql::Value::Int(1), crate::sql::Value::Bytes(vec![0xff, 0xfe])];
+        let values = vec![
+            digest(1),
+            crate::sql::Value::Int(1),
+            crate::sql::Value::Bytes(vec![0xff, 0xfe]),
+        ];
         let read = read_input(&mut Row::new(values), &mut Vec::new());
-        assert!(matches!(read, Err(StoreError::Malformed("journal.body"))), "{read:?}");
+        assert!(
+            matches!(read, Err(StoreError::Malformed("journal.body"))),
+            "{read:?}"
+        );
     }
 }

@@ -22,7 +22,8 @@ use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
 use crate::{
-    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, spend, step, wake,
+    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, spend, step,
+    wake,
 };
 
 /// An open transaction.

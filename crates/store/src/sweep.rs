@@ -188,7 +188,10 @@ pub(crate) async fn inspect(store: &Store, folder: &Path) -> Result<FilesFound, 
             return Ok(found);
         };
         after = Some(*last);
-        let missing = named.iter().filter(|hash| !place(folder, hash).1.exists()).count();
+        let missing = named
+            .iter()
+            .filter(|hash| !place(folder, hash).1.exists())
+            .count();
         found.missing = found.missing.saturating_add(missing as u64);
     }
 }

@@ -289,7 +289,10 @@ fn agent_state_changed(payload: &Value) -> Row {
 
 fn data_pruned(payload: &Value) -> Row {
     let row = Row::plain(Level::Trace, "Old data taken away");
-    match (word(payload, "class"), payload.get("rows").and_then(Value::as_u64)) {
+    match (
+        word(payload, "class"),
+        payload.get("rows").and_then(Value::as_u64),
+    ) {
         (Some(class), Some(rows)) => row.with_summary(format!("Old data taken away: {rows} rows of {class}")),
         _ => row,
     }

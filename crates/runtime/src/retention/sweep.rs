@@ -76,10 +76,7 @@ impl<S: Store> Keeper<S> {
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
         let mut from = Some(NamesFrom::START);
         while let (Some(place), false) = (from, halt.is_set()) {
-            let names = self
-                .store
-                .read(move |view| view.names(&place, ROWS_PAGE))
-                .await?;
+            let names = self.store.read(move |view| view.names(&place, ROWS_PAGE)).await?;
             for name in &names.found {
                 candidates.remove(name);
             }

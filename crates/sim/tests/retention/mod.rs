@@ -133,7 +133,9 @@ impl House {
     async fn commit(&mut self, packed: Vec<PackedBlob>, is_open: bool) {
         self.runs += 1;
         let (agent, now, number) = (self.agent.clone(), self.clock.now(), self.runs);
-        let committed = self.store.write(move |tx| commit(tx, &agent, (now, number, is_open), &packed));
+        let committed = self
+            .store
+            .write(move |tx| commit(tx, &agent, (now, number, is_open), &packed));
         committed.await.expect("committed");
     }
 
@@ -146,7 +148,11 @@ impl House {
     async fn check(&self) -> Result<(), TestCaseError> {
         let runs = self.runs;
         let agent = self.agent.clone();
-        let found = self.store.read(move |view| named(view, &agent, runs)).await.expect("read");
+        let found = self
+            .store
+            .read(move |view| named(view, &agent, runs))
+            .await
+            .expect("read");
         for (hash, bytes) in found {
             prop_assert_eq!(bytes.as_ref(), self.contents.get(&hash), "{}", hash);
         }
@@ -205,10 +211,23 @@ fn commit(
     })?;
     for (role, content) in [(Role::User, prompt.hash), (Role::Tool, result.hash)] {
         let at = now;
-        tx.append_entry(&thread(), &EntryRow { run_key, role, content, at })?;
+        tx.append_entry(
+            &thread(),
+            &EntryRow {
+                run_key,
+                role,
+                content,
+                at,
+            },
+        )?;
     }
     let mut head = tx.lock_head_to_announce(agent)?.expect("a head");
-    let sealed = Sealed::new(Draft::new(Kind::RunStarted, serde_json::json!({})), now, Some(run_key), [1; 32]);
+    let sealed = Sealed::new(
+        Draft::new(Kind::RunStarted, serde_json::json!({})),
+        now,
+        Some(run_key),
+        [1; 32],
+    );
     let event = head.chain(agent, sealed.expect("canonical"));
     tx.append_event(agent, &event)?;
     tx.put_head(agent, &head)
@@ -315,7 +334,7 @@ proptest! {
                 act(&mut house, deed).await;
                 house.check().await?;
             }
-            Ok(())
+            Ok::<(), TestCaseError>(())
         })?;
     }
 }
@@ -332,14 +351,22 @@ async fn lived_in() -> House {
 }
 
 async fn has(house: &House, hash: BlobHash) -> bool {
-    house.store.read(move |view| view.has_blob(&hash)).await.expect("read")
+    house
+        .store
+        .read(move |view| view.has_blob(&hash))
+        .await
+        .expect("read")
 }
 
 #[test]
 fn what_nobody_names_any_more_is_swept_in_the_end() {
     block_on(async {
         let mut house = lived_in().await;
-        let [goes, stays, open] = [house.pack(100).await, house.pack(200).await, house.pack(150).await];
+        let [goes, stays, open] = [
+            house.pack(100).await,
+            house.pack(200).await,
+            house.pack(150).await,
+        ];
         for _ in 0..4 {
             house.pass(2 * DAY_MS);
             house.round().await;
@@ -372,7 +399,10 @@ fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
         assert!(round().await.is_empty());
         house.clock.0.fetch_add(3_650 * DAY_MS, Ordering::Relaxed);
         for _ in 0..4 {
-            assert!(round().await.is_empty(), "the clock is set right within the month");
+            assert!(
+                round().await.is_empty(),
+                "the clock is set right within the month"
+            );
         }
         // A month of rounds later it is believed.
         let mut taken = 0;
@@ -393,7 +423,11 @@ fn every_pruning_is_said_in_the_log_whose_chain_goes_on_and_the_newest_events_st
         house.pass(3 * DAY_MS);
         house.round().await;
         let agent = house.agent.clone();
-        let events = house.store.read(move |view| view.events(&agent, 0, 10_000)).await.expect("read");
+        let events = house
+            .store
+            .read(move |view| view.events(&agent, 0, 10_000))
+            .await
+            .expect("read");
         let erased = events.iter().filter(|event| event.payload.is_none()).count();
         let told: Vec<serde_json::Value> = events
             .iter()
@@ -406,14 +440,23 @@ fn every_pruning_is_said_in_the_log_whose_chain_goes_on_and_the_newest_events_st
         };
         assert_eq!(sum("events"), erased as u64, "{told:?}");
         assert_eq!(erased as u32, 1_100 - EVENTS_KEPT_MIN);
-        assert!(events[..erased].iter().all(|event| event.payload.is_none()), "the oldest");
+        assert!(
+            events[..erased].iter().all(|event| event.payload.is_none()),
+            "the oldest"
+        );
         assert_eq!(sum("traces"), u64::from(1_100 - RUNS_KEPT_MIN));
         assert_eq!(sum("blobs"), 2 * u64::from(1_100 - RUNS_KEPT_MIN));
         // Numbers follow each other, and every header that still has its payload fits it.
         assert!(events.windows(2).all(|pair| pair[1].seq == pair[0].seq + 1));
-        for event in events.iter().filter_map(|event| Some((event, event.payload.as_ref()?))) {
+        for event in events
+            .iter()
+            .filter_map(|event| Some((event, event.payload.as_ref()?)))
+        {
             let (event, (payload, salt)) = event;
-            assert_eq!(wakeful_core::report::payload_hash(salt, payload), event.payload_hash);
+            assert_eq!(
+                wakeful_core::report::payload_hash(salt, payload),
+                event.payload_hash
+            );
         }
     });
 }

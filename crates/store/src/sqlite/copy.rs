@@ -177,7 +177,9 @@ pub(crate) fn keep_old(
 
 /// Removes all but the newest copies of earlier schemas. One that cannot be removed is only litter.
 pub(crate) fn forget_older(path: &Path, known: u32) {
-    let copies = (1..known).rev().map(|schema| beside(path, &format!(".schema-{schema}.bak")));
+    let copies = (1..known)
+        .rev()
+        .map(|schema| beside(path, &format!(".schema-{schema}.bak")));
     for copy in copies.filter(|copy| copy.exists()).skip(COPIES_MAX) {
         let _ = fs::remove_file(copy);
     }

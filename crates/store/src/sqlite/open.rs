@@ -276,7 +276,11 @@ mod tests {
             assert_eq!(at_most_one(rows).unwrap().int("daily_microusd").unwrap(), 7);
         }
         let again = open_to_write(&path, BUSY, "host").unwrap();
-        assert_eq!(again.upgraded.map(|upgraded| upgraded.from), Some(3), "and can be tried again");
+        assert_eq!(
+            again.upgraded.map(|upgraded| upgraded.from),
+            Some(3),
+            "and can be tried again"
+        );
     }
 
     #[test]

@@ -29,7 +29,10 @@ async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'sta
                 wakeful_core::report::Kind::ToolExecuted,
                 serde_json::json!({ "seq": seq }),
             );
-            let run = usize::try_from(seq - 1).ok().and_then(|n| runs.get(n)).map(|run| sample::run_key(run));
+            let run = usize::try_from(seq - 1)
+                .ok()
+                .and_then(|n| runs.get(n))
+                .map(|run| sample::run_key(run));
             let at = Millis(i64::try_from(seq).expect("small") * 1_000);
             let sealed = Sealed::new(draft, at, run, [7; 32]).expect("canonical");
             let event = head.chain(&sample::agent_id(agent), sealed);
@@ -58,7 +61,10 @@ fn places(aged: &[Aged]) -> Vec<(String, u64)> {
 }
 
 async fn oldest(store: &Store, class: DataClass, before: Millis) -> Vec<Aged> {
-    store.read(move |view| view.oldest(class, before, 100)).await.expect("read")
+    store
+        .read(move |view| view.oldest(class, before, 100))
+        .await
+        .expect("read")
 }
 
 #[test]
@@ -71,17 +77,42 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
         let expected = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3)];
         assert_eq!(places(&all), expected.map(|(agent, seq)| (agent.to_owned(), seq)));
         let young = oldest(&store, DataClass::Events, Millis(2_000)).await;
-        assert_eq!(places(&young).len(), 2, "what happened at the moment is not before it");
-        let held = store.read(|view| view.held(DataClass::Events)).await.expect("read");
+        assert_eq!(
+            places(&young).len(),
+            2,
+            "what happened at the moment is not before it"
+        );
+        let held = store
+            .read(|view| view.held(DataClass::Events))
+            .await
+            .expect("read");
         let first = all[0].clone();
-        let taken = store.write(move |tx| tx.prune(&first.agent_id, &first.what, 1)).await.expect("pruned");
+        let taken = store
+            .write(move |tx| tx.prune(&first.agent_id, &first.what, 1))
+            .await
+            .expect("pruned");
         assert_eq!((taken.held.rows, taken.is_all), (1, true));
-        let now = store.read(|view| view.held(DataClass::Events)).await.expect("read");
-        assert_eq!((held.rows - now.rows, held.bytes - now.bytes), (1, taken.held.bytes));
-        let events = store.read(|view| view.events(&sample::agent_id("a"), 0, 2)).await.expect("read");
-        assert_eq!((events[0].seq, &events[0].payload, events[1].payload.is_some()), (1, &None, true));
+        let now = store
+            .read(|view| view.held(DataClass::Events))
+            .await
+            .expect("read");
+        assert_eq!(
+            (held.rows - now.rows, held.bytes - now.bytes),
+            (1, taken.held.bytes)
+        );
+        let events = store
+            .read(|view| view.events(&sample::agent_id("a"), 0, 2))
+            .await
+            .expect("read");
+        assert_eq!(
+            (events[0].seq, &events[0].payload, events[1].payload.is_some()),
+            (1, &None, true)
+        );
         let first = all[0].clone();
-        let again = store.write(move |tx| tx.prune(&first.agent_id, &first.what, 1)).await.expect("pruned");
+        let again = store
+            .write(move |tx| tx.prune(&first.agent_id, &first.what, 1))
+            .await
+            .expect("pruned");
         assert_eq!(again.held.rows, 0, "what is gone counts as nothing");
     });
 }
@@ -89,7 +120,13 @@ fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
 #[test]
 fn events_of_open_runs_and_waiting_messages_stay() {
     everywhere(async |store| {
-        with_events(&store, "main", u64::from(EVENTS_KEPT_MIN) + 4, &["open", "waits", "ended"]).await;
+        with_events(
+            &store,
+            "main",
+            u64::from(EVENTS_KEPT_MIN) + 4,
+            &["open", "waits", "ended"],
+        )
+        .await;
         let made = store.write(|tx| {
             tx.create_run(&sample::run("open"))?;
             tx.create_run(&ended("ended", 1))?;
@@ -142,28 +179,52 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
         let of = |run: &str| Old::Trace {
             run_key: sample::run_key(run),
         };
-        assert_eq!(keys, [&of("run000"), &of("run001")], "the newest stay, and so does what is open");
+        assert_eq!(
+            keys,
+            [&of("run000"), &of("run001")],
+            "the newest stay, and so does what is open"
+        );
         assert_eq!(traces[0].held.rows, 3);
         let agent = sample::agent_id("main");
         for (at_most, rows, is_all) in [(2, 2, false), (2, 1, true), (2, 0, true)] {
             let (agent, what) = (agent.clone(), traces[0].what.clone());
-            let taken = store.write(move |tx| tx.prune(&agent, &what, at_most)).await.expect("pruned");
+            let taken = store
+                .write(move |tx| tx.prune(&agent, &what, at_most))
+                .await
+                .expect("pruned");
             assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
         }
-        let left = store.read(|view| view.journal(&sample::run_key("run000"), 0, 9)).await.expect("read");
+        let left = store
+            .read(|view| view.journal(&sample::run_key("run000"), 0, 9))
+            .await
+            .expect("read");
         assert_eq!(left, []);
         assert_eq!(oldest(&store, DataClass::Traces, ANY).await.len(), 1);
         let lines = oldest(&store, DataClass::Blobs, ANY).await;
         assert_eq!(lines.len(), 2, "lines stay when a trace goes");
         for (at_most, rows, is_all) in [(1, 1, false), (1, 1, false), (1, 0, true)] {
             let (agent, what) = (agent.clone(), lines[0].what.clone());
-            let taken = store.write(move |tx| tx.prune(&agent, &what, at_most)).await.expect("pruned");
+            let taken = store
+                .write(move |tx| tx.prune(&agent, &what, at_most))
+                .await
+                .expect("pruned");
             assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
         }
         assert_eq!(oldest(&store, DataClass::Blobs, ANY).await.len(), 1);
-        let entries = store.read(|view| view.entries(&sample::thread(), 9_999)).await.expect("read");
-        assert!(entries.iter().all(|entry| entry.run_key != sample::run_key("run000")));
-        assert_eq!(entries.len(), 2 * (RUNS_KEPT_MIN as usize + 2), "nobody else lost a line");
+        let entries = store
+            .read(|view| view.entries(&sample::thread(), 9_999))
+            .await
+            .expect("read");
+        assert!(
+            entries
+                .iter()
+                .all(|entry| entry.run_key != sample::run_key("run000"))
+        );
+        assert_eq!(
+            entries.len(),
+            2 * (RUNS_KEPT_MIN as usize + 2),
+            "nobody else lost a line"
+        );
     });
 }
 
@@ -185,9 +246,15 @@ fn a_run_that_is_open_again_loses_nothing() {
         });
         reopened.await.expect("reopened");
         let what = traces[0].what.clone();
-        let taken = store.write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9)).await.expect("pruned");
+        let taken = store
+            .write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9))
+            .await
+            .expect("pruned");
         assert_eq!((taken.held.rows, taken.is_all), (0, true));
-        let left = store.read(|view| view.journal(&sample::run_key("run000"), 0, 9)).await.expect("read");
+        let left = store
+            .read(|view| view.journal(&sample::run_key("run000"), 0, 9))
+            .await
+            .expect("read");
         assert_eq!(left.len(), 3);
     });
 }
@@ -221,17 +288,33 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
             tx.append_input(&named)?;
             let row = tx.run(&sample::run_key("run000"))?.expect("there");
             let state = format!(r#"{{"reply":"{}"}}"#, sample::digest("in a state"));
-            tx.put_state(&RunRow { state, version: 1, ..row }, 0)
+            tx.put_state(
+                &RunRow {
+                    state,
+                    version: 1,
+                    ..row
+                },
+                0,
+            )
         });
         written.await.expect("written");
-        let named = ["a body", "in a journal", "in a state", "run000, first", "open, second", "run050, second"];
+        let named = [
+            "a body",
+            "in a journal",
+            "in a state",
+            "run000, first",
+            "open, second",
+            "run050, second",
+        ];
         let found = all_names(&store).await;
         for text in named {
             assert!(found.contains(&hash(text)), "{text}");
         }
         let lines = oldest(&store, DataClass::Blobs, ANY).await;
         let taken = store.write(move |tx| {
-            let trace = Old::Trace { run_key: sample::run_key("run000") };
+            let trace = Old::Trace {
+                run_key: sample::run_key("run000"),
+            };
             tx.prune(&sample::agent_id("main"), &trace, 99)?;
             tx.prune(&sample::agent_id("main"), &lines[0].what, 99)
         });
@@ -246,28 +329,43 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
 #[test]
 fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
     everywhere(async |store| {
-        let [stays, goes] = [keep(&store, b"stays".to_vec()).await, keep(&store, b"goes".to_vec()).await];
+        let [stays, goes] = [
+            keep(&store, b"stays".to_vec()).await,
+            keep(&store, b"goes".to_vec()).await,
+        ];
         let next = store.write(|tx| {
             let care = tx.care()?;
             let next = wakeful_ports::care::CareRow {
                 generation: care.generation + 1,
                 ..care
             };
-            assert!(!tx.put_care(&next, care.generation + 7)?, "another generation than expected");
+            assert!(
+                !tx.put_care(&next, care.generation + 7)?,
+                "another generation than expected"
+            );
             assert!(tx.put_care(&next, care.generation)?);
             Ok(next.generation)
         });
         let next = next.await.expect("noted");
-        let below = store.read(move |view| view.blobs_below(next, None, 9)).await.expect("read");
+        let below = store
+            .read(move |view| view.blobs_below(next, None, 9))
+            .await
+            .expect("read");
         let mut both = vec![stays.hash, goes.hash];
         both.sort();
         assert_eq!(below, both);
         let again = keep(&store, b"stays".to_vec()).await;
         assert_eq!(again, stays);
-        let swept = store.write(move |tx| tx.sweep_blobs(&both, next)).await.expect("swept");
+        let swept = store
+            .write(move |tx| tx.sweep_blobs(&both, next))
+            .await
+            .expect("swept");
         assert_eq!((swept.rows, swept.bytes), (1, 4));
         let read = |hash| store.read(move |view| Ok((view.blob(&hash)?, view.has_blob(&hash)?)));
-        assert_eq!(read(stays.hash).await.expect("read"), (Some(b"stays".to_vec()), true));
+        assert_eq!(
+            read(stays.hash).await.expect("read"),
+            (Some(b"stays".to_vec()), true)
+        );
         assert_eq!(read(goes.hash).await.expect("read"), (None, false));
         let back = keep(&store, b"goes".to_vec()).await;
         assert_eq!(back.hash, Blob::new(b"goes".to_vec()).hash());
@@ -283,10 +381,15 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
         let life = store.write(|tx| tx.begin_life(77)).await.expect("begun");
         assert_eq!(life.as_str(), "host.77");
         assert_ne!(life, before);
-        let lost = store.write(move |tx| tx.lock_head(&sample::agent_id("main"), fence)).await;
+        let lost = store
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await;
         assert!(matches!(lost, Err(StoreError::FenceLost(_))), "{lost:?}");
         assert_eq!(store.read(|view| view.runners()).await.expect("read"), []);
         let older = store.write(|tx| tx.begin_life(77)).await;
-        assert!(matches!(older, Err(StoreError::Malformed("host.incarnation"))), "{older:?}");
+        assert!(
+            matches!(older, Err(StoreError::Malformed("host.incarnation"))),
+            "{older:?}"
+        );
     });
 }

@@ -26,7 +26,10 @@ fn a_log_that_is_removed_under_a_writer_stops_it_before_it_acknowledges_anything
     let home = tempfile::tempdir().expect("a folder");
     block_on(async {
         let store = open_file(home.path());
-        store.write(|tx| tx.create_agent(&sample::agent("before"))).await.expect("written");
+        store
+            .write(|tx| tx.create_agent(&sample::agent("before")))
+            .await
+            .expect("written");
         fs::remove_file(beside(home.path(), "-wal")).expect("removed");
         for _ in 0..2 {
             let written = store.write(|tx| tx.create_agent(&sample::agent("after"))).await;
@@ -34,8 +37,15 @@ fn a_log_that_is_removed_under_a_writer_stops_it_before_it_acknowledges_anything
         }
         // Whoever has it open still has it, and saves it when it closes in good order.
         store.close().await.expect("closed");
-        let agents = open_file(home.path()).read(|view| view.agents(true)).await.expect("read");
-        assert_eq!(agents, [sample::agent("before")], "what was acknowledged, and nothing else");
+        let agents = open_file(home.path())
+            .read(|view| view.agents(true))
+            .await
+            .expect("read");
+        assert_eq!(
+            agents,
+            [sample::agent("before")],
+            "what was acknowledged, and nothing else"
+        );
     });
 }
 
@@ -55,10 +65,16 @@ fn a_log_that_is_removed_between_two_commits_is_noticed_by_the_second() {
 
 #[test]
 fn a_database_whose_log_was_removed_after_a_crash_is_not_opened_as_if_nothing_were_missing() {
-    let (home, crashed) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (home, crashed) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     block_on(async {
         let store = open_file(home.path());
-        store.write(|tx| tx.create_agent(&sample::agent("main"))).await.expect("written");
+        store
+            .write(|tx| tx.create_agent(&sample::agent("main")))
+            .await
+            .expect("written");
         // What a killed process leaves, without its log.
         for ending in ["", "-shm"] {
             fs::copy(beside(home.path(), ending), beside(crashed.path(), ending)).expect("copied");
@@ -67,14 +83,20 @@ fn a_database_whose_log_was_removed_after_a_crash_is_not_opened_as_if_nothing_we
         assert!(matches!(failed_to_read(crashed.path()), StoreError::LogRemoved));
         // With its log it is whole.
         fs::copy(beside(home.path(), "-wal"), beside(crashed.path(), "-wal")).expect("copied");
-        let agents = open_file(crashed.path()).read(|view| view.agents(true)).await.expect("read");
+        let agents = open_file(crashed.path())
+            .read(|view| view.agents(true))
+            .await
+            .expect("read");
         assert_eq!(agents.len(), 1);
     });
 }
 
 #[test]
 fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
-    let (home, into) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (home, into) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     block_on(async {
         let store = open_file(home.path());
         let writing = tokio::spawn({
@@ -97,7 +119,8 @@ fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
             let copied = tokio::task::spawn_blocking(move || copy_sqlite(&pair, BUSY_MS));
             copied.await.expect("a thread").expect("copied");
             let copy = Connection::open(&to).expect("opens");
-            let odd = "SELECT COUNT(*) FROM (SELECT at_ms FROM run_cancel GROUP BY at_ms HAVING COUNT(*) <> 2)";
+            let odd =
+                "SELECT COUNT(*) FROM (SELECT at_ms FROM run_cancel GROUP BY at_ms HAVING COUNT(*) <> 2)";
             let odd: i64 = copy.query_row(odd, [], |row| row.get(0)).expect("counted");
             assert_eq!(odd, 0);
             drop(copy);
@@ -111,7 +134,10 @@ fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
 
 #[test]
 fn two_databases_are_copied_as_they_were_at_one_moment() {
-    let (home, into) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (home, into) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     drop(open_file(home.path()));
     let (agents, journal) = (files(home.path()).path, home.path().join("db.sqlite"));
     let write = |path: &Path, sql: &str| {
@@ -119,22 +145,37 @@ fn two_databases_are_copied_as_they_were_at_one_moment() {
         database.busy_timeout(Duration::from_secs(10)).expect("patient");
         database.execute_batch(sql).expect("written");
     };
-    write(&journal, "PRAGMA journal_mode = WAL; CREATE TABLE record (number INTEGER)");
+    write(
+        &journal,
+        "PRAGMA journal_mode = WAL; CREATE TABLE record (number INTEGER)",
+    );
     std::thread::scope(|scope| {
         let (first, second) = (&agents, &journal);
         let writer = scope.spawn(move || {
             for number in 0..100 {
                 // The intent first, then the record: as every write that touches both does.
-                write(first, &format!("INSERT INTO run_cancel VALUES (x'{number:064x}', {number})"));
+                write(
+                    first,
+                    &format!("INSERT INTO run_cancel VALUES (x'{number:064x}', {number})"),
+                );
                 write(second, &format!("INSERT INTO record VALUES ({number})"));
             }
         });
         for number in 0..5 {
-            let to = [into.path().join(format!("a{number}")), into.path().join(format!("j{number}"))];
-            copy_sqlite(&[(agents.clone(), to[0].clone()), (journal.clone(), to[1].clone())], BUSY_MS).expect("copied");
+            let to = [
+                into.path().join(format!("a{number}")),
+                into.path().join(format!("j{number}")),
+            ];
+            copy_sqlite(
+                &[(agents.clone(), to[0].clone()), (journal.clone(), to[1].clone())],
+                BUSY_MS,
+            )
+            .expect("copied");
             let copy = Connection::open(&to[0]).expect("opens");
-            copy.execute("ATTACH ?1 AS journal", [to[1].display().to_string()]).expect("attached");
-            let lost = "SELECT COUNT(*) FROM journal.record WHERE number NOT IN (SELECT at_ms FROM run_cancel)";
+            copy.execute("ATTACH ?1 AS journal", [to[1].display().to_string()])
+                .expect("attached");
+            let lost =
+                "SELECT COUNT(*) FROM journal.record WHERE number NOT IN (SELECT at_ms FROM run_cancel)";
             let lost: i64 = copy.query_row(lost, [], |row| row.get(0)).expect("counted");
             assert_eq!(lost, 0, "a record without its intent");
         }
@@ -144,21 +185,32 @@ fn two_databases_are_copied_as_they_were_at_one_moment() {
 
 #[test]
 fn a_damaged_database_is_not_copied_as_if_it_were_sound() {
-    let (home, into) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let (home, into) = (
+        tempfile::tempdir().expect("a folder"),
+        tempfile::tempdir().expect("a folder"),
+    );
     block_on(async {
         let store = open_file(home.path());
-        store.write(|tx| tx.create_agent(&sample::agent("main"))).await.expect("written");
+        store
+            .write(|tx| tx.create_agent(&sample::agent("main")))
+            .await
+            .expect("written");
         store.close().await.expect("closed");
     });
     let path = files(home.path()).path;
     check_sqlite(&path, Depth::Whole, BUSY_MS).expect("sound");
     let root = "SELECT rootpage FROM sqlite_schema WHERE name = 'agent'";
-    let page: u16 = super::behind(home.path()).query_row(root, [], |row| row.get(0)).expect("a page");
+    let page: u16 = super::behind(home.path())
+        .query_row(root, [], |row| row.get(0))
+        .expect("a page");
     let page = usize::from(page);
     let mut bytes = fs::read(&path).expect("read");
     bytes[(page - 1) * 4_096..page * 4_096].fill(0x5a);
     fs::write(&path, bytes).expect("written");
-    assert!(matches!(check_sqlite(&path, Depth::Quick, BUSY_MS), Err(StoreError::Corrupt(_))));
+    assert!(matches!(
+        check_sqlite(&path, Depth::Quick, BUSY_MS),
+        Err(StoreError::Corrupt(_))
+    ));
     let copied = copy_sqlite(&[(path, into.path().join("copy"))], BUSY_MS);
     assert!(matches!(copied, Err(StoreError::Corrupt(_))), "{copied:?}");
 }

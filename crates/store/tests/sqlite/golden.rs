@@ -31,11 +31,17 @@ fn home_of(schema: u32) -> tempfile::TempDir {
 fn rows(database: &Connection, columns_of: &Connection) -> Vec<(String, Vec<Vec<Value>>)> {
     let list = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     let mut tables = columns_of.prepare(list).expect("prepared");
-    let tables = tables.query_map([], |row| row.get::<_, String>(0)).expect("tables");
+    let tables = tables
+        .query_map([], |row| row.get::<_, String>(0))
+        .expect("tables");
     let tables: Vec<String> = tables.map(|name| name.expect("a name")).collect();
     let read = |table: String| {
-        let mut columns = columns_of.prepare("SELECT name FROM pragma_table_info(?1)").expect("prepared");
-        let columns = columns.query_map([&table], |row| row.get::<_, String>(0)).expect("columns");
+        let mut columns = columns_of
+            .prepare("SELECT name FROM pragma_table_info(?1)")
+            .expect("prepared");
+        let columns = columns
+            .query_map([&table], |row| row.get::<_, String>(0))
+            .expect("columns");
         let columns: Vec<String> = columns.map(|name| name.expect("a name")).collect();
         let listed = columns.join(", ");
         let query = format!("SELECT {listed} FROM {table} ORDER BY {listed}");
@@ -93,10 +99,15 @@ fn every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
             };
             assert_eq!(store.upgraded(), Some(&upgraded));
             let old = Connection::open(golden(schema)).expect("opens");
-            let (new, kept) = (Connection::open(&path).expect("opens"), Connection::open(&copy).expect("opens"));
+            let (new, kept) = (
+                Connection::open(&path).expect("opens"),
+                Connection::open(&copy).expect("opens"),
+            );
             assert_eq!(rows(&new, &old), rows(&old, &old), "schema {schema}");
             assert_eq!(rows(&kept, &old), rows(&old, &old), "the copy of schema {schema}");
-            let version: u32 = kept.query_row("PRAGMA user_version", [], |row| row.get(0)).expect("a version");
+            let version: u32 = kept
+                .query_row("PRAGMA user_version", [], |row| row.get(0))
+                .expect("a version");
             assert_eq!(version, schema);
             assert_chained(&store, "main").await;
             let fresh = store.write(|tx| tx.create_agent(&sample::agent("fresh"))).await;
@@ -114,7 +125,10 @@ fn the_copy_is_what_an_older_program_goes_on_with() {
     let path = files(home.path()).path;
     block_on(async {
         let store = open_file(home.path());
-        store.write(|tx| tx.create_agent(&sample::agent("fresh"))).await.expect("written");
+        store
+            .write(|tx| tx.create_agent(&sample::agent("fresh")))
+            .await
+            .expect("written");
         store.close().await.expect("closed");
     });
     fs::rename(home.path().join("agent.sqlite.schema-3.bak"), &path).expect("put back");
@@ -123,7 +137,10 @@ fn the_copy_is_what_an_older_program_goes_on_with() {
     assert_eq!(rows(&back, &old), rows(&old, &old));
     // And once more forward.
     drop(back);
-    assert_eq!(open_file(home.path()).upgraded().map(|upgraded| upgraded.from), Some(3));
+    assert_eq!(
+        open_file(home.path()).upgraded().map(|upgraded| upgraded.from),
+        Some(3)
+    );
 }
 
 #[test]

@@ -40,7 +40,11 @@ impl Header {
             put(&mut block, SIZE.start, &[0x80]);
             put(&mut block, SIZE.start + 4, &self.size.to_be_bytes());
         }
-        put(&mut block, 136, format!("{:011o}\0", modified_s.min(OCTAL_MAX)).as_bytes());
+        put(
+            &mut block,
+            136,
+            format!("{:011o}\0", modified_s.min(OCTAL_MAX)).as_bytes(),
+        );
         put(&mut block, KIND, b"0");
         put(&mut block, MAGIC.start, b"ustar\x0000");
         let sum = format!("{:06o}\0 ", checksum(&block));
@@ -84,7 +88,11 @@ impl Header {
 }
 
 fn put(block: &mut [u8; BLOCK], at: usize, bytes: &[u8]) {
-    block.iter_mut().skip(at).zip(bytes).for_each(|(to, from)| *to = *from);
+    block
+        .iter_mut()
+        .skip(at)
+        .zip(bytes)
+        .for_each(|(to, from)| *to = *from);
 }
 
 fn octal(digits: &[u8]) -> Option<u64> {

@@ -61,13 +61,17 @@ fn read_about(from: &mut impl Read) -> Result<(Digest, About), Bad> {
     let header = match next(from) {
         Ok(Some(header)) if header.name == ABOUT && header.size <= ABOUT_BYTES_MAX => header,
         Err(Bad::Io(error)) => return Err(Bad::Io(error)),
-        Ok(_) | Err(Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => return Err(Bad::Foreign),
+        Ok(_) | Err(Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
+            return Err(Bad::Foreign);
+        }
     };
     let mut text = Vec::new();
     let digest = body(from, &header, &mut text)?;
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| Bad::Foreign)?;
     let format = value.get("format").and_then(serde_json::Value::as_u64);
-    let found = format.and_then(|format| u32::try_from(format).ok()).ok_or(Bad::Foreign)?;
+    let found = format
+        .and_then(|format| u32::try_from(format).ok())
+        .ok_or(Bad::Foreign)?;
     if found > FORMAT {
         return Err(Bad::Newer { found });
     }

@@ -24,7 +24,9 @@ fn about() -> About {
 fn write(path: &Path, files: &[(&str, &[u8])]) {
     let mut writer = Writer::new(File::create_new(path).expect("a file"), 1_763_208_000);
     let first = serde_json::to_vec(&about()).expect("json");
-    writer.add(ABOUT, first.len() as u64, first.as_slice()).expect("added");
+    writer
+        .add(ABOUT, first.len() as u64, first.as_slice())
+        .expect("added");
     for (name, bytes) in files {
         writer.add(name, bytes.len() as u64, *bytes).expect("added");
     }
@@ -51,7 +53,15 @@ fn what_is_written_is_read_back_and_by_others_as_well() {
     let contents = verify(&path).expect("whole");
     assert_eq!(contents.about, about());
     let names: Vec<&str> = contents.files.keys().map(String::as_str).collect();
-    assert_eq!(names, ["agent.sqlite", "agents/main/AGENTS.md", "blobs/ab/abcd", "config.toml"]);
+    assert_eq!(
+        names,
+        [
+            "agent.sqlite",
+            "agents/main/AGENTS.md",
+            "blobs/ab/abcd",
+            "config.toml"
+        ]
+    );
     assert_eq!(contents.bytes(), 5_000 + 6 + 512);
     let into = folder.path().join("into");
     fs::create_dir(&into).expect("a folder");
@@ -68,7 +78,10 @@ fn what_is_written_is_read_back_and_by_others_as_well() {
     let there = folder.path().join("there");
     fs::create_dir(&there).expect("a folder");
     let shell = "tar -xf ../backup.tar && sha256sum --quiet -c SHA256SUMS";
-    let done = Command::new("sh").args(["-c", shell]).current_dir(&there).status();
+    let done = Command::new("sh")
+        .args(["-c", shell])
+        .current_dir(&there)
+        .status();
     assert!(done.expect("tar").success());
 }
 
@@ -92,7 +105,10 @@ fn other_files_and_newer_formats_are_told_apart() {
     let path = folder.path().join("other");
     for bytes in [&b""[..], b"hello", &[0; 4_096], &[0x5a; 4_096]] {
         fs::write(&path, bytes).expect("written");
-        assert!(matches!(verify(&path), Err(Bad::Foreign | Bad::Truncated)), "{bytes:?}");
+        assert!(
+            matches!(verify(&path), Err(Bad::Foreign | Bad::Truncated)),
+            "{bytes:?}"
+        );
     }
     let newer = br#"{"format": 2, "anything": "else"}"#;
     let path = folder.path().join("newer");
@@ -104,7 +120,16 @@ fn other_files_and_newer_formats_are_told_apart() {
 
 #[test]
 fn no_name_leads_out_of_the_home() {
-    for name in ["../evil", "/etc/passwd", "a//b", ".ssh/key", "a/./b", "blobs/..", "a\\b", ""] {
+    for name in [
+        "../evil",
+        "/etc/passwd",
+        "a//b",
+        ".ssh/key",
+        "a/./b",
+        "blobs/..",
+        "a\\b",
+        "",
+    ] {
         assert!(!is_inside(name), "{name}");
     }
     let folder = tempfile::tempdir().expect("a folder");
@@ -119,7 +144,10 @@ fn no_name_leads_out_of_the_home() {
 #[test]
 fn a_size_beyond_octal_digits_is_kept() {
     for size in [0, 511, (1 << 33) - 1, 1 << 33, u64::MAX / 2] {
-        let header = block::Header { name: "a".to_owned(), size };
+        let header = block::Header {
+            name: "a".to_owned(),
+            size,
+        };
         let block = header.encode(0).expect("fits");
         assert_eq!(block::Header::decode(&block).expect("sound"), Some(header));
     }

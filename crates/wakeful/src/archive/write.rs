@@ -57,7 +57,9 @@ impl Writer {
             let some = piece.get_mut(..wanted).unwrap_or_default();
             let count = from.read(some)?;
             if count == 0 {
-                return Err(io::Error::other(format!("{name} became shorter while it was copied")));
+                return Err(io::Error::other(format!(
+                    "{name} became shorter while it was copied"
+                )));
             }
             let some = some.get(..count).unwrap_or_default();
             hasher.update(some);
@@ -65,7 +67,8 @@ impl Writer {
             left = left.saturating_sub(count as u64);
         }
         let zeros = [0; BLOCK];
-        self.out.write_all(zeros.get(..header.padding()).unwrap_or_default())?;
+        self.out
+            .write_all(zeros.get(..header.padding()).unwrap_or_default())?;
         Ok(Digest::from_bytes(hasher.finalize().into()))
     }
 

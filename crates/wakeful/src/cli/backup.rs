@@ -86,11 +86,18 @@ fn make(home: &Home, target: &Path, with_secrets: bool, made_at: Millis) -> Resu
     };
     let written = write(home, &draft, &about, &databases).map_err(|error| told(target, &error))?;
     let found = archive::verify(&draft).map_err(|bad| {
-        let message = format!("{} was written, and reads back otherwise: {bad}", target.display());
+        let message = format!(
+            "{} was written, and reads back otherwise: {bad}",
+            target.display()
+        );
         Failure::new("backup_damaged", message, "look after that disk; try another one")
     })?;
     if found.files.len() != written {
-        let message = format!("{} has {} files of {written}", target.display(), found.files.len());
+        let message = format!(
+            "{} has {} files of {written}",
+            target.display(),
+            found.files.len()
+        );
         return Err(Failure::new("backup_damaged", message, "try again"));
     }
     publish(&draft, target)?;
@@ -121,7 +128,11 @@ fn write(
     about: &About,
     databases: &[(&'static str, PathBuf)],
 ) -> Result<usize, Broken> {
-    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(draft)?;
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(draft)?;
     let seconds = RealClock::new().now().0 / 1_000;
     let mut writer = Writer::new(file, u64::try_from(seconds).unwrap_or(0));
     let first = serde_json::to_vec_pretty(about).map_err(io::Error::other)?;
@@ -273,7 +284,12 @@ fn told(target: &Path, broken: &Broken) -> Failure {
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     let attempt = format!("cannot write {}", path.display());
     if error.kind() == io::ErrorKind::StorageFull {
-        return Failure::io("disk_full", &attempt, error, "free some space, or choose another disk");
+        return Failure::io(
+            "disk_full",
+            &attempt,
+            error,
+            "free some space, or choose another disk",
+        );
     }
     Failure::io("backup_unwritable", &attempt, error, "choose another folder")
 }

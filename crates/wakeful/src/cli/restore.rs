@@ -68,8 +68,15 @@ fn look(file: &Path) -> Result<Contents, Failure> {
     let contents = archive::verify(file).map_err(|bad| unusable(file, &bad))?;
     let schema = contents.about.schema;
     if schema > SCHEMA {
-        let message = format!("{}: its database has schema {schema}, this program knows up to {SCHEMA}", file.display());
-        return Err(Failure::new("backup_newer", message, "use the newer wakeful that made it"));
+        let message = format!(
+            "{}: its database has schema {schema}, this program knows up to {SCHEMA}",
+            file.display()
+        );
+        return Err(Failure::new(
+            "backup_newer",
+            message,
+            "use the newer wakeful that made it",
+        ));
     }
     if !contents.files.contains_key(Home::DATABASES[0]) {
         let bad = archive::Bad::Damaged(format!("{} is missing", Home::DATABASES[0]));
@@ -97,7 +104,9 @@ fn may_replace(home: &Path, replace: bool) -> Result<Option<HomeLock>, Failure> 
             let home = Home::open(home)?;
             match home.try_lock()? {
                 Ok(lock) => Ok(Some(lock)),
-                Err(pid) => Err(home.busy(&pid).hinting("end it first, for example with `wakeful daemon stop`")),
+                Err(pid) => Err(home
+                    .busy(&pid)
+                    .hinting("end it first, for example with `wakeful daemon stop`")),
             }
         }
     }
@@ -134,7 +143,11 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
         let path = root.join(name);
         let folder = path.parent().unwrap_or(&root);
         DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
     };
     archive::extract(file, contents, place).map_err(|bad| match bad {
         archive::Bad::Io(error) => unwritable(home.root(), &error),
@@ -145,7 +158,10 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
         let message = format!("{}: {}", file.display(), failure.message());
         Failure::new("backup_damaged", message, "use another backup")
     };
-    for name in Home::DATABASES.into_iter().filter(|name| contents.files.contains_key(*name)) {
+    for name in Home::DATABASES
+        .into_iter()
+        .filter(|name| contents.files.contains_key(*name))
+    {
         check_sqlite(&home.root().join(name), Depth::Quick, BUSY_MS).map_err(damaged)?;
     }
     let before = identify_sqlite(&home.database(), BUSY_MS).map_err(damaged)?;
@@ -166,8 +182,10 @@ async fn begin_life(store: &Store, before: &str, made_at: &str) -> Result<Restor
     let now = RealClock::new().now();
     let number = life_number(before, now, RealEntropy.bytes32());
     let heads = store.read(|view| view.heads()).await?;
-    let agents: Vec<(AgentId, [u8; 32])> =
-        heads.into_iter().map(|(agent, _)| (agent, RealEntropy.bytes32())).collect();
+    let agents: Vec<(AgentId, [u8; 32])> = heads
+        .into_iter()
+        .map(|(agent, _)| (agent, RealEntropy.bytes32()))
+        .collect();
     let (count, made_at) = (agents.len(), made_at.to_owned());
     let begun = store.write(move |tx| {
         let incarnation = tx.begin_life(number)?;
@@ -213,7 +231,9 @@ const CHANCE_BITS: u32 = 20;
 
 /// The number of the next life: the time and some chance, and in any case more than the last one.
 fn life_number(before: &str, now: Millis, chance: [u8; 32]) -> i64 {
-    let last = before.rsplit_once('.').and_then(|(_, number)| number.parse::<i64>().ok());
+    let last = before
+        .rsplit_once('.')
+        .and_then(|(_, number)| number.parse::<i64>().ok());
     let [a, b, c, d, ..] = chance;
     let chance = i64::from(u32::from_le_bytes([a, b, c, d]) % (1 << CHANCE_BITS));
     let fresh = now.0.clamp(0, i64::MAX >> CHANCE_BITS) << CHANCE_BITS | chance;

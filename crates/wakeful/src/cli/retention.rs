@@ -42,17 +42,23 @@ impl Observer for Nobody {
 
 /// Runs the verb.
 pub(crate) async fn retention(verb: &RetentionVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let rule = config::load(&shared.home()?, &Overrides::default())?.config.retention.rule();
+    let rule = config::load(&shared.home()?, &Overrides::default())?
+        .config
+        .retention
+        .rule();
     match verb {
         RetentionVerb::Show | RetentionVerb::Run { dry_run: true } => {
-            let (standing, care) = reading(shared, async |store| Ok(keeper(store, rule).standing().await?)).await?;
+            let (standing, care) =
+                reading(shared, async |store| Ok(keeper(store, rule).standing().await?)).await?;
             show(&rule, &standing, &care, out);
         }
         RetentionVerb::Run { dry_run: false } => {
             let place = Place::open_beside(shared).await?;
             let mut signals = Signals::listen()?;
             let halt = signals.halt();
-            let work = place.work(out, async |place| Ok(keeper(&place.store, rule).round(Sweep::Always, &halt).await?));
+            let work = place.work(out, async |place| {
+                Ok(keeper(&place.store, rule).round(Sweep::Always, &halt).await?)
+            });
             let cared = signals.during(work, out).await?;
             tell(&cared, out);
         }
@@ -134,8 +140,16 @@ pub(crate) fn words(cared: &Cared) -> String {
         .iter()
         .map(|(class, taken)| format!("{:<10} {} taken away", class.as_str(), amount(*taken)))
         .collect();
-    lines.push(format!("{:<10} {} that nobody named", "contents", amount(cared.swept)));
-    lines.push(format!("{:<10} {} that no row named", "files", amount(cared.files.removed)));
+    lines.push(format!(
+        "{:<10} {} that nobody named",
+        "contents",
+        amount(cared.swept)
+    ));
+    lines.push(format!(
+        "{:<10} {} that no row named",
+        "files",
+        amount(cared.files.removed)
+    ));
     if !cared.files.is_all {
         lines.push("some files were left for the next time: a backup is being made".to_owned());
     }

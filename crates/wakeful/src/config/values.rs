@@ -176,7 +176,11 @@ pub(crate) struct Retention {
 
 impl Default for Retention {
     fn default() -> Self {
-        let Kept { events, traces, blobs } = Kept::default();
+        let Kept {
+            events,
+            traces,
+            blobs,
+        } = Kept::default();
         Self {
             event_days: events.days,
             event_mib: events.mib,
@@ -192,9 +196,18 @@ impl Retention {
     /// The rule that these numbers make.
     pub(crate) const fn rule(&self) -> Kept {
         Kept {
-            events: Bounds { days: self.event_days, mib: self.event_mib },
-            traces: Bounds { days: self.trace_days, mib: self.trace_mib },
-            blobs: Bounds { days: self.blob_days, mib: self.blob_mib },
+            events: Bounds {
+                days: self.event_days,
+                mib: self.event_mib,
+            },
+            traces: Bounds {
+                days: self.trace_days,
+                mib: self.trace_mib,
+            },
+            blobs: Bounds {
+                days: self.blob_days,
+                mib: self.blob_mib,
+            },
         }
     }
 }

@@ -20,7 +20,11 @@ fn lived_in() -> World {
     let own = world.home().join("agents/main");
     fs::create_dir_all(&own).expect("a folder");
     fs::write(own.join("AGENTS.md"), "Be kind.").expect("words");
-    fs::write(world.home().join("token"), "a secret of more than thirty-two letters").expect("a token");
+    fs::write(
+        world.home().join("token"),
+        "a secret of more than thirty-two letters",
+    )
+    .expect("a token");
     world
 }
 
@@ -81,9 +85,15 @@ fn tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
     let world = lived_in();
     let made = backed_up(&world).json();
-    assert_eq!((&made["schema"], &made["with_secrets"]), (&Value::from(7), &Value::from(false)));
+    assert_eq!(
+        (&made["schema"], &made["with_secrets"]),
+        (&Value::from(7), &Value::from(false))
+    );
     let told = restored(&world, &other(&world)).json();
-    assert_eq!((&told["agents"], &told["open_runs"], &told["kept_aside"]), (&1.into(), &0.into(), &Value::Null));
+    assert_eq!(
+        (&told["agents"], &told["open_runs"], &told["kept_aside"]),
+        (&1.into(), &0.into(), &Value::Null)
+    );
     assert_ne!(told["incarnation"], made["incarnation"]);
     assert_eq!(seen(&world, &other(&world)), seen(&world, &world.home()));
     for name in ["config.toml", "agents/main/AGENTS.md"] {
@@ -94,20 +104,46 @@ fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
     let doctor = at(&world, &other(&world), &["doctor", "--json"]);
     assert_eq!(doctor.code, Some(0), "{doctor:?}");
     let events = at(&world, &other(&world), &["events", "main", "--json"]);
-    assert!(events.stdout.lines().last().is_some_and(|line| line.contains("restored")), "{events:?}");
+    assert!(
+        events
+            .stdout
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains("restored")),
+        "{events:?}"
+    );
     // It goes on from there.
     let model = world.script("rounds:\n  - text: here again\n");
-    let again = at(&world, &other(&world), &["run", "and now", "--agent", "main", "--model", &model]);
-    assert_eq!((again.code, again.stdout.trim()), (Some(0), "here again"), "{again:?}");
-    let alone: Vec<_> = fs::read_dir(world.path()).expect("a folder").map(|e| e.expect("one").file_name()).collect();
-    assert!(alone.iter().all(|name| !name.to_string_lossy().starts_with(".wakeful")), "nothing is left: {alone:?}");
+    let again = at(
+        &world,
+        &other(&world),
+        &["run", "and now", "--agent", "main", "--model", &model],
+    );
+    assert_eq!(
+        (again.code, again.stdout.trim()),
+        (Some(0), "here again"),
+        "{again:?}"
+    );
+    let alone: Vec<_> = fs::read_dir(world.path())
+        .expect("a folder")
+        .map(|e| e.expect("one").file_name())
+        .collect();
+    assert!(
+        alone
+            .iter()
+            .all(|name| !name.to_string_lossy().starts_with(".wakeful")),
+        "nothing is left: {alone:?}"
+    );
 }
 
 #[test]
 fn secrets_are_in_a_backup_only_when_they_are_asked_for() {
     let world = lived_in();
     let said = world.wakeful(&["backup", &file(&world), "--with-secrets"]);
-    assert!(said.code == Some(0) && said.stdout.contains("keep it as safe"), "{said:?}");
+    assert!(
+        said.code == Some(0) && said.stdout.contains("keep it as safe"),
+        "{said:?}"
+    );
     restored(&world, &other(&world));
     assert!(other(&world).join("token").exists());
     use std::os::unix::fs::PermissionsExt as _;
@@ -139,20 +175,39 @@ fn a_file_that_is_there_is_never_overwritten() {
     let world = lived_in();
     fs::write(file(&world), "mine").expect("a file");
     let said = world.wakeful(&["backup", &file(&world), "--json"]);
-    assert_eq!((said.code, said.error_code().as_str()), (Some(2), "backup_exists"));
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "backup_exists")
+    );
     assert_eq!(fs::read(file(&world)).expect("read"), b"mine");
     let nowhere = world.wakeful(&["backup", "/nonexistent/backup.tar", "--json"]);
-    assert_eq!((nowhere.code, nowhere.error_code().as_str()), (Some(1), "backup_unwritable"));
+    assert_eq!(
+        (nowhere.code, nowhere.error_code().as_str()),
+        (Some(1), "backup_unwritable")
+    );
 }
 
 #[test]
 fn without_a_home_there_is_nothing_to_back_up_and_a_server_has_its_own_way() {
     let world = World::new();
-    assert_eq!(world.wakeful(&["backup", &file(&world), "--json"]).error_code(), "home_missing");
+    assert_eq!(
+        world.wakeful(&["backup", &file(&world), "--json"]).error_code(),
+        "home_missing"
+    );
     assert!(!world.home().exists() && !Path::new(&file(&world)).exists());
     for (verb, code) in [("backup", "backup_postgres"), ("restore", "restore_postgres")] {
-        let said = world.wakeful(&[verb, &file(&world), "--database", "postgres://localhost/none", "--json"]);
-        assert_eq!((said.code, said.error_code().as_str()), (Some(2), code), "{said:?}");
+        let said = world.wakeful(&[
+            verb,
+            &file(&world),
+            "--database",
+            "postgres://localhost/none",
+            "--json",
+        ]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), code),
+            "{said:?}"
+        );
     }
 }
 
@@ -163,7 +218,10 @@ fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made(
     let whole = fs::read(file(&world)).expect("read");
     let mut flipped = whole.clone();
     flipped[whole.len() / 2] ^= 1;
-    let newer = String::from_utf8_lossy(&whole[512..2_048]).find("\"format\": 1").expect("a format") + 512;
+    let newer = String::from_utf8_lossy(&whole[512..2_048])
+        .find("\"format\": 1")
+        .expect("a format")
+        + 512;
     let mut from_the_future = whole.clone();
     from_the_future[newer + 10] = b'9';
     let cases = [
@@ -176,8 +234,17 @@ fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made(
     for (bytes, code) in cases {
         fs::write(file(&world), bytes).expect("written");
         let said = at(&world, &other(&world), &["restore", &file(&world), "--json"]);
-        assert_eq!((said.code, said.error_code().as_str()), (Some(1), code), "{said:?}");
-        assert!(said.json()["error"]["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{said:?}");
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), code),
+            "{said:?}"
+        );
+        assert!(
+            said.json()["error"]["hint"]
+                .as_str()
+                .is_some_and(|hint| !hint.is_empty()),
+            "{said:?}"
+        );
         assert!(!other(&world).exists(), "{code}");
         // Not even what may be replaced is touched.
         let before = tree(&world.home());
@@ -194,7 +261,10 @@ fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
     let world = lived_in();
     backed_up(&world);
     let said = world.wakeful(&["restore", &file(&world), "--json"]);
-    assert_eq!((said.code, said.error_code().as_str()), (Some(2), "home_not_empty"));
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "home_not_empty")
+    );
     let later = world.run("rounds:\n  - text: later\n", &["--agent", "main"]);
     assert_eq!(later.code, Some(0), "{later:?}");
     let told = world.wakeful(&["restore", &file(&world), "--replace", "--json"]);
@@ -205,7 +275,11 @@ fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
     // Somebody else's folder is not moved.
     fs::create_dir(other(&world)).expect("a folder");
     fs::write(other(&world).join("thesis.txt"), "mine").expect("a file");
-    let said = at(&world, &other(&world), &["restore", &file(&world), "--replace", "--json"]);
+    let said = at(
+        &world,
+        &other(&world),
+        &["restore", &file(&world), "--replace", "--json"],
+    );
     assert_eq!(said.error_code(), "home_foreign");
     assert!(other(&world).join("thesis.txt").exists());
 }
@@ -230,7 +304,9 @@ fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
         small.display()
     );
     let mut command = world.command("unshare".as_ref());
-    command.args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"]).arg(program());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
     let said: Said = command.output().expect("unshare").into();
     assert_eq!(said.error_code(), "disk_full", "{said:?}");
     assert!(!said.stderr.contains("backup"), "something was left: {said:?}");
@@ -241,10 +317,15 @@ fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
         file(&world)
     );
     let mut command = world.command("unshare".as_ref());
-    command.args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"]).arg(program());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
     let said: Said = command.output().expect("unshare").into();
     assert_eq!(said.error_code(), "disk_full", "{said:?}");
-    assert!(!said.stderr.contains("wakeful-restore") && !said.stderr.contains("home\n"), "{said:?}");
+    assert!(
+        !said.stderr.contains("wakeful-restore") && !said.stderr.contains("home\n"),
+        "{said:?}"
+    );
 }
 
 #[test]
@@ -254,7 +335,10 @@ fn open_runs_of_a_backup_are_counted_and_the_way_out_is_told() {
     backed_up(&world);
     let said = at(&world, &other(&world), &["restore", &file(&world)]);
     assert_eq!(said.code, Some(0), "{said:?}");
-    assert!(said.stdout.contains("open runs 1") && said.stdout.contains("wakeful runs cancel"), "{said:?}");
+    assert!(
+        said.stdout.contains("open runs 1") && said.stdout.contains("wakeful runs cancel"),
+        "{said:?}"
+    );
     let run = at(&world, &other(&world), &["runs", "list", "--open", "--json"]);
     assert_eq!(run.json()["runs"].as_array().map(Vec::len), Some(1));
     let resumed = at(&world, &other(&world), &["doctor", "--json"]);

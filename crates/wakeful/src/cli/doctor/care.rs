@@ -57,9 +57,14 @@ pub(super) fn stop(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
 /// The index of a log without the log: somebody removed it, and what was committed last with it.
 fn logs(home: &Home, use_of_home: Use, mode: Mode) -> Vec<Check> {
     let databases = Home::DATABASES.map(|name| home.root().join(name));
-    let lost = databases.iter().filter(|path| beside(path, "-shm").exists() && !beside(path, "-wal").exists());
+    let lost = databases
+        .iter()
+        .filter(|path| beside(path, "-shm").exists() && !beside(path, "-wal").exists());
     let checks = lost.map(|path| {
-        let message = format!("{} was removed, and what was committed last with it", beside(path, "-wal").display());
+        let message = format!(
+            "{} was removed, and what was committed last with it",
+            beside(path, "-wal").display()
+        );
         if use_of_home == Use::Taken {
             let hint = "end the process that works in the home in good order: it still has it, and saves it";
             return Check::problem("log", message, hint);
@@ -111,7 +116,9 @@ fn remove(path: &Path) -> std::io::Result<()> {
 
 /// Every page of every database.
 pub(super) fn pages(home: &Home, deep: bool) -> Vec<Check> {
-    let there = Home::DATABASES.iter().filter(|name| home.root().join(name).exists());
+    let there = Home::DATABASES
+        .iter()
+        .filter(|name| home.root().join(name).exists());
     let checks = there.map(|name| {
         let path = home.root().join(name);
         let size = fs::metadata(&path).map_or(0, |found| found.len());
@@ -139,10 +146,16 @@ pub(super) async fn contents(shared: &Shared) -> Vec<Check> {
         return Vec::new();
     };
     let blobs = match (files.missing, files.orphans.rows) {
-        (0, 0) => Check::ok("blobs", "every file of a blob is named, and every one that is named is there"),
+        (0, 0) => Check::ok(
+            "blobs",
+            "every file of a blob is named, and every one that is named is there",
+        ),
         (0, orphans) => Check::warning(
             "blobs",
-            format!("files that nothing names: {orphans}, with {} KiB", files.orphans.bytes.div_ceil(1_024)),
+            format!(
+                "files that nothing names: {orphans}, with {} KiB",
+                files.orphans.bytes.div_ceil(1_024)
+            ),
             "`wakeful retention run`, or a daemon, removes them when they are a day old",
         ),
         (missing, _) => Check::problem(
@@ -180,7 +193,8 @@ fn clock(newest: Option<Millis>, now: Millis) -> Check {
     }
     if passed > BEHIND_MS_MAX {
         let message = format!("the newest event is from {at}, years ago: the clock may have jumped ahead");
-        let hint = "set the clock right before anything is written; retention moves on by a week at a time at most";
+        let hint =
+            "set the clock right before anything is written; retention moves on by a week at a time at most";
         return Check::warning("clock", message, hint);
     }
     Check::ok("clock", format!("it goes on from the newest event, of {at}"))
@@ -202,7 +216,10 @@ mod tests {
         let now = Millis(20_000 * DAY_MS);
         let status = |days: i64| clock(Some(Millis(now.0 - days * DAY_MS)), now).status;
         assert_eq!([status(0), status(400)], [Status::Ok, Status::Ok]);
-        assert_eq!([status(3_650), status(-3_650)], [Status::Warning, Status::Warning]);
+        assert_eq!(
+            [status(3_650), status(-3_650)],
+            [Status::Warning, Status::Warning]
+        );
         assert_eq!(clock(None, now).status, Status::Ok);
     }
 }
