@@ -44,3 +44,36 @@ impl Blob {
         &self.bytes
     }
 }
+
+/// Everything in some bytes that could be the name of a blob: each 64 hex digits in a row. Whoever looks for what is
+/// still named rather keeps too much, so digits that only look like a name count as one.
+pub fn names_in(bytes: &[u8]) -> impl Iterator<Item = BlobHash> {
+    let is_digit = |byte: &u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    bytes
+        .split(move |byte| !is_digit(byte))
+        .flat_map(|digits| digits.windows(NAME_DIGITS))
+        .filter_map(|digits| Digest::from_hex(std::str::from_utf8(digits).ok()?))
+        .map(BlobHash)
+}
+
+/// Hex digits of a name.
+const NAME_DIGITS: usize = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_wherever_they_stand() {
+        let (one, two) = (Blob::new(vec![1]).hash(), Blob::new(vec![2]).hash());
+        let text = format!(
+            r#"{{"content":"{one}","note":"see {two}."}} {}"#,
+            &one.to_string()[1..]
+        );
+        assert_eq!(names_in(text.as_bytes()).collect::<Vec<_>>(), [one, two]);
+        // A digit before it may belong to something else.
+        let glued = format!("0{one}f");
+        assert!(names_in(glued.as_bytes()).any(|name| name == one));
+        assert_eq!(names_in(&[0xff; 100]).count(), 0);
+    }
+}

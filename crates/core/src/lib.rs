@@ -23,6 +23,7 @@
 //! | [`retry`] | how often something is tried again, and when |
 //! | [`report`] | the events everybody sees, chained by hash |
 //! | [`proof`] | whether a log, a run or a bundle is what it says it is |
+//! | [`retention`] | how long data is kept, and what has to go |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
@@ -46,6 +47,7 @@ pub mod policy;
 pub mod prompt;
 pub mod proof;
 pub mod report;
+pub mod retention;
 pub mod retry;
 pub mod run;
 pub mod schema;

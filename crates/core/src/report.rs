@@ -58,10 +58,12 @@ pub enum Kind {
     RunReleased,
     /// A person had contents erased; the record of it stays.
     ContentErased,
+    /// Old data was taken away, as the rules of retention say.
+    DataPruned,
 }
 
 impl Kind {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -81,6 +83,7 @@ impl Kind {
         Self::RunQuarantined,
         Self::RunReleased,
         Self::ContentErased,
+        Self::DataPruned,
     ];
 
     /// The spelling that is stored and hashed.
@@ -106,6 +109,7 @@ impl Kind {
             Self::RunQuarantined => "run_quarantined",
             Self::RunReleased => "run_released",
             Self::ContentErased => "content_erased",
+            Self::DataPruned => "data_pruned",
         }
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`store`] | durable reads and transactions, in domain verbs |
 //! | [`records`] | the rows those verbs speak of |
+//! | [`care`] | those of the care of data |
 //! | [`model`] | a model's reply |
 //! | [`embedding`] | texts as directions |
 //! | [`tool`] | actions in the world |
@@ -15,6 +16,7 @@
 //! No SQL, no HTTP and no process is known here. A trait names what its callers need and nothing of how it is done.
 #![forbid(unsafe_code)]
 
+pub mod care;
 pub mod clock;
 pub mod embedding;
 pub mod fail;

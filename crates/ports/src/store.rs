@@ -18,10 +18,12 @@ use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
+use wakeful_core::retention::DataClass;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
+use crate::care::{Aged, CareRow, Held, Names, NamesFrom, Old, SweptFiles, Taken};
 use crate::records::{
     Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
@@ -54,6 +56,9 @@ pub enum StoreError {
     /// The file is damaged or is no database.
     #[error("the database is damaged")]
     Corrupt(#[source] Source),
+    /// The log beside the database is gone, and what was committed last with it. Nothing more is written.
+    #[error("the write-ahead log beside the database was removed")]
+    LogRemoved,
     /// The file belongs to another program.
     #[error("the database belongs to another program")]
     Foreign,
@@ -168,6 +173,26 @@ pub trait View: DecidingView + ProofView {
     fn receipts(&mut self) -> Result<Vec<ReceiptRow>, StoreError>;
     /// The runners that are registered.
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError>;
+    /// How much of a class of data there is. Looks at all of it.
+    fn held(&mut self, class: DataClass) -> Result<Held, StoreError>;
+    /// What of a class may be taken away and is older than a moment, oldest first, by time, agent and place. Never what
+    /// belongs to an open run or a waiting message, nor what is among the newest of its agent. Looks at all of it.
+    fn oldest(&mut self, class: DataClass, before: Millis, limit: u32) -> Result<Vec<Aged>, StoreError>;
+    /// How far the care of data has come.
+    fn care(&mut self) -> Result<CareRow, StoreError>;
+    /// Blobs that were last put before a generation, by name, after one.
+    fn blobs_below(
+        &mut self,
+        generation: i64,
+        after: Option<BlobHash>,
+        limit: u32,
+    ) -> Result<Vec<BlobHash>, StoreError>;
+    /// Blobs whose bytes are files of their own, by name, after one.
+    fn blob_files(&mut self, after: Option<BlobHash>, limit: u32) -> Result<Vec<BlobHash>, StoreError>;
+    /// Whether there is a blob of this name. Its bytes are not looked at.
+    fn has_blob(&mut self, hash: &BlobHash) -> Result<bool, StoreError>;
+    /// Names of blobs that rows hold, from a place on.
+    fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError>;
 }
 
 /// Reads and writes of one transaction.
@@ -243,6 +268,15 @@ pub trait Tx: View + DecidingTx + ProofTx {
     fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError>;
     /// Removes a runner that is known to be dead, and frees what it held.
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
+    /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.
+    fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken, StoreError>;
+    /// Notes how far the care of data has come, if its generation is still the expected one. False when it is not.
+    fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool, StoreError>;
+    /// Removes those of these blobs that were not put again since a generation. Their files stay for now.
+    fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held, StoreError>;
+    /// Begins a new life of this database, after a restore: no agent is held by anybody, and every later event is
+    /// chained under a name that was never used before. The number must be higher than that of every life before it.
+    fn begin_life(&mut self, number: i64) -> Result<Incarnation, StoreError>;
 }
 
 /// A database behind the verbs.
@@ -267,4 +301,12 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Whether this process may certainly still act for the agents it claimed.
     fn holds_lease(&self) -> bool;
+    /// Removes files of blobs that no row names and that are old enough that nobody is about to name them. Where blobs
+    /// are rows there are none.
+    fn sweep_files(&self) -> impl Future<Output = Result<SweptFiles, StoreError>> + Send {
+        std::future::ready(Ok(SweptFiles {
+            is_all: true,
+            ..SweptFiles::default()
+        }))
+    }
 }

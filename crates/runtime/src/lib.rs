@@ -12,6 +12,7 @@
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`proof`] | checks logs and runs, signs heads, erases and exports |
 //! | [`problem`] | a failure of the engine in words, the same on every face |
+//! | [`retention`] | the care of data: what is too old goes, what nobody names is swept |
 //! | [`report`] | what a finished run looks like from outside |
 //!
 //! There is no recovery code. A run that a crash cut off has effects without results, and the ordinary driver
@@ -25,6 +26,7 @@ mod inquiry;
 pub mod problem;
 pub mod proof;
 pub mod report;
+pub mod retention;
 pub mod run;
 pub mod service;
 mod step;

@@ -52,6 +52,11 @@ impl From<&StoreError> for Problem {
                 "database_corrupt",
                 "keep the file, move it aside and put a copy from a backup in its place",
             ),
+            StoreError::LogRemoved => (
+                "log_removed",
+                "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
+                 back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
+            ),
             StoreError::Foreign => ("database_foreign", "choose another home with --home"),
             StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
             StoreError::OlderSchema { .. } => ("schema_older", "`wakeful run --resume` brings it up to date"),

@@ -171,6 +171,7 @@ fn status_of(error: &EngineError) -> StatusCode {
                 StatusCode::SERVICE_UNAVAILABLE
             }
             StoreError::Corrupt(_)
+            | StoreError::LogRemoved
             | StoreError::Foreign
             | StoreError::NewerSchema { .. }
             | StoreError::OlderSchema { .. }

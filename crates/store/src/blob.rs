@@ -4,17 +4,22 @@ use std::path::Path;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::key::Digest;
+use wakeful_ports::care::Held;
 use wakeful_ports::records::{PackedBlob, PackedBody};
 use wakeful_ports::store::StoreError;
 
 use crate::pack;
-use crate::sql::{Sql, at_most_one};
+use crate::sql::{Sql, at_most_one, limit, records};
 
+/// One that is there already only moves into the present generation, so that nobody sweeps it from under this
+/// transaction.
 const PUT: &str = "
-    INSERT INTO blob (hash, size, encoding, bytes) VALUES (?1, ?2, ?3, ?4)
-    ON CONFLICT (hash) DO NOTHING";
+    INSERT INTO blob (hash, size, encoding, bytes, generation)
+    VALUES (?1, ?2, ?3, ?4, (SELECT generation FROM care WHERE row_id = 1))
+    ON CONFLICT (hash) DO UPDATE SET generation = excluded.generation
+        WHERE blob.generation < excluded.generation";
 
-/// Keeps a blob; nothing happens when it is there already.
+/// Keeps a blob; one that is there already stays as it is.
 pub(crate) fn put(sql: &mut dyn Sql, blob: &PackedBlob) -> Result<(), StoreError> {
     let (encoding, bytes) = match &blob.body {
         PackedBody::Raw(bytes) => ("raw", Some(bytes.as_slice())),
@@ -58,4 +63,56 @@ pub(crate) fn one(
         return Err(pack::damaged(format!("blob {hash} does not hash to its name")));
     }
     Ok(Some(bytes))
+}
+
+const BELOW: &str = "SELECT hash FROM blob WHERE hash > ?1 AND generation < ?2 ORDER BY hash LIMIT ?3";
+
+/// Blobs that were last put before a generation, by name, after one.
+pub(crate) fn below(
+    sql: &mut dyn Sql,
+    generation: i64,
+    after: Option<BlobHash>,
+    at_most: u32,
+) -> Result<Vec<BlobHash>, StoreError> {
+    // No bytes sort before all names there are.
+    let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
+    let rows = sql.query(BELOW, &[after.into(), generation.into(), limit(at_most)])?;
+    records(rows, |mut row| row.digest("blob.hash").map(BlobHash))
+}
+
+const IS_THERE: &str = "SELECT hash FROM blob WHERE hash = ?1";
+
+/// Whether a row names a blob.
+pub(crate) fn is_there(sql: &mut dyn Sql, hash: &BlobHash) -> Result<bool, StoreError> {
+    Ok(!sql.query(IS_THERE, &[hash.into()])?.is_empty())
+}
+
+const FILES: &str = "SELECT hash FROM blob WHERE hash > ?1 AND encoding = 'file' ORDER BY hash LIMIT ?2";
+
+/// Blobs that are files, by name, after one.
+pub(crate) fn files(
+    sql: &mut dyn Sql,
+    after: Option<BlobHash>,
+    at_most: u32,
+) -> Result<Vec<BlobHash>, StoreError> {
+    let after = after.as_ref().map_or([].as_slice(), |hash| hash.0.as_bytes());
+    let rows = sql.query(FILES, &[after.into(), limit(at_most)])?;
+    records(rows, |mut row| row.digest("blob.hash").map(BlobHash))
+}
+
+const SWEEP: &str = "
+    DELETE FROM blob WHERE hash = ?1 AND generation < ?2
+    RETURNING CAST(COALESCE(length(bytes), size) AS BIGINT)";
+
+/// Removes those that were not put again since a generation. The files of large ones stay: somebody may have found
+/// one in its place and be about to name it.
+pub(crate) fn sweep(sql: &mut dyn Sql, blobs: &[BlobHash], below: i64) -> Result<Held, StoreError> {
+    let mut swept = Held::default();
+    for hash in blobs {
+        if let Some(mut row) = at_most_one(sql.query(SWEEP, &[hash.into(), below.into()])?) {
+            let bytes = row.count("blob.size")?;
+            swept = swept.and(Held { rows: 1, bytes });
+        }
+    }
+    Ok(swept)
 }

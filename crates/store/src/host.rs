@@ -25,3 +25,21 @@ pub(crate) fn incarnation(sql: &mut dyn Sql) -> Result<Incarnation, StoreError> 
     let number = row.int("host.incarnation")?;
     Ok(Incarnation::new(format!("{host_id}.{number}")))
 }
+
+const REBORN: &str = "UPDATE host SET incarnation = ?1 WHERE row_id = 1 AND incarnation < ?1";
+
+/// Whoever held an agent did so in another life, perhaps on another machine. The heads themselves move on with the
+/// first who writes to them.
+const FREE_ALL: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 1";
+
+const FORGET_RUNNERS: &str = "DELETE FROM runner";
+
+/// Begins a new life. Its number must be higher than all before it.
+pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64) -> Result<Incarnation, StoreError> {
+    if sql.execute(REBORN, &[number.into()])? != 1 {
+        return Err(StoreError::Malformed("host.incarnation"));
+    }
+    sql.execute(FREE_ALL, &[])?;
+    sql.execute(FORGET_RUNNERS, &[])?;
+    incarnation(sql)
+}

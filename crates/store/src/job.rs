@@ -136,6 +136,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::Braked(agent) => StoreError::Braked(agent.clone()),
         StoreError::Full => StoreError::Full,
         StoreError::ReadOnly => StoreError::ReadOnly,
+        StoreError::LogRemoved => StoreError::LogRemoved,
         StoreError::Corrupt(source) => StoreError::Corrupt(words(source.as_ref())),
         StoreError::Foreign => StoreError::Foreign,
         StoreError::NewerSchema { found, known } => StoreError::NewerSchema {

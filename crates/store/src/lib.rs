@@ -12,10 +12,10 @@
 //! | `sql` | the narrow door that every verb is written over, once |
 //! | `commit` | the one place where work becomes durable |
 //! | `lock` | taking a lock, whatever became of its last holder |
-//! | `pack` | compression, and the files of large blobs |
+//! | `pack`, `sweep` | compression, and the files of large blobs; those that nobody names any more |
 //!
 //! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
-//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`.
+//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `care`; `naming` is the list of who names blobs.
 //!
 //! What is deliberately absent: randomness (ids arrive from outside), a query builder, and any clock but the
 //! database's own, the one that measures the lease, and the one that stamped a file whose age is asked for.
@@ -24,6 +24,7 @@
 mod agent;
 mod blob;
 mod brake;
+mod care;
 mod commit;
 mod decision;
 mod entry;
@@ -35,6 +36,7 @@ mod job;
 mod journal;
 mod lock;
 mod message;
+mod naming;
 mod pack;
 mod postgres;
 mod proof;
@@ -48,11 +50,18 @@ mod sql;
 mod sqlite;
 mod step;
 mod store;
+mod sweep;
 mod wake;
 
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
+pub use crate::schema::SCHEMA;
+pub use crate::sqlite::copy::{
+    COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
+    sqlite_blob_files,
+};
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
 pub use crate::store::Store;
+pub use crate::sweep::{FILE_AGE, FilesFound, keep_files};

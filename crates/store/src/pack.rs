@@ -15,6 +15,8 @@ use wakeful_ports::fail;
 use wakeful_ports::records::{PackedBlob, PackedBody};
 use wakeful_ports::store::StoreError;
 
+use crate::sweep;
+
 /// Packed blobs up to this size are kept in their row. Above it a file is cheaper than pages of the database,
 /// which the write-ahead log would carry as well.
 pub const INLINE_BYTES_MAX: usize = 64 * 1024;
@@ -108,7 +110,7 @@ pub(crate) fn refused(error: io::Error) -> StoreError {
 }
 
 /// The folder and the file of a blob: two hex digits of folder, so that none grows too long to list.
-fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
+pub(crate) fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
     let name = hash.to_string();
     let inner = folder.join(name.get(..2).unwrap_or_default());
     let file = inner.join(name);
@@ -130,7 +132,11 @@ pub(crate) fn remove_files(folder: &Path, gone: &[BlobHash]) -> Result<(), Store
 fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<()> {
     let (inner, file) = place(folder, hash);
     fs::create_dir_all(&inner)?;
-    if !file.try_exists()? {
+    // Nobody sweeps between the look and the touch.
+    let _lock = sweep::keep_files(folder)?;
+    if file.try_exists()? {
+        sweep::touch(&file)?;
+    } else {
         let drafts = drafts(folder);
         fs::create_dir_all(&drafts)?;
         let draft = drafts.join(draft_name(hash));
@@ -194,7 +200,7 @@ fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-fn sync_folder(folder: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(folder: &Path) -> io::Result<()> {
     // A relative path of one part has the parent "".
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")

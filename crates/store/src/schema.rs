@@ -3,7 +3,7 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub(crate) const SCHEMA: u32 = 7;
+pub const SCHEMA: u32 = 7;
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [

@@ -12,9 +12,11 @@ use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
+use wakeful_core::retention::DataClass;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
+use wakeful_ports::care::{Aged, CareRow, Held, Names, NamesFrom, Old, Taken};
 use wakeful_ports::records::{
     Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
@@ -22,7 +24,10 @@ use wakeful_ports::records::{
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
-use crate::{agent, blob, entry, event, head, host, journal, message, queue, run, runner, spend, step, wake};
+use crate::{
+    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, spend, step,
+    wake,
+};
 
 /// An open transaction.
 pub(crate) struct Session<'a> {
@@ -199,6 +204,39 @@ impl View for Session<'_> {
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
         runner::list(self)
     }
+
+    fn held(&mut self, class: DataClass) -> Result<Held, StoreError> {
+        care::held(self, class)
+    }
+
+    fn oldest(&mut self, class: DataClass, before: Millis, limit: u32) -> Result<Vec<Aged>, StoreError> {
+        care::oldest(self, class, before, limit)
+    }
+
+    fn care(&mut self) -> Result<CareRow, StoreError> {
+        care::care(self)
+    }
+
+    fn blobs_below(
+        &mut self,
+        generation: i64,
+        after: Option<BlobHash>,
+        limit: u32,
+    ) -> Result<Vec<BlobHash>, StoreError> {
+        blob::below(self, generation, after, limit)
+    }
+
+    fn blob_files(&mut self, after: Option<BlobHash>, limit: u32) -> Result<Vec<BlobHash>, StoreError> {
+        blob::files(self, after, limit)
+    }
+
+    fn has_blob(&mut self, hash: &BlobHash) -> Result<bool, StoreError> {
+        blob::is_there(self, hash)
+    }
+
+    fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError> {
+        naming::names(self, from, limit)
+    }
 }
 
 impl Tx for Session<'_> {
@@ -335,5 +373,21 @@ impl Tx for Session<'_> {
 
     fn settle_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
         spend::settle_run(self, run)
+    }
+
+    fn prune(&mut self, agent: &AgentId, old: &Old, at_most: u32) -> Result<Taken, StoreError> {
+        care::prune(self, agent, old, at_most)
+    }
+
+    fn put_care(&mut self, care: &CareRow, expected: i64) -> Result<bool, StoreError> {
+        care::put_care(self, care, expected)
+    }
+
+    fn sweep_blobs(&mut self, blobs: &[BlobHash], below: i64) -> Result<Held, StoreError> {
+        blob::sweep(self, blobs, below)
+    }
+
+    fn begin_life(&mut self, number: i64) -> Result<Incarnation, StoreError> {
+        host::begin_life(self, number)
     }
 }

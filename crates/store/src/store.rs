@@ -3,12 +3,15 @@
 use std::sync::Arc;
 
 use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_ports::care::SweptFiles;
 use wakeful_ports::records::PackedBlob;
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::pack::{self, INLINE_BYTES_MAX, Large};
 use crate::postgres::{PostgresOptions, Server};
+use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
+use crate::sweep::{self, FilesFound};
 
 /// A database behind the verbs. Cloning it is cheap; all clones are one store.
 #[derive(Clone)]
@@ -75,6 +78,23 @@ impl Store {
             Inner::Postgres(server) => server.close().await,
         }
         unregistered
+    }
+
+    /// What it was brought up to date from when it was opened, if it was.
+    #[must_use]
+    pub fn upgraded(&self) -> Option<&Upgraded> {
+        match &self.inner {
+            Inner::Sqlite(database) => database.upgraded.as_ref(),
+            Inner::Memory(_) | Inner::Postgres(_) => None,
+        }
+    }
+
+    /// Which files of blobs no row names, and which rows name files that are gone. Looks at all of them.
+    pub async fn inspect_files(&self) -> Result<FilesFound, StoreError> {
+        match &self.inner {
+            Inner::Sqlite(database) => sweep::inspect(self, &database.blobs_dir).await,
+            Inner::Memory(_) | Inner::Postgres(_) => Ok(FilesFound::default()),
+        }
     }
 
     async fn unregister(&self) -> Result<(), StoreError> {
@@ -148,9 +168,20 @@ impl wakeful_ports::store::Store for Store {
             Inner::Postgres(server) => server.holds_lease(),
         }
     }
+
+    async fn sweep_files(&self) -> Result<SweptFiles, StoreError> {
+        match &self.inner {
+            Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
+            Inner::Sqlite(database) => sweep::sweep(self, &database.blobs_dir).await,
+            Inner::Memory(_) | Inner::Postgres(_) => Ok(SweptFiles {
+                is_all: true,
+                ..SweptFiles::default()
+            }),
+        }
+    }
 }
 
-async fn off_thread<T: Send + 'static>(
+pub(crate) async fn off_thread<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
 ) -> Result<T, StoreError> {
     tokio::task::spawn_blocking(work)

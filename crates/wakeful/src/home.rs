@@ -35,7 +35,14 @@ pub(crate) struct Home {
 /// The right to write in a home, until dropped.
 #[derive(Debug)]
 pub(crate) struct HomeLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for HomeLock {
+    fn drop(&mut self) {
+        // A number that stays tells the next who looks that its process never came here.
+        let _ = self.file.set_len(0);
+    }
 }
 
 impl Home {
@@ -142,7 +149,21 @@ impl Home {
     }
 
     pub(crate) fn database(&self) -> PathBuf {
-        self.root.join("agent.sqlite")
+        self.root.join(Self::DATABASES[0])
+    }
+
+    /// Every database that a home may have, that of agents first.
+    pub(crate) const DATABASES: [&'static str; 2] = ["agent.sqlite", "db.sqlite"];
+
+    /// Files that hold nothing secret and belong to a home as much as its databases.
+    pub(crate) const PUBLIC_FILES: [&'static str; 2] = [CONFIG, "device.pub"];
+
+    /// Files that open something: who has them can speak for this home.
+    pub(crate) const SECRET_FILES: [&'static str; 2] = ["token", "device.key"];
+
+    /// What people wrote down for single agents, each in a folder of its name.
+    pub(crate) fn agents(&self) -> PathBuf {
+        self.root.join("agents")
     }
 
     pub(crate) fn blobs(&self) -> PathBuf {
@@ -213,7 +234,7 @@ impl Home {
                     .set_len(0)
                     .and_then(|()| write!(file, "{}", std::process::id()));
                 written.map_err(|error| failed(&error))?;
-                Ok(Ok(HomeLock { _file: file }))
+                Ok(Ok(HomeLock { file }))
             }
             Err(TryLockError::WouldBlock) => {
                 let mut pid = String::new();

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`cli`] | the command line: one file per verb |
 //! | [`config`] | settings: the file, the environment, the flags, one over the other |
+//! | [`archive`] | the file of a backup, written and read |
 //! | [`home`] | the folder everything lives in, and its lock |
 //! | [`place`] | opens home and database, and builds the engine on them |
 //! | [`front`], [`reach`] | where a verb asks: which daemon, or the database itself |
@@ -14,6 +15,7 @@
 //! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
 #![forbid(unsafe_code)]
 
+mod archive;
 mod cli;
 mod config;
 mod daemon;

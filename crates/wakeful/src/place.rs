@@ -10,7 +10,7 @@ use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::proof::sign;
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
-use wakeful_store::{PostgresOptions, SqliteOptions, Store};
+use wakeful_store::{PostgresOptions, SqliteOptions, Store, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
@@ -165,6 +165,17 @@ impl Place {
         self.kind == Kind::Postgres
     }
 
+    /// What to know of a database that was brought up to date when it was opened.
+    pub(crate) fn upgraded(&self) -> Option<String> {
+        let Upgraded { from, to, copy } = self.store.upgraded()?;
+        Some(format!(
+            "the database was brought from schema {from} to {to}; what it was is kept in {}: to go back, end what runs, \
+             put that file in the place of {} and use the older program",
+            copy.display(),
+            self.home.database().display()
+        ))
+    }
+
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
@@ -201,6 +212,9 @@ impl Place {
         work: impl AsyncFnOnce(&mut Self) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let mut place = self;
+        if let Some(words) = place.upgraded() {
+            out.note(&words);
+        }
         let done = work(&mut place).await;
         place.sign(out).await;
         // What was done is committed and told. That the goodbye was not heard only makes others wait for a lease.

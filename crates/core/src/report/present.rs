@@ -229,7 +229,7 @@ const fn category(kind: Kind) -> Category {
         Kind::AgentStateChanged | Kind::BrakeChanged | Kind::ContentErased => Category::StateSync,
         Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded | Kind::RunReleased => Category::Runtime,
         Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
-        Kind::ProviderRoundCompleted => Category::Trace,
+        Kind::ProviderRoundCompleted | Kind::DataPruned => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
         Kind::PolicyDecided | Kind::ToolExecuted | Kind::ActionCalledOff => Category::Tool,
         Kind::RuntimeError | Kind::RunParked | Kind::RunQuarantined => Category::OperatorNotification,
@@ -257,6 +257,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::RunQuarantined => deciding::quarantined(payload),
         Kind::RunReleased => deciding::released(payload),
         Kind::ContentErased => notice::content_erased(payload),
+        Kind::DataPruned => data_pruned(payload),
     }
 }
 
@@ -277,9 +278,21 @@ fn agent_state_changed(payload: &Value) -> Row {
         (Some("created"), _) => "Agent created",
         (Some("control"), Some("paused")) => "Agent paused",
         (Some("control"), Some("running")) => "Agent goes on",
+        (Some("restored"), _) => "Agent restored from a backup",
         _ => "Agent changed",
     };
     Row::plain(Level::Trace, title)
+}
+
+fn data_pruned(payload: &Value) -> Row {
+    let row = Row::plain(Level::Trace, "Old data taken away");
+    match (
+        word(payload, "class"),
+        payload.get("rows").and_then(Value::as_u64),
+    ) {
+        (Some(class), Some(rows)) => row.with_summary(format!("Old data taken away: {rows} rows of {class}")),
+        _ => row,
+    }
 }
 
 fn wake_decided(payload: &Value) -> Row {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql};
@@ -64,6 +65,17 @@ impl Connection {
     /// Whether the file can only be read. SQLite opens it all the same and refuses each write later.
     pub(crate) fn is_read_only(&self) -> Result<bool, StoreError> {
         self.inner.is_readonly("main").map_err(said)
+    }
+
+    /// Copies all pages as this connection sees them into another file, which is overwritten.
+    pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
+        let mut to = rusqlite::Connection::open(path).map_err(said)?;
+        let copying = Backup::new(&self.inner, &mut to).map_err(said)?;
+        match copying.step(-1).map_err(said)? {
+            StepResult::Done => Ok(()),
+            // Neither can be: all pages are asked for at once, and nobody else knows the copy.
+            _ => Err(StoreError::Backend("the copy was not finished".into())),
+        }
     }
 
     /// Runs statements that are no part of any verb, such as a migration.

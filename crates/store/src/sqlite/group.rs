@@ -15,12 +15,14 @@ use crate::job::{Job, again};
 use crate::runner::Registered;
 use crate::session::Session;
 use crate::sqlite::connection::Connection;
+use crate::sqlite::log::Log;
 
 /// The writing side of a database.
 pub(crate) struct Group {
     connection: Connection,
     blobs: Option<PathBuf>,
     registered: Arc<Registered>,
+    log: Option<Log>,
 }
 
 /// Why a group did not commit at the first try.
@@ -42,7 +44,20 @@ impl Group {
             connection,
             blobs,
             registered,
+            log: None,
         }
+    }
+
+    /// The same with an eye on the file's log, without which nothing that is committed would be found again.
+    pub(crate) fn watching(self, log: Log) -> Self {
+        Self {
+            log: Some(log),
+            ..self
+        }
+    }
+
+    fn check_log(&self) -> Result<(), StoreError> {
+        self.log.as_ref().map_or(Ok(()), Log::check)
     }
 
     /// Reads outside of any group.
@@ -68,6 +83,7 @@ impl Group {
     }
 
     fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
+        self.check_log().map_err(Stop::All)?;
         self.connection.begin_writing().map_err(Stop::All)?;
         let mut registered = None;
         for job in jobs {
@@ -102,7 +118,9 @@ impl Group {
         commit(&mut self.connection).inspect_err(|_| {
             // The failed commit is what is reported; without a rollback the next group could not begin.
             let _ = self.connection.rollback();
-        })
+        })?;
+        // Before anybody is answered: what went into a log that is gone is not durable.
+        self.check_log()
     }
 
     fn one_by_one(&mut self, mut jobs: Vec<Box<dyn Job>>) {

@@ -1,7 +1,9 @@
 //! SQLite in the process: one file, one writing thread, a few readers. Or one database in memory, for simulations.
 
 mod connection;
+pub(crate) mod copy;
 mod group;
+mod log;
 pub(crate) mod open;
 mod readers;
 mod still;
@@ -19,6 +21,7 @@ use wakeful_ports::store::{StoreError, Tx, View};
 pub use self::readers::READERS_MAX;
 pub use self::writer::GROUP_MAX;
 
+use self::copy::Upgraded;
 use self::group::Group;
 use self::readers::Readers;
 use self::writer::Writer;
@@ -60,24 +63,27 @@ pub(crate) struct Database {
     readers: Arc<Readers>,
     writer: Option<Writer>,
     pub(crate) registered: Arc<Registered>,
+    pub(crate) upgraded: Option<Upgraded>,
 }
 
 impl Database {
     /// Opens a file for reading and writing.
     pub(crate) fn open(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
         let busy = Duration::from_millis(options.busy_timeout_ms);
-        let connection = open::open_to_write(&options.path, busy, host_id)?;
+        let opened = open::open_to_write(&options.path, busy, host_id)?;
         pack::sweep_drafts(&options.blobs_dir);
         let registered = Arc::default();
         let group = Group::new(
-            connection,
+            opened.connection,
             Some(options.blobs_dir.clone()),
             Arc::clone(&registered),
-        );
+        )
+        .watching(opened.log);
         let writer = Some(Writer::start(group)?);
         Ok(Self {
             writer,
             registered,
+            upgraded: opened.upgraded,
             ..Self::around(options)
         })
     }
@@ -97,6 +103,7 @@ impl Database {
             readers: Arc::new(readers),
             writer: None,
             registered: Arc::default(),
+            upgraded: None,
         }
     }
 

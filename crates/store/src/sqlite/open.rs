@@ -15,6 +15,8 @@ use crate::pack::refused;
 use crate::schema::{self, SCHEMA};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::{Connection, is_busy, is_unopenable};
+use crate::sqlite::copy::{self, Upgraded};
+use crate::sqlite::log::{self, Log};
 use crate::sqlite::still::Still;
 
 /// Marks the file as ours: `WAKE` in ASCII.
@@ -23,8 +25,20 @@ pub(crate) const APPLICATION_ID: i64 = 0x5741_4b45;
 /// Between two tries at what SQLite does not wait for by itself.
 const RETRY: Duration = Duration::from_millis(5);
 
+/// A database that is open for writing.
+pub(crate) struct Opened {
+    pub(crate) connection: Connection,
+    pub(crate) log: Log,
+    pub(crate) upgraded: Option<Upgraded>,
+}
+
 /// Opens a file for writing; makes it, or brings it up to date, where that is needed.
-pub(crate) fn open_to_write(path: &Path, busy: Duration, host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn open_to_write(path: &Path, busy: Duration, host_id: &str) -> Result<Opened, StoreError> {
+    open_with(path, busy, host_id, &schema::SQLITE)
+}
+
+fn open_with(path: &Path, busy: Duration, host_id: &str, brings: &[&str]) -> Result<Opened, StoreError> {
+    log::refuse_without(path)?;
     let mut connection = writable(reach(path, busy)?)?;
     let schema = identify(&mut connection)?;
     use_write_ahead_log(&mut connection, busy)?;
@@ -32,10 +46,26 @@ pub(crate) fn open_to_write(path: &Path, busy: Duration, host_id: &str) -> Resul
     // transaction; it is four times what the log grows to between two checkpoints.
     connection.control("PRAGMA synchronous = FULL")?;
     connection.control("PRAGMA journal_size_limit = 16777216")?;
+    let mut upgraded = None;
     if schema != SCHEMA {
-        migrate(&mut connection, host_id)?;
+        // What it was is kept whole before anything is changed; a database that is new was nothing.
+        let copy = match schema {
+            0 => None,
+            schema => copy::keep_old(&connection, path, schema)?,
+        };
+        migrate(&mut connection, host_id, brings)?;
+        copy::forget_older(path, SCHEMA);
+        upgraded = copy.map(|copy| Upgraded {
+            from: schema,
+            to: SCHEMA,
+            copy,
+        });
     }
-    Ok(connection)
+    Ok(Opened {
+        log: Log::of(path)?,
+        connection,
+        upgraded,
+    })
 }
 
 /// A way to read a file.
@@ -51,6 +81,7 @@ pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Reader, StoreE
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
+    log::refuse_without(path)?;
     let mut connection = Connection::open(path, Access::Read, busy)?;
     match identify(&mut connection) {
         Err(error) if is_unopenable(&error) => match Still::of(path)? {
@@ -73,7 +104,7 @@ fn open_still(still: Still) -> Result<Reader, StoreError> {
 /// A database in memory with all its tables.
 pub(crate) fn open_in_memory(host_id: &str) -> Result<Connection, StoreError> {
     let mut connection = Connection::memory()?;
-    migrate(&mut connection, host_id)?;
+    migrate(&mut connection, host_id, &schema::SQLITE)?;
     Ok(connection)
 }
 
@@ -99,13 +130,17 @@ const IDENTITY: &str = "
     SELECT application_id, user_version, (SELECT COUNT(*) FROM sqlite_schema)
     FROM pragma_application_id, pragma_user_version";
 
-/// The schema number of a database that is ours or empty.
-fn identify(connection: &mut Connection) -> Result<u32, StoreError> {
+/// Looks at a file for the first time, whosever it is.
+pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool), StoreError> {
     let rows = connection.query(IDENTITY, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("user_version"))?;
-    let application = row.int("application_id")?;
-    let version = row.int("user_version")?;
-    let is_empty = row.int("sqlite_schema")? == 0;
+    let (application, version) = (row.int("application_id")?, row.int("user_version")?);
+    Ok((application, version, row.int("sqlite_schema")? == 0))
+}
+
+/// The schema number of a database that is ours or empty.
+pub(crate) fn identify(connection: &mut Connection) -> Result<u32, StoreError> {
+    let (application, version, is_empty) = may_be_ours(connection)?;
     match (application, u32::try_from(version)) {
         (0, Ok(0)) if is_empty => Ok(0),
         (APPLICATION_ID, Ok(found)) if found > SCHEMA => {
@@ -133,10 +168,10 @@ fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()
 }
 
 /// Runs what is missing, in one transaction. Another process may have been faster, so the number is read again.
-fn migrate(connection: &mut Connection, host_id: &str) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, host_id: &str, brings: &[&str]) -> Result<(), StoreError> {
     connection.begin_writing()?;
     let done = identify(connection).and_then(|seen| {
-        for migration in schema::SQLITE.iter().skip(seen as usize) {
+        for migration in brings.iter().skip(seen as usize) {
             connection.batch(migration)?;
         }
         connection.batch(&format!(
@@ -172,7 +207,8 @@ mod tests {
     #[test]
     fn a_commit_is_synced_before_it_is_answered() {
         let home = tempfile::tempdir().unwrap();
-        let mut connection = open_to_write(&home.path().join("agent.sqlite"), BUSY, "host").unwrap();
+        let opened = open_to_write(&home.path().join("agent.sqlite"), BUSY, "host").unwrap();
+        let mut connection = opened.connection;
         let rows = connection.query("PRAGMA synchronous", &[]).unwrap();
         let full = at_most_one(rows).unwrap().int("synchronous").unwrap();
         assert_eq!(full, 2, "2 is FULL");
@@ -200,7 +236,7 @@ mod tests {
                 known: SCHEMA
             })
         ));
-        let mut new = open_to_write(&path, BUSY, "other").unwrap();
+        let mut new = open_to_write(&path, BUSY, "other").unwrap().connection;
         let main = wakeful_core::id::AgentId::parse("main").unwrap();
         let overview = crate::queue::overview(&mut new, &main).unwrap().unwrap();
         assert_eq!(
@@ -208,5 +244,58 @@ mod tests {
             ("running", 4)
         );
         assert_eq!((overview.queued, overview.last_seq), (0, 5));
+    }
+    /// A database of the third schema with something in it.
+    fn third(path: &Path) {
+        let mut old = Connection::open(path, Access::Write, BUSY).unwrap();
+        for brought in schema::SQLITE.iter().take(3) {
+            old.batch(brought).unwrap();
+        }
+        old.batch(&format!(
+            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 3;
+            INSERT INTO host VALUES (1, 'host', 1);
+            INSERT INTO cap VALUES ('main', 7, 1);"
+        ))
+        .unwrap();
+    }
+
+    #[test]
+    fn a_migration_that_fails_leaves_the_database_as_it_was_and_a_copy_beside_it() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        third(&path);
+        let mut brings = schema::SQLITE;
+        // The last one breaks after it has done something.
+        brings[schema::SQLITE.len() - 1] = "DROP TABLE cap; CREATE TABLE broken (;";
+        let opened = open_with(&path, BUSY, "host", &brings);
+        assert!(opened.is_err());
+        for path in [path.clone(), home.path().join("agent.sqlite.schema-3.bak")] {
+            let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
+            assert_eq!(identify(&mut found).unwrap(), 3, "{}", path.display());
+            let rows = found.query("SELECT daily_microusd FROM cap", &[]).unwrap();
+            assert_eq!(at_most_one(rows).unwrap().int("daily_microusd").unwrap(), 7);
+        }
+        let again = open_to_write(&path, BUSY, "host").unwrap();
+        assert_eq!(
+            again.upgraded.map(|upgraded| upgraded.from),
+            Some(3),
+            "and can be tried again"
+        );
+    }
+
+    #[test]
+    fn without_room_for_the_copy_nothing_is_changed() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        third(&path);
+        // A folder stands where the copy is to be.
+        std::fs::create_dir(home.path().join("agent.sqlite.schema-3.bak")).unwrap();
+        std::fs::write(home.path().join("agent.sqlite.schema-3.bak/full"), "").unwrap();
+        assert!(open_to_write(&path, BUSY, "host").is_err());
+        let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
+        assert_eq!(identify(&mut found).unwrap(), 3);
+        let left = std::fs::read_dir(home.path()).unwrap().filter_map(Result::ok);
+        let drafts = left.filter(|entry| entry.file_name().to_string_lossy().contains("draft"));
+        assert_eq!(drafts.count(), 0, "no half copy is left");
     }
 }

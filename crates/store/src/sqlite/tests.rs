@@ -20,9 +20,9 @@ type Answer = oneshot::Receiver<Result<(), StoreError>>;
 /// A group on a fresh file whose connection was first told something.
 fn group(home: &tempfile::TempDir, told: &str) -> Group {
     let path = home.path().join("agent.sqlite");
-    let mut connection = open_to_write(&path, Duration::from_secs(1), "host").unwrap();
-    connection.batch(told).unwrap();
-    Group::new(connection, None, Arc::default())
+    let mut opened = open_to_write(&path, Duration::from_secs(1), "host").unwrap();
+    opened.connection.batch(told).unwrap();
+    Group::new(opened.connection, None, Arc::default()).watching(opened.log)
 }
 
 /// A job that asks for the end of some runs: one small row for each.

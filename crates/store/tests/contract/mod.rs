@@ -2,6 +2,7 @@
 
 mod agent;
 pub(crate) mod blob;
+mod care;
 mod event;
 pub(crate) mod head;
 mod queue;

@@ -14,7 +14,9 @@ use crate::contract::blob::{keep, noise};
 use crate::world::{HOST, block_on, files, open_file, sample};
 
 mod budget;
+mod care;
 mod draft;
+mod golden;
 mod still;
 
 fn failed(home: &Path) -> StoreError {

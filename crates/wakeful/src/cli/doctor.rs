@@ -1,6 +1,7 @@
 //! `wakeful doctor`: looks at everything that can be out of order, explains it, and mends what can be mended
 //! without losing anything. Without `--fix` it changes nothing.
 
+mod care;
 mod database;
 mod files;
 mod sandbox;
@@ -20,6 +21,9 @@ pub(crate) struct DoctorArgs {
     /// Mend what can be mended: permissions, and what dead processes left
     #[arg(long)]
     fix: bool,
+    /// Read databases whole, however large, and hold their indexes against their tables
+    #[arg(long)]
+    deep: bool,
 }
 
 /// Whether anything may be changed.
@@ -139,6 +143,8 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
         use_of_home = found;
         checks.push(check);
         checks.extend(files::left_behind(home, mode));
+        checks.push(care::scratch(home, use_of_home, mode));
+        checks.extend(care::stop(home, use_of_home, mode));
         checks.extend(files::token(
             home,
             settings.as_ref().map(|loaded| &loaded.config),
@@ -148,6 +154,11 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
     }
     if home.is_some() || shared.database().is_some() {
         checks.extend(database::look(shared, &path, use_of_home).await);
+        checks.extend(care::contents(shared).await);
+    }
+    // With a server of its own the files of a home are not what is worked with.
+    if let (Some(home), None) = (&home, shared.database()) {
+        checks.extend(care::pages(home, args.deep));
     }
     checks.push(sandbox::look().await);
     checks.push(files::space(&path));

@@ -1,6 +1,7 @@
 //! The command line. Each verb has its own file; here is only the tree and what all verbs share.
 
 mod agent;
+mod backup;
 pub(crate) mod budget;
 mod config;
 mod daemon;
@@ -15,6 +16,8 @@ mod models;
 mod open;
 mod record;
 mod replay;
+mod restore;
+pub(crate) mod retention;
 mod run;
 mod runs;
 mod serve;
@@ -186,6 +189,13 @@ enum Verb {
     /// Let systemd keep the daemon running for you
     #[command(subcommand)]
     Service(service::ServiceVerb),
+    /// Make one file of everything in a home, beside whoever works in it
+    Backup(backup::BackupArgs),
+    /// Make a home out of a backup
+    Restore(restore::RestoreArgs),
+    /// Look how long data is kept, and take away what is old
+    #[command(subcommand)]
+    Retention(retention::RetentionVerb),
     /// Print a completion script for your shell
     Completion {
         /// Which shell
@@ -253,6 +263,9 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out),
             Verb::Service(verb) => service::service(&verb, &shared, out),
+            Verb::Backup(args) => backup::backup(&args, &shared, out),
+            Verb::Restore(args) => restore::restore(&args, &shared, out).await,
+            Verb::Retention(verb) => retention::retention(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);

@@ -1,6 +1,7 @@
 //! The names of the settings, what each accepts, and which one was meant.
 
 use serde_json::Value;
+use wakeful_core::retention::{DAYS_MAX, MIB_MAX};
 use wakeful_core::run::ROUNDS_MAX;
 
 use super::kind::Kind;
@@ -26,10 +27,16 @@ pub(crate) enum Key {
     BudgetDailyUsd,
     ProviderName,
     PrivacyConfirm,
+    RetentionEventDays,
+    RetentionEventMib,
+    RetentionTraceDays,
+    RetentionTraceMib,
+    RetentionBlobDays,
+    RetentionBlobMib,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 19] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -43,6 +50,12 @@ impl Key {
         Self::BudgetDailyUsd,
         Self::ProviderName,
         Self::PrivacyConfirm,
+        Self::RetentionEventDays,
+        Self::RetentionEventMib,
+        Self::RetentionTraceDays,
+        Self::RetentionTraceMib,
+        Self::RetentionBlobDays,
+        Self::RetentionBlobMib,
     ];
 
     /// Its section and its name there.
@@ -61,6 +74,12 @@ impl Key {
             Self::BudgetDailyUsd => ("budget", "daily_usd"),
             Self::ProviderName => ("provider", "name"),
             Self::PrivacyConfirm => ("privacy", "confirm"),
+            Self::RetentionEventDays => ("retention", "event_days"),
+            Self::RetentionEventMib => ("retention", "event_mib"),
+            Self::RetentionTraceDays => ("retention", "trace_days"),
+            Self::RetentionTraceMib => ("retention", "trace_mib"),
+            Self::RetentionBlobDays => ("retention", "blob_days"),
+            Self::RetentionBlobMib => ("retention", "blob_mib"),
         }
     }
 
@@ -87,6 +106,14 @@ impl Key {
             Self::BudgetDailyUsd => Kind::Amount { max: DAILY_USD_MAX },
             Self::ProviderName => Kind::Word,
             Self::PrivacyConfirm => Kind::OneOf(&["implied", "explicit"]),
+            Self::RetentionEventDays | Self::RetentionTraceDays | Self::RetentionBlobDays => Kind::Integer {
+                min: 0,
+                max: DAYS_MAX as i64,
+            },
+            Self::RetentionEventMib | Self::RetentionTraceMib | Self::RetentionBlobMib => Kind::Integer {
+                min: 0,
+                max: MIB_MAX as i64,
+            },
         }
     }
 

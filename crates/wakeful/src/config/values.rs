@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
+use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
 use wakeful_runtime::Governance;
 
@@ -28,6 +29,7 @@ pub(crate) struct Config {
     pub(crate) budget: Budget,
     pub(crate) provider: Provider,
     pub(crate) privacy: Privacy,
+    pub(crate) retention: Retention,
     pub(crate) inference: Gates,
     /// Providers by name. Those that are built in need no section.
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
@@ -151,4 +153,66 @@ pub(crate) struct Provider {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub(crate) name: Option<String>,
+}
+
+/// How long data is kept, and how much of it. 0 is without a limit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Retention {
+    /// Days after which the payload of an event is taken away. Its place in the log stays.
+    #[schemars(range(max = DAYS_MAX))]
+    pub(crate) event_days: u32,
+    /// Most MiB of payloads; beyond it the oldest go first.
+    #[schemars(range(max = MIB_MAX))]
+    pub(crate) event_mib: u32,
+    /// Days after which the journal and the diagnostics of a run that has ended are taken away.
+    #[schemars(range(max = DAYS_MAX))]
+    pub(crate) trace_days: u32,
+    /// Most MiB of journals and diagnostics.
+    #[schemars(range(max = MIB_MAX))]
+    pub(crate) trace_mib: u32,
+    /// Days after which what was said and given out in a run that has ended is taken away.
+    #[schemars(range(max = DAYS_MAX))]
+    pub(crate) blob_days: u32,
+    /// Most MiB of what was said and given out.
+    #[schemars(range(max = MIB_MAX))]
+    pub(crate) blob_mib: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        let Kept {
+            events,
+            traces,
+            blobs,
+        } = Kept::default();
+        Self {
+            event_days: events.days,
+            event_mib: events.mib,
+            trace_days: traces.days,
+            trace_mib: traces.mib,
+            blob_days: blobs.days,
+            blob_mib: blobs.mib,
+        }
+    }
+}
+
+impl Retention {
+    /// The rule that these numbers make.
+    pub(crate) const fn rule(&self) -> Kept {
+        Kept {
+            events: Bounds {
+                days: self.event_days,
+                mib: self.event_mib,
+            },
+            traces: Bounds {
+                days: self.trace_days,
+                mib: self.trace_mib,
+            },
+            blobs: Bounds {
+                days: self.blob_days,
+                mib: self.blob_mib,
+            },
+        }
+    }
 }

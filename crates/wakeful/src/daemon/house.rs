@@ -15,6 +15,7 @@ use wakeful_models::Models;
 use wakeful_ports::records::Agent;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::problem::{Problem, with_causes};
+use wakeful_runtime::retention::Pulsing;
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch};
@@ -36,7 +37,7 @@ pub(crate) struct Bench {
     pub(crate) config: Config,
     pub(crate) models: ModelHouse,
     pub(crate) sandboxing: Sandboxing,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) observer: Arc<Pulsing<Hub>>,
     pub(crate) halt: Halt,
 }
 
@@ -49,7 +50,7 @@ impl Bench {
             workspace: &workspace,
             sandboxing: self.sandboxing,
             halt: self.halt.clone(),
-            observer: Arc::clone(&self.hub) as _,
+            observer: Arc::clone(&self.observer) as _,
         })
     }
 }
@@ -95,7 +96,7 @@ impl Workshop<Store> for Bench {
                 workspace: &workspace,
                 sandboxing: self.sandboxing,
                 halt: self.halt.clone(),
-                observer: Arc::clone(&self.hub) as _,
+                observer: Arc::clone(&self.observer) as _,
             })?;
             Ok((engine, Box::new(workspace) as Box<dyn Send>))
         };

@@ -13,10 +13,12 @@ use wakeful_api::{LastFailure, Model, Phase};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::h;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::Store as _;
+use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
+use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
+use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
 use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
 use wakeful_store::Store;
@@ -26,6 +28,7 @@ use super::house::{Bench, House};
 use super::token;
 use crate::cli::Shared;
 use crate::cli::budget::unset;
+use crate::cli::retention::words;
 use crate::config::{Config, Loaded, Overrides};
 use crate::device;
 use crate::failure::Failure;
@@ -148,6 +151,9 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
         return Ok(0);
     };
     let place = Arc::new(place);
+    if let Some(words) = place.upgraded() {
+        log(&words);
+    }
     folder.forget_failure();
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;
@@ -191,12 +197,24 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
 async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
     let hub = Arc::new(Hub::new());
+    let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
+    let observer = Arc::new(Pulsing {
+        observer: Arc::clone(&hub),
+        pulse: Arc::clone(&pulse),
+    });
+    let keeper = Keeper {
+        store: place.store.clone(),
+        retention: start.settings.config.retention.rule(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::clone(&hub) as _,
+    };
     let bench = Bench {
         place: Arc::clone(&place),
         config: start.settings.config.clone(),
         models: start.models.clone(),
         sandboxing: start.sandboxing,
-        hub: Arc::clone(&hub),
+        observer,
         halt: halt.clone(),
     };
     let (service, clerk, stuck) = Service::new(ServiceOptions {
@@ -225,10 +243,15 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
     match notary(&place, hub) {
         Err(failure) => {
             log(&format!("the log is not signed: {failure}"));
-            tokio::join!(service.run(), stopping);
+            tokio::join!(service.run(), stopping, keeper.run(&pulse, &halt, tell_care));
         }
         Ok(notary) => {
-            tokio::join!(service.run(), stopping, notary.run(&halt));
+            tokio::join!(
+                service.run(),
+                stopping,
+                notary.run(&halt),
+                keeper.run(&pulse, &halt, tell_care)
+            );
             // All that will be written is written, and the next daemon begins with a signed past.
             if let Err(error) = notary.sign().await {
                 log(&format!("the log was not signed: {}", Failure::from(error)));
@@ -429,6 +452,15 @@ async fn tell_cap(place: &Place, config: &Config) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
         log(&unset(place.governance().daily_cap));
+    }
+}
+
+/// A round that took nothing away is not worth a line.
+fn tell_care(cared: &Result<Cared, StoreError>) {
+    match cared {
+        Ok(cared) if cared.is_empty() => {}
+        Ok(cared) => log(&format!("care of data: {}", words(cared).replace('\n', "; "))),
+        Err(error) => log(&format!("care of data: {}", with_causes(error))),
     }
 }
 

@@ -65,6 +65,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::RuntimeError
         | Kind::RunParked
         | Kind::RunEnded
+        | Kind::DataPruned
         | Kind::ContentErased
         | Kind::DecisionAsked
         | Kind::DecisionAnswered

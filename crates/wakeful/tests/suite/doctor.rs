@@ -68,9 +68,15 @@ fn a_settled_home_has_no_problem() {
             "config",
             "lock",
             "run",
+            "scratch",
+            "log",
+            "stop",
             "database",
             "runs",
             "workspace",
+            "blobs",
+            "clock",
+            "pages",
             "sandbox",
             "space"
         ]

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 42] = [
+const VERBS: [&str; 47] = [
     "init",
     "run",
     "message",
@@ -45,6 +45,11 @@ const VERBS: [&str; 42] = [
     "doctor",
     "service",
     "service install",
+    "backup",
+    "restore",
+    "retention",
+    "retention show",
+    "retention run",
     "completion",
 ];
 

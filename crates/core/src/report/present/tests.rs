@@ -58,6 +58,8 @@ run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run c
 run_released | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
 run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
+data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away: 3 rows of events
+agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
 "#;
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {
@@ -105,6 +107,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("decision_asked", Category::Waiting),
         ("decision_escalated", Category::Waiting),
         ("content_erased", Category::StateSync),
+        ("data_pruned", Category::Trace),
         ("message_admitted", Category::Message),
         ("policy_decided", Category::Tool),
         ("provider_round_completed", Category::Trace),

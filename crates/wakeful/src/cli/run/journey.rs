@@ -153,6 +153,7 @@ const fn is_of_one_run(error: &StoreError) -> bool {
         StoreError::Full
         | StoreError::ReadOnly
         | StoreError::Corrupt(_)
+        | StoreError::LogRemoved
         | StoreError::Foreign
         | StoreError::NewerSchema { .. }
         | StoreError::OlderSchema { .. }

@@ -1,0 +1,347 @@
+//! The care of data: what has grown too old or too much is taken away in small transactions, and contents that
+//! nobody names any more are swept. What has to go is the core's rule; here it is only carried out.
+//!
+//! Nothing here needs the right to drive an agent: no run is touched that has not ended. Each transaction locks the
+//! heads of the agents concerned, takes away a bounded number of rows, and says so in one event per agent.
+
+mod pulse;
+mod sweep;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use wakeful_core::id::AgentId;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::retention::{
+    DataClass, GENERATION_EVERY_MS, ROUND_EVERY_MS, Retention, clock_of_ages, has_passed,
+};
+use wakeful_core::time::Millis;
+use wakeful_ports::care::{Aged, CareRow, Held, Old, SweptFiles, Taken};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+
+pub use self::pulse::{COMMITS_BETWEEN, Pulse, Pulsing};
+use crate::{Halt, Observer};
+
+/// Rows that one transaction takes away at most: a few milliseconds of a writer that others wait for.
+pub const SLICE_ROWS_MAX: u32 = 500;
+
+/// Things that are asked for at once: each list is a walk through all there are.
+const EVENTS_PAGE: u32 = 10_000;
+const RUNS_PAGE: u32 = 500;
+
+/// Carries out what retention says.
+pub struct Keeper<S> {
+    /// Where everything durable is.
+    pub store: S,
+    /// How long and how much is kept.
+    pub retention: Retention,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where salts come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Who is shown what was committed.
+    pub observer: Arc<dyn Observer>,
+}
+
+/// How one class of data stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Which class.
+    pub class: DataClass,
+    /// How much there is.
+    pub held: Held,
+    /// How much of it has to go.
+    pub due: Held,
+    /// Whether there may be more than was looked at.
+    pub is_more: bool,
+}
+
+/// What a round of care came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cared {
+    /// What was taken away, by class.
+    pub pruned: BTreeMap<DataClass, Held>,
+    /// Contents that nobody named any more.
+    pub swept: Held,
+    /// Files that no row named.
+    pub files: SweptFiles,
+    /// Whether it came to its end; a stop may come first.
+    pub is_done: bool,
+}
+
+impl Cared {
+    /// Whether nothing went.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let taken = self.pruned.values().chain([&self.swept, &self.files.removed]);
+        taken.into_iter().all(|held| held.rows == 0)
+    }
+}
+
+/// Which contents a round looks through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sweep {
+    /// All of them.
+    Always,
+    /// All of them, if something was taken away since they were last looked through.
+    WhereDue,
+}
+
+impl<S: Store> Keeper<S> {
+    /// How each class stands. Changes nothing.
+    pub async fn standing(&self) -> Result<(Vec<Standing>, CareRow), StoreError> {
+        let care = self.store.read(|view| view.care()).await?;
+        let clock = self.ages(&care).await?;
+        let mut all = Vec::new();
+        for class in DataClass::ALL {
+            let held = self.store.read(move |view| view.held(class)).await?;
+            let excess = self.retention.of(class).excess(held.bytes);
+            let (due, is_more) = self.due(class, clock, excess).await?;
+            let due = due.iter().fold(Held::default(), |sum, aged| sum.and(aged.held));
+            all.push(Standing {
+                class,
+                held,
+                due,
+                is_more,
+            });
+        }
+        Ok((all, care))
+    }
+
+    /// Whether a round is due by the clock.
+    pub async fn next_round(&self) -> Result<Millis, StoreError> {
+        let (care, now) = (self.store.read(|view| view.care()).await?, self.clock.now());
+        Ok(match has_passed(care.pruned_at, now, ROUND_EVERY_MS) {
+            true => now,
+            false => Millis(care.pruned_at.0.saturating_add(ROUND_EVERY_MS)),
+        })
+    }
+
+    /// One round: takes away what has to go, class by class, and sweeps.
+    pub async fn round(&self, sweep: Sweep, halt: &Halt) -> Result<Cared, StoreError> {
+        let (before, now) = (self.store.read(|view| view.care()).await?, self.clock.now());
+        let clock = self.ages(&before).await?;
+        let mut cared = Cared::default();
+        let mut unswept = before.unswept;
+        for class in DataClass::ALL {
+            let pruned = self.prune(class, clock, halt).await?;
+            if pruned.rows > 0 {
+                unswept = before.generation;
+            }
+            cared.pruned.insert(class, pruned);
+            if halt.is_set() {
+                return Ok(cared);
+            }
+        }
+        let generation = match has_passed(before.generation_at, now, GENERATION_EVERY_MS) {
+            true => (before.generation.saturating_add(1), now),
+            false => (before.generation, before.generation_at),
+        };
+        let noted = CareRow {
+            generation: generation.0,
+            generation_at: generation.1,
+            clock,
+            unswept,
+            ..before
+        };
+        if !self.note(noted, before.generation).await? {
+            // Another process has begun a generation of its own, and sweeps.
+            return Ok(cared);
+        }
+        // One generation more than the one before this: a transaction that began under that may not have ended yet.
+        let below = noted.generation - 1;
+        if sweep == Sweep::Always || unswept != 0 {
+            cared.swept = self.sweep(below, halt).await?;
+        }
+        cared.files = self.store.sweep_files().await?;
+        let done = CareRow {
+            pruned_at: now,
+            // What was put too lately to be swept is looked at again next time.
+            unswept: if below > unswept { 0 } else { unswept },
+            ..noted
+        };
+        cared.is_done = !halt.is_set() && self.note(done, noted.generation).await?;
+        Ok(cared)
+    }
+
+    /// The clock by which ages are measured. Before the first round it is known only by what was written last.
+    async fn ages(&self, care: &CareRow) -> Result<Millis, StoreError> {
+        let stood = match care.clock.0 {
+            0 => self.store.read(newest_event).await?,
+            _ => care.clock,
+        };
+        Ok(clock_of_ages(stood, self.clock.now()))
+    }
+
+    async fn note(&self, care: CareRow, expected: i64) -> Result<bool, StoreError> {
+        self.store.write(move |tx| tx.put_care(&care, expected)).await
+    }
+
+    /// What of a class has to go, as far as one list reaches, and whether there may be more.
+    async fn due(
+        &self,
+        class: DataClass,
+        clock: Millis,
+        excess: u64,
+    ) -> Result<(Vec<Aged>, bool), StoreError> {
+        let bounds = self.retention.of(class);
+        let before = match (excess, bounds.cutoff(clock)) {
+            (0, None) => return Ok((Vec::new(), false)),
+            (0, Some(cutoff)) => cutoff,
+            (_, _) => Millis(i64::MAX),
+        };
+        let page = match class {
+            DataClass::Events => EVENTS_PAGE,
+            DataClass::Traces | DataClass::Blobs => RUNS_PAGE,
+        };
+        let mut oldest = self
+            .store
+            .read(move |view| view.oldest(class, before, page))
+            .await?;
+        let times: Vec<(Millis, u64)> = oldest.iter().map(|aged| (aged.at, aged.held.bytes)).collect();
+        let is_more = oldest.len() >= page as usize;
+        oldest.truncate(bounds.due(clock, excess, &times));
+        let is_more = is_more && oldest.len() == times.len();
+        Ok((oldest, is_more))
+    }
+
+    async fn prune(&self, class: DataClass, clock: Millis, halt: &Halt) -> Result<Held, StoreError> {
+        let held = self.store.read(move |view| view.held(class)).await?;
+        let mut excess = self.retention.of(class).excess(held.bytes);
+        let mut pruned = Held::default();
+        loop {
+            let (due, is_more) = self.due(class, clock, excess).await?;
+            let mut rest = due.as_slice();
+            while !rest.is_empty() && !halt.is_set() {
+                let (slice, later) = rest.split_at(slice_of(rest));
+                let taken = self.take_all(slice.to_vec(), halt).await?;
+                pruned = pruned.and(taken);
+                excess = excess.saturating_sub(taken.bytes);
+                rest = later;
+            }
+            if !is_more || halt.is_set() {
+                return Ok(pruned);
+            }
+        }
+    }
+
+    /// Takes these away, in as many transactions as it takes.
+    async fn take_all(&self, mut slice: Vec<Aged>, halt: &Halt) -> Result<Held, StoreError> {
+        let mut sum = Held::default();
+        while !slice.is_empty() && !halt.is_set() {
+            let taken = self.take(slice.clone()).await?;
+            sum = taken.iter().fold(sum, |sum, taken| sum.and(taken.held));
+            slice = slice
+                .into_iter()
+                .zip(taken)
+                .filter(|(_, taken)| !taken.is_all)
+                .map(|(aged, _)| aged)
+                .collect();
+            // Whoever drives a run comes in between.
+            tokio::task::yield_now().await;
+        }
+        Ok(sum)
+    }
+
+    /// One transaction.
+    async fn take(&self, slice: Vec<Aged>) -> Result<Vec<Taken>, StoreError> {
+        let salts = slice
+            .iter()
+            .map(|aged| (aged.agent_id.clone(), self.entropy.bytes32()));
+        let salts: BTreeMap<AgentId, [u8; 32]> = salts.collect();
+        let now = self.clock.now();
+        let done = self.store.write(move |tx| take_in(tx, &slice, &salts, now));
+        let (taken, events) = done.await?;
+        for (agent, event) in &events {
+            self.observer.saw(agent, std::slice::from_ref(event));
+        }
+        Ok(taken)
+    }
+}
+
+/// When the newest event was written; the beginning of time where there is none.
+fn newest_event(view: &mut dyn View) -> Result<Millis, StoreError> {
+    let mut newest = Millis(0);
+    for (agent, last) in view.heads()? {
+        let events = view.events_before(&agent, last.saturating_add(1), 1)?;
+        newest = events.iter().map(|event| event.at).fold(newest, Millis::max);
+    }
+    Ok(newest)
+}
+
+/// How many of these fit into one transaction. At least one does: of one that is too large a piece is taken.
+fn slice_of(aged: &[Aged]) -> usize {
+    let mut rows = 0_u64;
+    let fits = aged.iter().take_while(|aged| {
+        rows = rows.saturating_add(aged.held.rows.max(1));
+        rows <= u64::from(SLICE_ROWS_MAX)
+    });
+    fits.count().max(1)
+}
+
+type Outcome = (Vec<Taken>, Vec<(AgentId, Event)>);
+
+/// Agent by agent, in the order of their names: several heads are always locked in this order.
+fn take_in(
+    tx: &mut dyn Tx,
+    slice: &[Aged],
+    salts: &BTreeMap<AgentId, [u8; 32]>,
+    now: Millis,
+) -> Result<Outcome, StoreError> {
+    let mut taken = vec![
+        Taken {
+            is_all: true,
+            ..Taken::default()
+        };
+        slice.len()
+    ];
+    let mut events = Vec::new();
+    for (agent, salt) in salts {
+        let Some(mut head) = tx.lock_head_to_announce(agent)? else {
+            continue;
+        };
+        let mut sums: BTreeMap<DataClass, (Held, Millis)> = BTreeMap::new();
+        let own = slice
+            .iter()
+            .zip(&mut taken)
+            .filter(|(aged, _)| aged.agent_id == *agent);
+        for (aged, taken) in own {
+            *taken = take_one(tx, aged)?;
+            let sum = sums
+                .entry(aged.what.class())
+                .or_insert((Held::default(), aged.at));
+            *sum = (sum.0.and(taken.held), sum.1.max(aged.at));
+        }
+        for (class, (held, until)) in sums.into_iter().filter(|(_, (held, _))| held.rows > 0) {
+            let payload = json!({
+                "class": class, "rows": held.rows, "bytes": held.bytes, "until": until.rfc3339(),
+            });
+            let sealed = Sealed::new(Draft::new(Kind::DataPruned, payload), now, None, *salt)
+                .map_err(|_| StoreError::Malformed("event.payload"))?;
+            let event = head.chain(agent, sealed);
+            tx.append_event(agent, &event)?;
+            events.push((agent.clone(), event));
+        }
+        tx.put_head(agent, &head)?;
+    }
+    Ok((taken, events))
+}
+
+/// The lines of a run are named by its journal as well, which therefore goes first.
+fn take_one(tx: &mut dyn Tx, aged: &Aged) -> Result<Taken, StoreError> {
+    let Old::Lines { run_key, .. } = &aged.what else {
+        return tx.prune(&aged.agent_id, &aged.what, SLICE_ROWS_MAX);
+    };
+    let trace = Old::Trace { run_key: *run_key };
+    let trace = tx.prune(&aged.agent_id, &trace, SLICE_ROWS_MAX)?;
+    if !trace.is_all {
+        return Ok(trace);
+    }
+    let lines = tx.prune(&aged.agent_id, &aged.what, SLICE_ROWS_MAX)?;
+    Ok(Taken {
+        held: lines.held.and(trace.held),
+        ..lines
+    })
+}

@@ -1,0 +1,132 @@
+//! Contents that nobody names any more.
+//!
+//! First everything that has not been put for long is a candidate. Then names are looked for: in the rows, and in the
+//! contents that are named, because what a tool gave out is named by the text that the model read of it. Whatever is
+//! named stays; what remains is removed, unless it was put again meanwhile. Anything that looks like a name counts, so
+//! that a mistake keeps too much and never too little.
+
+use std::collections::BTreeSet;
+
+use wakeful_core::blob::{BlobHash, names_in};
+use wakeful_ports::care::{Held, NamesFrom};
+use wakeful_ports::store::{Store, StoreError, View};
+
+use super::{Keeper, SLICE_ROWS_MAX};
+use crate::Halt;
+
+/// Candidates that are held in memory at once: some tens of megabytes. More are looked at in several goes.
+pub(super) const CANDIDATES_MAX: usize = 1_000_000;
+
+/// Rows, and contents, that are read at once.
+const ROWS_PAGE: u32 = 2_000;
+const CONTENTS_PAGE: u32 = 64;
+
+impl<S: Store> Keeper<S> {
+    /// Sweeps what was last put before a generation. Says how much went.
+    pub(super) async fn sweep(&self, below: i64, halt: &Halt) -> Result<Held, StoreError> {
+        let (mut swept, mut after) = (Held::default(), None);
+        loop {
+            let mut candidates = self.candidates(below, after).await?;
+            let Some(last) = candidates.last().copied() else {
+                break;
+            };
+            let is_last = candidates.len() < CANDIDATES_MAX;
+            candidates = self.without_named_by_rows(candidates, halt).await?;
+            candidates = self.without_named_by_contents(candidates, halt).await?;
+            if halt.is_set() {
+                return Ok(swept);
+            }
+            let unnamed: Vec<BlobHash> = candidates.into_iter().collect();
+            for some in unnamed.chunks(SLICE_ROWS_MAX as usize) {
+                let some = some.to_vec();
+                let removed = self.store.write(move |tx| tx.sweep_blobs(&some, below));
+                swept = swept.and(removed.await?);
+                tokio::task::yield_now().await;
+            }
+            if is_last {
+                break;
+            }
+            after = Some(last);
+        }
+        Ok(swept)
+    }
+
+    async fn candidates(
+        &self,
+        below: i64,
+        mut after: Option<BlobHash>,
+    ) -> Result<BTreeSet<BlobHash>, StoreError> {
+        let mut candidates = BTreeSet::new();
+        while candidates.len() < CANDIDATES_MAX {
+            let page = self
+                .store
+                .read(move |view| view.blobs_below(below, after, ROWS_PAGE))
+                .await?;
+            let Some(last) = page.last() else { break };
+            after = Some(*last);
+            candidates.extend(page);
+        }
+        Ok(candidates)
+    }
+
+    async fn without_named_by_rows(
+        &self,
+        mut candidates: BTreeSet<BlobHash>,
+        halt: &Halt,
+    ) -> Result<BTreeSet<BlobHash>, StoreError> {
+        let mut from = Some(NamesFrom::START);
+        while let (Some(place), false) = (from, halt.is_set()) {
+            let names = self.store.read(move |view| view.names(&place, ROWS_PAGE)).await?;
+            for name in &names.found {
+                candidates.remove(name);
+            }
+            from = names.next;
+        }
+        Ok(candidates)
+    }
+
+    /// Everything that is no candidate any more is looked into, and so is what that names, and so on.
+    async fn without_named_by_contents(
+        &self,
+        mut candidates: BTreeSet<BlobHash>,
+        halt: &Halt,
+    ) -> Result<BTreeSet<BlobHash>, StoreError> {
+        let mut after = None;
+        while !candidates.is_empty() && !halt.is_set() {
+            let page = self
+                .store
+                .read(move |view| view.blobs_below(i64::MAX, after, CONTENTS_PAGE))
+                .await?;
+            let Some(last) = page.last() else { break };
+            after = Some(*last);
+            let named = page.into_iter().filter(|hash| !candidates.contains(hash));
+            let mut work: Vec<BlobHash> = named.collect();
+            while !work.is_empty() {
+                let some = work.split_off(work.len().saturating_sub(CONTENTS_PAGE as usize));
+                // They go along and come back: a copy of a million names for every few contents would be too much.
+                let looked = self
+                    .store
+                    .read(move |view| Ok((named_by(view, &some, &candidates)?, candidates)));
+                let found;
+                (found, candidates) = looked.await?;
+                work.extend(found.into_iter().filter(|hash| candidates.remove(hash)));
+            }
+        }
+        Ok(candidates)
+    }
+}
+
+/// Which of the wanted names stand in these contents.
+fn named_by(
+    view: &mut dyn View,
+    contents: &[BlobHash],
+    wanted: &BTreeSet<BlobHash>,
+) -> Result<BTreeSet<BlobHash>, StoreError> {
+    let mut found = BTreeSet::new();
+    for hash in contents {
+        // One that is gone meanwhile names nothing.
+        let bytes = view.blob(hash)?.unwrap_or_default();
+        found.extend(names_in(&bytes).filter(|name| wanted.contains(name)));
+    }
+    Ok(found)
+}

@@ -1,0 +1,464 @@
+//! Whatever is kept, taken away, put again and swept, in whatever order and under whatever clock: what is still named is
+//! still there, the chain of events holds, and nothing of an open run or of the newest ones goes.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use proptest::prelude::*;
+use wakeful_core::blob::{Blob, BlobHash, names_in};
+use wakeful_core::conversation::Role;
+use wakeful_core::id::{AgentId, SessionId, ThreadId, TurnId};
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::message::Message;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::retention::{Bounds, DAY_MS, EVENTS_KEPT_MIN, RUNS_KEPT_MIN, Retention};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::records::{Agent, EntryRow, JournalRow, PackedBlob, RUN_OPEN, RunRow, Visibility};
+use wakeful_ports::store::{Store as _, StoreError, Tx, View};
+use wakeful_runtime::retention::{Cared, Keeper, Sweep};
+use wakeful_runtime::{Halt, Observer};
+use wakeful_store::Store;
+
+/// A clock that a test sets.
+#[derive(Default)]
+struct Set(AtomicI64);
+
+impl Clock for Set {
+    fn now(&self) -> Millis {
+        Millis(self.0.load(Ordering::Relaxed))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, _ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(std::future::pending())
+    }
+}
+
+/// Salts that differ.
+#[derive(Default)]
+struct Count(AtomicU64);
+
+impl Entropy for Count {
+    fn bytes32(&self) -> [u8; 32] {
+        *Digest::of(&self.0.fetch_add(1, Ordering::Relaxed).to_le_bytes()).as_bytes()
+    }
+}
+
+struct Nobody;
+
+impl Observer for Nobody {
+    fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+}
+
+/// A database and somebody who cares for it.
+struct House {
+    store: Store,
+    clock: Arc<Set>,
+    keeper: Keeper<Store>,
+    agent: AgentId,
+    /// What every name stands for.
+    contents: BTreeMap<BlobHash, Vec<u8>>,
+    /// Packed, and not committed yet.
+    under_way: Vec<(u8, Vec<PackedBlob>)>,
+    runs: u32,
+}
+
+/// Everything is too old after a day.
+const A_DAY: Retention = {
+    let bounds = Bounds { days: 1, mib: 0 };
+    Retention {
+        events: bounds,
+        traces: bounds,
+        blobs: bounds,
+    }
+};
+
+impl House {
+    async fn new() -> Self {
+        let store = Store::in_memory("host").expect("a database");
+        let clock = Arc::new(Set(AtomicI64::new(20_000 * DAY_MS)));
+        let agent = AgentId::parse("main").expect("an id");
+        let keeper = Keeper {
+            store: store.clone(),
+            retention: A_DAY,
+            clock: Arc::clone(&clock) as _,
+            entropy: Arc::new(Count::default()),
+            observer: Arc::new(Nobody),
+        };
+        let made = Agent {
+            agent_id: agent.clone(),
+            visibility: Visibility::Public,
+            lifecycle: Lifecycle::Active,
+            control: Control::Running,
+            workspace: "/".into(),
+            model_ref: None,
+            created_at: clock.now(),
+            usage: wakeful_core::conversation::Usage::default(),
+            model_rounds: 0,
+        };
+        store.write(move |tx| tx.create_agent(&made)).await.expect("made");
+        Self {
+            store,
+            clock,
+            keeper,
+            agent,
+            contents: BTreeMap::new(),
+            under_way: Vec::new(),
+            runs: 0,
+        }
+    }
+
+    /// The blobs of a run that is about some topic: few topics, so that runs share contents. What the model read names
+    /// what the tool gave out.
+    async fn pack(&mut self, topic: u8) -> Vec<PackedBlob> {
+        let output = Blob::new(format!("output {topic} ").repeat(20).into_bytes());
+        let result = Blob::new(format!(r#"{{"artifact":"{}"}}"#, output.hash()).into_bytes());
+        let prompt = Blob::new(format!("prompt {topic}").into_bytes());
+        let mut packed = Vec::new();
+        for blob in [prompt, result, output] {
+            self.contents.insert(blob.hash(), blob.bytes().to_vec());
+            packed.push(self.store.pack(blob).await.expect("packed"));
+        }
+        packed
+    }
+
+    async fn commit(&mut self, packed: Vec<PackedBlob>, is_open: bool) {
+        self.runs += 1;
+        let (agent, now, number) = (self.agent.clone(), self.clock.now(), self.runs);
+        let committed = self
+            .store
+            .write(move |tx| commit(tx, &agent, (now, number, is_open), &packed));
+        committed.await.expect("committed");
+    }
+
+    async fn round(&self) -> Cared {
+        let halt = Halt::never();
+        self.keeper.round(Sweep::Always, &halt).await.expect("a round")
+    }
+
+    /// Every name that a row or a named content holds stands for what it stood for.
+    async fn check(&self) -> Result<(), TestCaseError> {
+        let runs = self.runs;
+        let agent = self.agent.clone();
+        let found = self
+            .store
+            .read(move |view| named(view, &agent, runs))
+            .await
+            .expect("read");
+        for (hash, bytes) in found {
+            prop_assert_eq!(bytes.as_ref(), self.contents.get(&hash), "{}", hash);
+        }
+        Ok(())
+    }
+
+    fn pass(&self, ms: i64) {
+        self.clock.0.fetch_add(ms, Ordering::Relaxed);
+    }
+}
+
+fn key(number: u32) -> RunKey {
+    RunKey(Digest::of(format!("run {number}").as_bytes()))
+}
+
+fn thread() -> ThreadId {
+    ThreadId::new("main:session:cli")
+}
+
+/// A whole run in one transaction: message, state, journal, lines, events.
+fn commit(
+    tx: &mut dyn Tx,
+    agent: &AgentId,
+    (now, number, is_open): (Millis, u32, bool),
+    packed: &[PackedBlob],
+) -> Result<(), StoreError> {
+    packed.iter().try_for_each(|blob| tx.put_blob(blob))?;
+    let [prompt, result, _] = packed else {
+        panic!("three blobs")
+    };
+    let turn = TurnId::parse(&number.to_string()).expect("a turn");
+    let message = Message::from_operator(agent.clone(), &SessionId::new("cli"), &turn, prompt.hash, now);
+    let run_key = key(number);
+    tx.admit_message(&Message { run_key, ..message })?;
+    let status = if is_open { RUN_OPEN } else { "completed" };
+    tx.create_run(&RunRow {
+        run_key,
+        agent_id: agent.clone(),
+        thread_id: thread(),
+        machine: "turn".into(),
+        machine_version: 1,
+        version: 1,
+        state: format!(r#"{{"reply":"{}"}}"#, result.hash),
+        status: status.into(),
+        started_at: now,
+        ended_at: (!is_open).then_some(now),
+        due_at: None,
+        fault: None,
+    })?;
+    tx.append_input(&JournalRow {
+        run_key,
+        ordinal: 1,
+        body: format!(r#"[{{"content":"{}"}}]"#, result.hash).into_bytes(),
+        reads_hash: Digest::ZERO,
+        state_hash: Digest::ZERO,
+        effects_hash: Digest::ZERO,
+        at: now,
+    })?;
+    for (role, content) in [(Role::User, prompt.hash), (Role::Tool, result.hash)] {
+        let at = now;
+        tx.append_entry(
+            &thread(),
+            &EntryRow {
+                run_key,
+                role,
+                content,
+                at,
+            },
+        )?;
+    }
+    let mut head = tx.lock_head_to_announce(agent)?.expect("a head");
+    let sealed = Sealed::new(
+        Draft::new(Kind::RunStarted, serde_json::json!({})),
+        now,
+        Some(run_key),
+        [1; 32],
+    );
+    let event = head.chain(agent, sealed.expect("canonical"));
+    tx.append_event(agent, &event)?;
+    tx.put_head(agent, &head)
+}
+
+type Found = Vec<(BlobHash, Option<Vec<u8>>)>;
+
+/// Everything that is named: by lines and journals, by the states of open runs, and by contents in turn.
+fn named(view: &mut dyn View, agent: &AgentId, runs: u32) -> Result<Found, StoreError> {
+    let entries = view.entries(&thread(), 10_000)?;
+    let mut names: Vec<BlobHash> = entries.iter().map(|entry| entry.content).collect();
+    for number in 1..=runs {
+        for row in view.journal(&key(number), 0, 10)? {
+            names.extend(names_in(&row.body));
+        }
+        let row = view.run(&key(number))?.expect("runs stay");
+        assert_eq!(row.agent_id, *agent);
+        let has_lines = entries.iter().any(|entry| entry.run_key == row.run_key);
+        if row.status == RUN_OPEN || has_lines {
+            names.extend(names_in(row.state.as_bytes()));
+            names.extend(view.message(&row.run_key)?.map(|message| message.body));
+        }
+    }
+    let (mut found, mut seen) = (Vec::new(), std::collections::BTreeSet::new());
+    while let Some(name) = names.pop() {
+        if seen.insert(name) {
+            let bytes = view.blob(&name)?;
+            names.extend(names_in(bytes.as_deref().unwrap_or_default()));
+            found.push((name, bytes));
+        }
+    }
+    Ok(found)
+}
+
+/// What may happen.
+#[derive(Debug, Clone)]
+enum Deed {
+    /// Many runs at once about some topics.
+    Runs(u8, u8),
+    /// A run that stays open.
+    Open(u8),
+    /// Somebody packs, and commits later.
+    Pack(u8),
+    /// What was packed first is committed.
+    Commit,
+    /// Time passes, or jumps.
+    Pass(i64),
+    /// A round of care.
+    Round,
+}
+
+fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+    let hour = DAY_MS / 24;
+    let deed = prop_oneof![
+        3 => (0_u8..6, 1_u8..40).prop_map(|(topic, times)| Deed::Runs(topic, times)),
+        1 => (0_u8..6).prop_map(Deed::Open),
+        2 => (0_u8..6).prop_map(Deed::Pack),
+        2 => Just(Deed::Commit),
+        3 => (0_i64..72).prop_map(move |hours| Deed::Pass(hours * hour)),
+        1 => prop_oneof![Just(Deed::Pass(3_650 * DAY_MS)), Just(Deed::Pass(-3_650 * DAY_MS))],
+        4 => Just(Deed::Round),
+    ];
+    proptest::collection::vec(deed, 1..24)
+}
+
+fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(future)
+}
+
+async fn act(house: &mut House, deed: Deed) {
+    match deed {
+        Deed::Runs(topic, times) => {
+            for number in 0..times {
+                let packed = house.pack(topic.wrapping_add(number % 3)).await;
+                house.commit(packed, false).await;
+                house.pass(1_000);
+            }
+        }
+        Deed::Open(topic) => {
+            let packed = house.pack(topic).await;
+            house.commit(packed, true).await;
+        }
+        Deed::Pack(topic) => {
+            let packed = house.pack(topic).await;
+            house.under_way.push((topic, packed));
+        }
+        Deed::Commit if !house.under_way.is_empty() => {
+            let (_, packed) = house.under_way.remove(0);
+            house.commit(packed, false).await;
+        }
+        Deed::Commit => {}
+        Deed::Pass(ms) => house.pass(ms),
+        Deed::Round => drop(house.round().await),
+    }
+}
+
+proptest! {
+    #[test]
+    fn nothing_that_is_named_is_ever_swept(deeds in deeds()) {
+        block_on(async {
+            let mut house = House::new().await;
+            for deed in deeds {
+                act(&mut house, deed).await;
+                house.check().await?;
+            }
+            Ok::<(), TestCaseError>(())
+        })?;
+    }
+}
+
+/// Enough runs that some of them are not among the newest.
+async fn lived_in() -> House {
+    let mut house = House::new().await;
+    act(&mut house, Deed::Runs(100, 1)).await;
+    act(&mut house, Deed::Open(150)).await;
+    for _ in 0..RUNS_KEPT_MIN {
+        act(&mut house, Deed::Runs(200, 1)).await;
+    }
+    house
+}
+
+async fn has(house: &House, hash: BlobHash) -> bool {
+    house
+        .store
+        .read(move |view| view.has_blob(&hash))
+        .await
+        .expect("read")
+}
+
+#[test]
+fn what_nobody_names_any_more_is_swept_in_the_end() {
+    block_on(async {
+        let mut house = lived_in().await;
+        let [goes, stays, open] = [
+            house.pack(100).await,
+            house.pack(200).await,
+            house.pack(150).await,
+        ];
+        for _ in 0..4 {
+            house.pass(2 * DAY_MS);
+            house.round().await;
+        }
+        for blob in goes {
+            assert!(!has(&house, blob.hash).await, "{}", blob.hash);
+        }
+        for blob in [stays, open].concat() {
+            assert!(has(&house, blob.hash).await, "{}", blob.hash);
+        }
+        assert!(house.round().await.is_empty(), "there is nothing left to do");
+    });
+}
+
+#[test]
+fn a_clock_that_jumps_ten_years_takes_nothing_away_at_once() {
+    block_on(async {
+        let house = lived_in().await;
+        let wide = Retention {
+            events: Bounds { days: 30, mib: 0 },
+            traces: Bounds { days: 30, mib: 0 },
+            blobs: Bounds { days: 30, mib: 0 },
+        };
+        let keeper = Keeper {
+            retention: wide,
+            ..house.keeper
+        };
+        let halt = Halt::never();
+        let round = async || keeper.round(Sweep::Always, &halt).await.expect("a round");
+        assert!(round().await.is_empty());
+        house.clock.0.fetch_add(3_650 * DAY_MS, Ordering::Relaxed);
+        for _ in 0..4 {
+            assert!(
+                round().await.is_empty(),
+                "the clock is set right within the month"
+            );
+        }
+        // A month of rounds later it is believed.
+        let mut taken = 0;
+        for _ in 0..4 {
+            taken += round().await.pruned.values().map(|held| held.rows).sum::<u64>();
+        }
+        assert!(taken > 0);
+    });
+}
+
+#[test]
+fn every_pruning_is_said_in_the_log_whose_chain_goes_on_and_the_newest_events_stay() {
+    block_on(async {
+        let mut house = House::new().await;
+        for _ in 0..11 {
+            act(&mut house, Deed::Runs(1, 100)).await;
+        }
+        house.pass(3 * DAY_MS);
+        house.round().await;
+        let agent = house.agent.clone();
+        let events = house
+            .store
+            .read(move |view| view.events(&agent, 0, 10_000))
+            .await
+            .expect("read");
+        let erased = events.iter().filter(|event| event.payload.is_none()).count();
+        let told: Vec<serde_json::Value> = events
+            .iter()
+            .filter(|event| event.kind == "data_pruned")
+            .filter_map(|event| serde_json::from_slice(&event.payload.as_ref()?.0).ok())
+            .collect();
+        let sum = |class: &str| -> u64 {
+            let of_class = told.iter().filter(|payload| payload["class"] == class);
+            of_class.filter_map(|payload| payload["rows"].as_u64()).sum()
+        };
+        assert_eq!(sum("events"), erased as u64, "{told:?}");
+        assert_eq!(erased as u32, 1_100 - EVENTS_KEPT_MIN);
+        assert!(
+            events[..erased].iter().all(|event| event.payload.is_none()),
+            "the oldest"
+        );
+        assert_eq!(sum("traces"), u64::from(1_100 - RUNS_KEPT_MIN));
+        assert_eq!(sum("blobs"), 2 * u64::from(1_100 - RUNS_KEPT_MIN));
+        // Numbers follow each other, and every header that still has its payload fits it.
+        assert!(events.windows(2).all(|pair| pair[1].seq == pair[0].seq + 1));
+        for event in events
+            .iter()
+            .filter_map(|event| Some((event, event.payload.as_ref()?)))
+        {
+            let (event, (payload, salt)) = event;
+            assert_eq!(
+                wakeful_core::report::payload_hash(salt, payload),
+                event.payload_hash
+            );
+        }
+    });
+}

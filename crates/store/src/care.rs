@@ -1,0 +1,293 @@
+//! The care of data: what is held, what is old, and taking it away. All lists are oldest first and the same on every
+//! database, so that two that hold the same rows lose the same ones.
+
+use wakeful_core::id::{AgentId, ThreadId};
+use wakeful_core::key::RunKey;
+use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
+use wakeful_core::time::Millis;
+use wakeful_ports::care::{Aged, CareRow, Held, Old, Taken};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
+
+const HELD_EVENTS: &str = "
+    SELECT COUNT(*), CAST(COALESCE(SUM(length(payload)), 0) AS BIGINT) FROM event WHERE payload IS NOT NULL";
+
+const HELD_JOURNALS: &str = "
+    SELECT COUNT(*), CAST(COALESCE(SUM(length(body)), 0) AS BIGINT) FROM journal";
+
+const HELD_ATTEMPTS: &str = "
+    SELECT COUNT(*), CAST(COALESCE(SUM(length(attempt)), 0) AS BIGINT) FROM step WHERE attempt IS NOT NULL";
+
+/// What is a file counts with its size before compression: nobody asks the disk for a sum.
+const HELD_BLOBS: &str = "
+    SELECT COUNT(*), CAST(COALESCE(SUM(COALESCE(length(bytes), size)), 0) AS BIGINT) FROM blob";
+
+/// How much of a class of data there is.
+pub(crate) fn held(sql: &mut dyn Sql, class: DataClass) -> Result<Held, StoreError> {
+    match class {
+        DataClass::Events => count(sql, HELD_EVENTS),
+        DataClass::Traces => Ok(count(sql, HELD_JOURNALS)?.and(count(sql, HELD_ATTEMPTS)?)),
+        DataClass::Blobs => count(sql, HELD_BLOBS),
+    }
+}
+
+fn count(sql: &mut dyn Sql, query: &'static str) -> Result<Held, StoreError> {
+    let mut row = at_most_one(sql.query(query, &[])?).ok_or(StoreError::Malformed("count"))?;
+    read_held(&mut row)
+}
+
+fn read_held(row: &mut Row) -> Result<Held, StoreError> {
+    Ok(Held {
+        rows: row.count("rows")?,
+        bytes: row.count("bytes")?,
+    })
+}
+
+const OLD_EVENTS: &str = "
+    SELECT event.at_ms, event.agent_id, event.seq, CAST(length(event.payload) AS BIGINT)
+    FROM event JOIN agent_head ON agent_head.agent_id = event.agent_id
+    WHERE event.payload IS NOT NULL AND event.at_ms < ?1 AND event.seq < agent_head.next_seq - ?2
+        AND NOT EXISTS (SELECT 1 FROM run WHERE run.run_key = event.run_key AND run.ended_at_ms IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.run_key = event.run_key)
+    ORDER BY event.at_ms, event.agent_id, event.seq LIMIT ?3";
+
+/// Of runs that began before the newest of their agent. `pruned < 2` is said once more for the index.
+const OLD_TRACES: &str = "
+    SELECT run.ended_at_ms, run.agent_id, run.run_key,
+        (SELECT COUNT(*) FROM journal WHERE journal.run_key = run.run_key),
+        CAST((SELECT COALESCE(SUM(length(journal.body)), 0) FROM journal WHERE journal.run_key = run.run_key)
+            + (SELECT COALESCE(SUM(length(step.attempt)), 0) FROM step WHERE step.run_key = run.run_key) AS BIGINT)
+    FROM run
+    WHERE run.ended_at_ms IS NOT NULL AND run.pruned < 2 AND run.pruned < 1 AND run.ended_at_ms < ?1
+        AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
+            WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
+    ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
+
+const OLD_LINES: &str = "
+    SELECT run.ended_at_ms, run.agent_id, run.run_key, run.thread_id,
+        COALESCE(MIN(entry.position), 0), COALESCE(MAX(entry.position), 0), COUNT(entry.position),
+        CAST(COALESCE(SUM(COALESCE(length(blob.bytes), blob.size)), 0) AS BIGINT)
+    FROM run
+        LEFT JOIN entry ON entry.thread_id = run.thread_id AND entry.run_key = run.run_key
+        LEFT JOIN blob ON blob.hash = entry.content
+    WHERE run.ended_at_ms IS NOT NULL AND run.pruned < 2 AND run.ended_at_ms < ?1
+        AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
+            WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
+    GROUP BY run.ended_at_ms, run.agent_id, run.run_key, run.thread_id
+    ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
+
+/// What of a class may be taken away, oldest first.
+pub(crate) fn oldest(
+    sql: &mut dyn Sql,
+    class: DataClass,
+    before: Millis,
+    at_most: u32,
+) -> Result<Vec<Aged>, StoreError> {
+    let spared = |count: u32| -> Param<'static> { count.into() };
+    let (before, at_most) = (before.into(), limit(at_most));
+    match class {
+        DataClass::Events => {
+            let params = [before, spared(EVENTS_KEPT_MIN), at_most];
+            records(sql.query(OLD_EVENTS, &params)?, read_event)
+        }
+        DataClass::Traces => {
+            let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
+            records(sql.query(OLD_TRACES, &params)?, read_trace)
+        }
+        DataClass::Blobs => {
+            let params = [before, spared(RUNS_KEPT_MIN - 1), at_most];
+            records(sql.query(OLD_LINES, &params)?, read_lines)
+        }
+    }
+}
+
+fn read_event(mut row: Row) -> Result<Aged, StoreError> {
+    Ok(Aged {
+        at: row.millis("event.at_ms")?,
+        agent_id: row.agent_id("event.agent_id")?,
+        what: Old::Event {
+            seq: row.count("event.seq")?,
+        },
+        held: Held {
+            rows: 1,
+            bytes: row.count("event.payload")?,
+        },
+    })
+}
+
+fn read_trace(mut row: Row) -> Result<Aged, StoreError> {
+    Ok(Aged {
+        at: row.millis("run.ended_at_ms")?,
+        agent_id: row.agent_id("run.agent_id")?,
+        what: Old::Trace {
+            run_key: RunKey(row.digest("run.run_key")?),
+        },
+        held: read_held(&mut row)?,
+    })
+}
+
+fn read_lines(mut row: Row) -> Result<Aged, StoreError> {
+    Ok(Aged {
+        at: row.millis("run.ended_at_ms")?,
+        agent_id: row.agent_id("run.agent_id")?,
+        what: Old::Lines {
+            run_key: RunKey(row.digest("run.run_key")?),
+            thread_id: ThreadId::new(row.text("run.thread_id")?),
+            first: row.int("entry.position")?,
+            last: row.int("entry.position")?,
+        },
+        held: read_held(&mut row)?,
+    })
+}
+
+/// Takes away something old, at most so many rows of it.
+pub(crate) fn prune(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    old: &Old,
+    at_most: u32,
+) -> Result<Taken, StoreError> {
+    let nothing = Taken {
+        is_all: true,
+        ..Taken::default()
+    };
+    match old {
+        Old::Event { seq } => prune_event(sql, agent, *seq),
+        // It may have been opened again since somebody looked.
+        Old::Trace { run_key } | Old::Lines { run_key, .. } if !has_ended(sql, run_key)? => Ok(nothing),
+        Old::Trace { run_key } => prune_trace(sql, run_key, at_most),
+        Old::Lines {
+            run_key,
+            thread_id,
+            first,
+            last,
+        } => {
+            let held = prune_lines(sql, (run_key, thread_id), (*first, *last), at_most)?;
+            let is_all = held.rows < u64::from(at_most);
+            if is_all {
+                mark(sql, run_key, CONTENTS_GONE)?;
+            }
+            Ok(Taken { held, is_all })
+        }
+    }
+}
+
+const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND ended_at_ms IS NOT NULL";
+
+fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+    Ok(!sql.query(ENDED, &[run.into()])?.is_empty())
+}
+
+const PAYLOAD: &str = "
+    SELECT CAST(length(payload) AS BIGINT) FROM event WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
+
+/// Payload and salt go together; the header, and so the chain, stays.
+const ERASE: &str = "
+    UPDATE event SET payload = NULL, salt = NULL WHERE agent_id = ?1 AND seq = ?2 AND payload IS NOT NULL";
+
+fn prune_event(sql: &mut dyn Sql, agent: &AgentId, seq: u64) -> Result<Taken, StoreError> {
+    let found = at_most_one(sql.query(PAYLOAD, &[agent.into(), seq.into()])?);
+    let bytes = found.map_or(Ok(0), |mut row| row.count("event.payload"))?;
+    let rows = sql.execute(ERASE, &[agent.into(), seq.into()])?;
+    Ok(Taken {
+        held: Held { rows, bytes },
+        is_all: true,
+    })
+}
+
+/// The last ordinal of the next piece of a journal, how many rows it has and how many bytes.
+const PIECE: &str = "
+    SELECT COALESCE(MAX(ordinal), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
+        SELECT ordinal, length(body) AS bytes FROM journal WHERE run_key = ?1 ORDER BY ordinal LIMIT ?2) AS piece";
+
+const FORGET_INPUTS: &str = "DELETE FROM journal WHERE run_key = ?1 AND ordinal <= ?2";
+
+/// A run may have as many steps as it has journal rows, so their diagnostics go in pieces as well.
+const FORGET_ATTEMPTS: &str = "
+    UPDATE step SET attempt = NULL WHERE operation_id IN (
+        SELECT operation_id FROM step WHERE run_key = ?1 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?2)";
+
+fn prune_trace(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<Taken, StoreError> {
+    // Marked with the first piece: half a journal can be replayed as little as none.
+    mark(sql, run, TRACE_GONE)?;
+    let piece = at_most_one(sql.query(PIECE, &[run.into(), limit(at_most)])?);
+    let mut piece = piece.ok_or(StoreError::Malformed("journal.ordinal"))?;
+    let last = piece.int("journal.ordinal")?;
+    let held = read_held(&mut piece)?;
+    let inputs = sql.execute(FORGET_INPUTS, &[run.into(), last.into()])?;
+    let attempts = sql.execute(FORGET_ATTEMPTS, &[run.into(), limit(at_most)])?;
+    Ok(Taken {
+        held,
+        is_all: inputs < u64::from(at_most) && attempts < u64::from(at_most),
+    })
+}
+
+/// The place of the last of the next lines, how many they are, and how many bytes they name.
+const LINES: &str = "
+    SELECT COALESCE(MAX(position), 0), COUNT(*), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM (
+        SELECT entry.position, COALESCE(length(blob.bytes), blob.size) AS bytes
+        FROM entry LEFT JOIN blob ON blob.hash = entry.content
+        WHERE entry.thread_id = ?1 AND entry.run_key = ?2 AND entry.position BETWEEN ?3 AND ?4
+        ORDER BY entry.position LIMIT ?5) AS piece";
+
+const FORGET_LINES: &str = "
+    DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
+
+fn prune_lines(
+    sql: &mut dyn Sql,
+    (run, thread): (&RunKey, &ThreadId),
+    (first, last): (i64, i64),
+    at_most: u32,
+) -> Result<Held, StoreError> {
+    let [thread, run, first] = [thread.into(), run.into(), first.into()];
+    let found = sql.query(LINES, &[thread, run, first, last.into(), limit(at_most)])?;
+    let mut found = at_most_one(found).ok_or(StoreError::Malformed("entry.position"))?;
+    let until = found.int("entry.position")?;
+    let held = read_held(&mut found)?;
+    sql.execute(FORGET_LINES, &[thread, run, first, until.into()])?;
+    Ok(held)
+}
+
+/// A trace that was taken away, and contents as well.
+const TRACE_GONE: i64 = 1;
+const CONTENTS_GONE: i64 = 2;
+
+const MARK: &str =
+    "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND ended_at_ms IS NOT NULL";
+
+fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<(), StoreError> {
+    sql.execute(MARK, &[run.into(), gone.into()]).map(drop)
+}
+
+const CARE: &str =
+    "SELECT generation, generation_at_ms, clock_ms, pruned_at_ms, unswept FROM care WHERE row_id = 1";
+
+/// How far the care of data has come.
+pub(crate) fn care(sql: &mut dyn Sql) -> Result<CareRow, StoreError> {
+    let mut row = at_most_one(sql.query(CARE, &[])?).ok_or(StoreError::Malformed("care"))?;
+    Ok(CareRow {
+        generation: row.int("care.generation")?,
+        generation_at: row.millis("care.generation_at_ms")?,
+        clock: row.millis("care.clock_ms")?,
+        pruned_at: row.millis("care.pruned_at_ms")?,
+        unswept: row.int("care.unswept")?,
+    })
+}
+
+const PUT_CARE: &str = "
+    UPDATE care SET generation = ?2, generation_at_ms = ?3, clock_ms = ?4, pruned_at_ms = ?5, unswept = ?6
+    WHERE row_id = 1 AND generation = ?1";
+
+/// Notes how far the care of data has come. False when somebody else has begun another generation.
+pub(crate) fn put_care(sql: &mut dyn Sql, care: &CareRow, expected: i64) -> Result<bool, StoreError> {
+    let params = [
+        expected.into(),
+        care.generation.into(),
+        care.generation_at.into(),
+        care.clock.into(),
+        care.pruned_at.into(),
+        care.unswept.into(),
+    ];
+    Ok(sql.execute(PUT_CARE, &params)? == 1)
+}

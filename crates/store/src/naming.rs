@@ -1,0 +1,216 @@
+//! Which rows name blobs. What no row names, and no named content either, may be swept away, so this list must be
+//! whole: a test holds it against the tables there are.
+
+use wakeful_core::blob::{BlobHash, names_in};
+use wakeful_core::id::ThreadId;
+use wakeful_core::key::RunKey;
+use wakeful_ports::care::{Names, NamesFrom};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, limit};
+
+/// Of runs whose contents were taken away nothing is named any more.
+const RUNS: &str = "
+    SELECT run_key, state FROM run WHERE run_key > ?1 AND pruned < 2 ORDER BY run_key LIMIT ?2";
+
+const MESSAGES: &str = "
+    SELECT message.run_key, message.body FROM message LEFT JOIN run ON run.run_key = message.run_key
+    WHERE message.run_key > ?1 AND COALESCE(run.pruned, 0) < 2 ORDER BY message.run_key LIMIT ?2";
+
+const STEPS: &str = "
+    SELECT run_key, ordinal, attempt FROM step
+    WHERE (run_key, ordinal) > (?1, ?2) AND attempt IS NOT NULL ORDER BY run_key, ordinal LIMIT ?3";
+
+const JOURNALS: &str = "
+    SELECT run_key, ordinal, body FROM journal
+    WHERE (run_key, ordinal) > (?1, ?2) ORDER BY run_key, ordinal LIMIT ?3";
+
+const ENTRIES: &str = "
+    SELECT thread_id, position, content FROM entry
+    WHERE (thread_id, position) > (?1, ?2) ORDER BY thread_id, position LIMIT ?3";
+
+/// Names of blobs that rows hold, from a place on.
+pub(crate) fn names(sql: &mut dyn Sql, from: &NamesFrom, at_most: u32) -> Result<Names, StoreError> {
+    match from {
+        NamesFrom::Runs(after) => {
+            let rows = sql.query(RUNS, &[after_key(after.as_ref()).into(), limit(at_most)])?;
+            let page = page(rows, |row, found| {
+                let key = RunKey(row.digest("run.run_key")?);
+                found.extend(names_in(row.text("run.state")?.as_bytes()));
+                Ok(key)
+            })?;
+            Ok(page.or_next(NamesFrom::Messages(None), |key| NamesFrom::Runs(Some(key))))
+        }
+        NamesFrom::Messages(after) => {
+            let rows = sql.query(MESSAGES, &[after_key(after.as_ref()).into(), limit(at_most)])?;
+            let page = page(rows, |row, found| {
+                let key = RunKey(row.digest("message.run_key")?);
+                found.push(BlobHash(row.digest("message.body")?));
+                Ok(key)
+            })?;
+            Ok(page.or_next(NamesFrom::Steps(None), |key| NamesFrom::Messages(Some(key))))
+        }
+        NamesFrom::Steps(after) => {
+            let (key, ordinal) = after_place(after.as_ref());
+            let rows = sql.query(STEPS, &[key.into(), ordinal.into(), limit(at_most)])?;
+            let page = page(rows, |row, found| {
+                let place = (RunKey(row.digest("step.run_key")?), row.int("step.ordinal")?);
+                found.extend(names_in(row.text("step.attempt")?.as_bytes()));
+                Ok(place)
+            })?;
+            Ok(page.or_next(NamesFrom::Journals(None), |place| NamesFrom::Steps(Some(place))))
+        }
+        NamesFrom::Journals(after) => {
+            let (key, ordinal) = after_place(after.as_ref());
+            let rows = sql.query(JOURNALS, &[key.into(), ordinal.into(), limit(at_most)])?;
+            let page = page(rows, read_input)?;
+            Ok(page.or_next(NamesFrom::Entries(None), |place| NamesFrom::Journals(Some(place))))
+        }
+        NamesFrom::Entries(after) => entries(sql, after.as_ref(), at_most),
+    }
+}
+
+fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError> {
+    let place = (
+        RunKey(row.digest("journal.run_key")?),
+        row.int("journal.ordinal")?,
+    );
+    let body = row.bytes("journal.body")?;
+    // What cannot be read may name anything, and then nothing may be swept.
+    let text = std::str::from_utf8(&body).map_err(|_| StoreError::Malformed("journal.body"))?;
+    found.extend(names_in(text.as_bytes()));
+    Ok(place)
+}
+
+fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> Result<Names, StoreError> {
+    let (thread, position) = after.map_or(("", i64::MIN), |(thread, position)| (thread.as_str(), *position));
+    let rows = sql.query(ENTRIES, &[thread.into(), position.into(), limit(at_most)])?;
+    let page = page(rows, |row, found| {
+        let place = (
+            ThreadId::new(row.text("entry.thread_id")?),
+            row.int("entry.position")?,
+        );
+        found.push(BlobHash(row.digest("entry.content")?));
+        Ok(place)
+    })?;
+    Ok(Names {
+        found: page.found,
+        next: page.last.map(|place| NamesFrom::Entries(Some(place))),
+    })
+}
+
+/// What one query found, and where it came to.
+struct Page<T> {
+    found: Vec<BlobHash>,
+    last: Option<T>,
+}
+
+impl<T> Page<T> {
+    /// On from the last row, or with the next table where there was none.
+    fn or_next(self, table: NamesFrom, after: impl FnOnce(T) -> NamesFrom) -> Names {
+        Names {
+            found: self.found,
+            next: Some(self.last.map_or(table, after)),
+        }
+    }
+}
+
+fn page<T>(
+    rows: Vec<Row>,
+    mut read: impl FnMut(&mut Row, &mut Vec<BlobHash>) -> Result<T, StoreError>,
+) -> Result<Page<T>, StoreError> {
+    let (mut found, mut last) = (Vec::new(), None);
+    for mut row in rows {
+        last = Some(read(&mut row, &mut found)?);
+    }
+    Ok(Page { found, last })
+}
+
+/// No bytes sort before all keys there are.
+fn after_key(after: Option<&RunKey>) -> &[u8] {
+    after.map_or([].as_slice(), |key| key.0.as_bytes())
+}
+
+fn after_place(after: Option<&(RunKey, i64)>) -> (&[u8], i64) {
+    after.map_or(([].as_slice(), i64::MIN), |(key, ordinal)| {
+        (key.0.as_bytes(), *ordinal)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::sqlite::open::open_in_memory;
+
+    /// Columns that name blobs, and are read above.
+    const NAMING: [&str; 5] = [
+        "entry.content",
+        "journal.body",
+        "message.body",
+        "run.state",
+        "step.attempt",
+    ];
+
+    /// Columns that hold text or bytes and never the name of a blob that nothing else names. Whoever adds a column
+    /// decides here; one that names blobs is read above before it is written anywhere.
+    const SILENT: &str = "
+        agent.agent_id agent.control agent.lifecycle agent.model_ref agent.visibility agent.workspace
+        agent_head.agent_id agent_head.chain_hash agent_head.incarnation agent_head.runner_id
+        blob.bytes blob.encoding blob.hash cap.agent_id entry.role entry.run_key entry.thread_id
+        event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
+        host.host_id journal.effects_hash journal.reads_hash journal.run_key journal.state_hash
+        message.agent_id message.authority message.context message.kind message.run_key message.surface
+        message.thread_id message.wishes
+        privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
+        run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.place runner.runner_id
+        spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
+        step.base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
+        wake.agent_id wake.gates wake.run_key wake.verdict";
+
+    const COLUMNS: &str = "
+        SELECT tables.name || '.' || columns.name
+        FROM pragma_table_list AS tables, pragma_table_info(tables.name) AS columns
+        WHERE tables.schema = 'main' AND tables.name NOT LIKE 'sqlite_%' AND columns.type IN ('TEXT', 'BLOB')";
+
+    #[test]
+    fn of_every_column_it_is_known_whether_it_names_blobs() {
+        let mut database = open_in_memory("host").expect("a database");
+        let rows = database.query(COLUMNS, &[]).expect("columns");
+        let there: BTreeSet<String> = rows
+            .into_iter()
+            .map(|mut row| row.text("name").expect("a name"))
+            .collect();
+        let known: BTreeSet<String> = NAMING
+            .into_iter()
+            .chain(SILENT.split_whitespace())
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(
+            there.difference(&known).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "nobody has decided"
+        );
+        assert_eq!(
+            known.difference(&there).collect::<Vec<_>>(),
+            Vec::<&String>::new(),
+            "there is no such column"
+        );
+    }
+
+    #[test]
+    fn a_journal_that_cannot_be_read_is_an_error_and_not_a_journal_without_names() {
+        let digest = |byte: u8| crate::sql::Value::Bytes(vec![byte; 32]);
+        let values = vec![
+            digest(1),
+            crate::sql::Value::Int(1),
+            crate::sql::Value::Bytes(vec![0xff, 0xfe]),
+        ];
+        let read = read_input(&mut Row::new(values), &mut Vec::new());
+        assert!(
+            matches!(read, Err(StoreError::Malformed("journal.body"))),
+            "{read:?}"
+        );
+    }
+}

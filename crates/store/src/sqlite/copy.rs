@@ -1,0 +1,199 @@
+//! Copies of database files: whole, of one moment, beside whoever writes; and the one that is made before a migration.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use wakeful_core::blob::BlobHash;
+use wakeful_ports::store::StoreError;
+
+use crate::pack::{damaged, refused, sync_folder};
+use crate::sql::{Access, Sql, at_most_one};
+use crate::sqlite::connection::{Connection, is_unopenable};
+use crate::sqlite::log;
+use crate::sqlite::open::{identify, may_be_ours};
+use crate::sqlite::still::Still;
+
+/// Copies of earlier schemas that are kept beside a database.
+pub const COPIES_MAX: usize = 2;
+
+/// A database that was brought up to date when it was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Upgraded {
+    /// The schema it had.
+    pub from: u32,
+    /// The schema it has.
+    pub to: u32,
+    /// What it was before, whole.
+    pub copy: PathBuf,
+}
+
+/// What is known of a database file without opening it for work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// Its schema.
+    pub schema: u32,
+    /// Its host and life.
+    pub incarnation: String,
+}
+
+/// Copies database files as they were at one moment into others, which must not be there yet. The first is that of
+/// agents. While the moment is fixed nobody may write to the others: so whatever stands in them has its intent in the
+/// first, and nothing in the first speaks of what is not yet in them.
+pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<(), StoreError> {
+    let busy = Duration::from_millis(busy_ms);
+    let mut held = Vec::new();
+    for (from, _) in files.iter().skip(1) {
+        let mut writer = Connection::open(from, Access::Write, busy)?;
+        // Where nobody can write, nobody has to be kept from it.
+        if !writer.is_read_only()? {
+            writer.begin_writing()?;
+            held.push(writer);
+        }
+    }
+    let mut readers = Vec::new();
+    for (index, (from, to)) in files.iter().enumerate() {
+        let mut reader = reach(from, busy)?;
+        if index == 0 {
+            identify(&mut reader)?;
+        }
+        reader.begin_reading()?;
+        // The moment is that of the first look.
+        reader.query("SELECT COUNT(*) FROM sqlite_schema", &[])?;
+        readers.push((reader, to));
+    }
+    drop(held);
+    readers.iter().try_for_each(|(reader, to)| copy(reader, to))
+}
+
+fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+    if !path.try_exists().map_err(refused)? {
+        return Err(StoreError::Absent);
+    }
+    log::refuse_without(path)?;
+    let mut reader = Connection::open(path, Access::Read, busy)?;
+    match may_be_ours(&mut reader) {
+        Err(error) if is_unopenable(&error) => match Still::of(path)? {
+            Some(still) => Connection::open_still(&still),
+            None => Err(error),
+        },
+        looked => looked.map(|_| reader),
+    }
+}
+
+/// Copies what a connection sees, without what was deleted and still lies in its pages, and makes sure that it is sound
+/// and on the disk.
+fn copy(from: &Connection, to: &Path) -> Result<(), StoreError> {
+    let made = File::create_new(to).map_err(refused);
+    made?;
+    from.copy_to(to)?;
+    let mut copy = Connection::open(to, Access::Write, Duration::ZERO)?;
+    copy.control("PRAGMA journal_mode = DELETE")?;
+    copy.control("VACUUM")?;
+    check(&mut copy, Depth::Quick)?;
+    drop(copy);
+    let synced = File::open(to).and_then(|file| file.sync_all());
+    synced.map_err(refused)
+}
+
+/// How closely a database is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Every page is read.
+    Quick,
+    /// Indexes are held against their tables as well.
+    Whole,
+}
+
+/// Damage when a page is not as it should be.
+pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<(), StoreError> {
+    let rows = match depth {
+        Depth::Quick => connection.query("PRAGMA quick_check(1)", &[])?,
+        Depth::Whole => connection.query("PRAGMA integrity_check(1)", &[])?,
+    };
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("quick_check"))?;
+    match row.text("quick_check")?.as_str() {
+        "ok" => Ok(()),
+        found => Err(damaged(found)),
+    }
+}
+
+/// Looks at every page of a file that may be in use.
+pub fn check_sqlite(path: &Path, depth: Depth, busy_ms: u64) -> Result<(), StoreError> {
+    check(&mut reach(path, Duration::from_millis(busy_ms))?, depth)
+}
+
+/// What a database of ours says of itself; a newer or a foreign one is refused.
+pub fn identify_sqlite(path: &Path, busy_ms: u64) -> Result<Identity, StoreError> {
+    let mut reader = reach(path, Duration::from_millis(busy_ms))?;
+    let schema = identify(&mut reader)?;
+    if schema == 0 {
+        return Err(StoreError::Absent);
+    }
+    let incarnation = crate::host::incarnation(&mut reader)?.to_string();
+    Ok(Identity { schema, incarnation })
+}
+
+/// Blobs of a database file that are files of their own, by name, after one.
+pub fn sqlite_blob_files(
+    path: &Path,
+    after: Option<BlobHash>,
+    at_most: u32,
+) -> Result<Vec<BlobHash>, StoreError> {
+    crate::blob::files(&mut reach(path, Duration::ZERO)?, after, at_most)
+}
+
+/// Where the file of a blob is, below the folder of blobs.
+#[must_use]
+pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
+    crate::pack::place(folder, hash).1
+}
+
+/// Keeps what a database is before it is brought up to date. None when another process was faster.
+pub(crate) fn keep_old(
+    connection: &Connection,
+    path: &Path,
+    schema: u32,
+) -> Result<Option<PathBuf>, StoreError> {
+    let kept = beside(path, &format!(".schema-{schema}.bak"));
+    let draft = beside(path, &format!(".schema-{schema}.{}.draft", std::process::id()));
+    remove_if_there(&draft)?;
+    let made = copy(connection, &draft).and_then(|()| {
+        let mut copy = Connection::open(&draft, Access::Read, Duration::ZERO)?;
+        Ok(identify(&mut copy)? == schema)
+    });
+    let kept = made.and_then(|is_old| {
+        if !is_old {
+            return Ok(None);
+        }
+        let moved = fs::rename(&draft, &kept);
+        let synced = moved.and_then(|()| sync_folder(path.parent().unwrap_or(path)));
+        synced.map(|()| Some(kept)).map_err(refused)
+    });
+    // A half copy is only litter, and the first error is the one to report.
+    let _ = remove_if_there(&draft);
+    kept
+}
+
+/// Removes all but the newest copies of earlier schemas. One that cannot be removed is only litter.
+pub(crate) fn forget_older(path: &Path, known: u32) {
+    let copies = (1..known)
+        .rev()
+        .map(|schema| beside(path, &format!(".schema-{schema}.bak")));
+    for copy in copies.filter(|copy| copy.exists()).skip(COPIES_MAX) {
+        let _ = fs::remove_file(copy);
+    }
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+fn remove_if_there(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(refused(error)),
+        Ok(()) | Err(_) => Ok(()),
+    }
+}

@@ -1,0 +1,395 @@
+//! What is old, in which order it goes, what is never taken, and who is named.
+
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::key::Digest;
+use wakeful_core::report::{Head, Sealed};
+use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
+use wakeful_core::time::Millis;
+use wakeful_ports::care::{Aged, NamesFrom, Old};
+use wakeful_ports::records::{RUN_OPEN, RunRow};
+use wakeful_ports::store::{Store as _, StoreError, Tx};
+use wakeful_store::Store;
+
+use crate::contract::blob::keep;
+use crate::world::{everywhere, sample};
+
+const ANY: Millis = Millis(i64::MAX);
+
+/// An agent with so many events, one a second, of which the first belong to these runs.
+async fn with_events(store: &Store, agent: &'static str, count: u64, runs: &'static [&'static str]) {
+    let written = store.write(move |tx| {
+        tx.create_agent(&sample::agent(agent))?;
+        let mut head = Head {
+            next_seq: 1,
+            chain_hash: Digest::ZERO,
+            incarnation: tx.incarnation()?,
+        };
+        for seq in 1..=count {
+            let draft = wakeful_core::report::Draft::new(
+                wakeful_core::report::Kind::ToolExecuted,
+                serde_json::json!({ "seq": seq }),
+            );
+            let run = usize::try_from(seq - 1)
+                .ok()
+                .and_then(|n| runs.get(n))
+                .map(|run| sample::run_key(run));
+            let at = Millis(i64::try_from(seq).expect("small") * 1_000);
+            let sealed = Sealed::new(draft, at, run, [7; 32]).expect("canonical");
+            let event = head.chain(&sample::agent_id(agent), sealed);
+            tx.append_event(&sample::agent_id(agent), &event)?;
+        }
+        tx.put_head(&sample::agent_id(agent), &head)
+    });
+    written.await.expect("written");
+}
+
+fn ended(run: &str, started: i64) -> RunRow {
+    RunRow {
+        status: "completed".into(),
+        started_at: Millis(started),
+        ended_at: Some(Millis(started + 10)),
+        ..sample::run(run)
+    }
+}
+
+fn places(aged: &[Aged]) -> Vec<(String, u64)> {
+    let place = |aged: &Aged| match aged.what {
+        Old::Event { seq } => (aged.agent_id.to_string(), seq),
+        Old::Trace { .. } | Old::Lines { .. } => panic!("no event: {aged:?}"),
+    };
+    aged.iter().map(place).collect()
+}
+
+async fn oldest(store: &Store, class: DataClass, before: Millis) -> Vec<Aged> {
+    store
+        .read(move |view| view.oldest(class, before, 100))
+        .await
+        .expect("read")
+}
+
+#[test]
+fn events_go_oldest_first_by_time_agent_and_number_and_the_newest_stay() {
+    everywhere(async |store| {
+        let kept = u64::from(EVENTS_KEPT_MIN);
+        with_events(&store, "b", kept + 2, &[]).await;
+        with_events(&store, "a", kept + 3, &[]).await;
+        let all = oldest(&store, DataClass::Events, ANY).await;
+        let expected = [("a", 1), ("b", 1), ("a", 2), ("b", 2), ("a", 3)];
+        assert_eq!(places(&all), expected.map(|(agent, seq)| (agent.to_owned(), seq)));
+        let young = oldest(&store, DataClass::Events, Millis(2_000)).await;
+        assert_eq!(
+            places(&young).len(),
+            2,
+            "what happened at the moment is not before it"
+        );
+        let held = store
+            .read(|view| view.held(DataClass::Events))
+            .await
+            .expect("read");
+        let first = all[0].clone();
+        let taken = store
+            .write(move |tx| tx.prune(&first.agent_id, &first.what, 1))
+            .await
+            .expect("pruned");
+        assert_eq!((taken.held.rows, taken.is_all), (1, true));
+        let now = store
+            .read(|view| view.held(DataClass::Events))
+            .await
+            .expect("read");
+        assert_eq!(
+            (held.rows - now.rows, held.bytes - now.bytes),
+            (1, taken.held.bytes)
+        );
+        let events = store
+            .read(|view| view.events(&sample::agent_id("a"), 0, 2))
+            .await
+            .expect("read");
+        assert_eq!(
+            (events[0].seq, &events[0].payload, events[1].payload.is_some()),
+            (1, &None, true)
+        );
+        let first = all[0].clone();
+        let again = store
+            .write(move |tx| tx.prune(&first.agent_id, &first.what, 1))
+            .await
+            .expect("pruned");
+        assert_eq!(again.held.rows, 0, "what is gone counts as nothing");
+    });
+}
+
+#[test]
+fn events_of_open_runs_and_waiting_messages_stay() {
+    everywhere(async |store| {
+        with_events(
+            &store,
+            "main",
+            u64::from(EVENTS_KEPT_MIN) + 4,
+            &["open", "waits", "ended"],
+        )
+        .await;
+        let made = store.write(|tx| {
+            tx.create_run(&sample::run("open"))?;
+            tx.create_run(&ended("ended", 1))?;
+            let waiting = wakeful_core::message::Message {
+                run_key: sample::run_key("waits"),
+                ..sample::message("turn", "body")
+            };
+            tx.admit_message(&waiting)?;
+            tx.enqueue(&sample::agent_id("main"), 2, &sample::run_key("waits"))
+        });
+        made.await.expect("made");
+        let found = places(&oldest(&store, DataClass::Events, ANY).await);
+        assert_eq!(found.iter().map(|(_, seq)| *seq).collect::<Vec<_>>(), [3, 4]);
+    });
+}
+
+/// Many ended runs with a journal and two lines each, and one that is open and older than all.
+async fn with_runs(store: &Store, count: u32) {
+    let written = store.write(move |tx| {
+        tx.create_agent(&sample::agent("main"))?;
+        tx.create_run(&RunRow {
+            started_at: Millis(0),
+            ..sample::run("open")
+        })?;
+        append(tx, "open")?;
+        for number in 0..count {
+            let name = format!("run{number:03}");
+            tx.create_run(&ended(&name, i64::from(number) * 100 + 100))?;
+            append(tx, &name)?;
+        }
+        Ok(())
+    });
+    written.await.expect("written");
+}
+
+fn append(tx: &mut dyn Tx, run: &str) -> Result<(), StoreError> {
+    for ordinal in 1..=3 {
+        tx.append_input(&sample::input(run, ordinal))?;
+    }
+    tx.append_entry(&sample::thread(), &sample::entry(run, &format!("{run}, first")))?;
+    tx.append_entry(&sample::thread(), &sample::entry(run, &format!("{run}, second")))
+}
+
+#[test]
+fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
+    everywhere(async |store| {
+        with_runs(&store, RUNS_KEPT_MIN + 2).await;
+        let traces = oldest(&store, DataClass::Traces, ANY).await;
+        let keys: Vec<&Old> = traces.iter().map(|aged| &aged.what).collect();
+        let of = |run: &str| Old::Trace {
+            run_key: sample::run_key(run),
+        };
+        assert_eq!(
+            keys,
+            [&of("run000"), &of("run001")],
+            "the newest stay, and so does what is open"
+        );
+        assert_eq!(traces[0].held.rows, 3);
+        let agent = sample::agent_id("main");
+        for (at_most, rows, is_all) in [(2, 2, false), (2, 1, true), (2, 0, true)] {
+            let (agent, what) = (agent.clone(), traces[0].what.clone());
+            let taken = store
+                .write(move |tx| tx.prune(&agent, &what, at_most))
+                .await
+                .expect("pruned");
+            assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
+        }
+        let left = store
+            .read(|view| view.journal(&sample::run_key("run000"), 0, 9))
+            .await
+            .expect("read");
+        assert_eq!(left, []);
+        assert_eq!(oldest(&store, DataClass::Traces, ANY).await.len(), 1);
+        let lines = oldest(&store, DataClass::Blobs, ANY).await;
+        assert_eq!(lines.len(), 2, "lines stay when a trace goes");
+        for (at_most, rows, is_all) in [(1, 1, false), (1, 1, false), (1, 0, true)] {
+            let (agent, what) = (agent.clone(), lines[0].what.clone());
+            let taken = store
+                .write(move |tx| tx.prune(&agent, &what, at_most))
+                .await
+                .expect("pruned");
+            assert_eq!((taken.held.rows, taken.is_all), (rows, is_all));
+        }
+        assert_eq!(oldest(&store, DataClass::Blobs, ANY).await.len(), 1);
+        let entries = store
+            .read(|view| view.entries(&sample::thread(), 9_999))
+            .await
+            .expect("read");
+        assert!(
+            entries
+                .iter()
+                .all(|entry| entry.run_key != sample::run_key("run000"))
+        );
+        assert_eq!(
+            entries.len(),
+            2 * (RUNS_KEPT_MIN as usize + 2),
+            "nobody else lost a line"
+        );
+    });
+}
+
+#[test]
+fn a_run_that_is_open_again_loses_nothing() {
+    everywhere(async |store| {
+        with_runs(&store, RUNS_KEPT_MIN + 1).await;
+        let traces = oldest(&store, DataClass::Traces, ANY).await;
+        // Somebody opens it again after it was looked at.
+        let reopened = store.write(|tx| {
+            let row = tx.run(&sample::run_key("run000"))?.expect("there");
+            let open = RunRow {
+                status: RUN_OPEN.into(),
+                ended_at: None,
+                version: row.version + 1,
+                ..row
+            };
+            tx.put_state(&open, open.version - 1)
+        });
+        reopened.await.expect("reopened");
+        let what = traces[0].what.clone();
+        let taken = store
+            .write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9))
+            .await
+            .expect("pruned");
+        assert_eq!((taken.held.rows, taken.is_all), (0, true));
+        let left = store
+            .read(|view| view.journal(&sample::run_key("run000"), 0, 9))
+            .await
+            .expect("read");
+        assert_eq!(left.len(), 3);
+    });
+}
+
+async fn all_names(store: &Store) -> Vec<BlobHash> {
+    let (mut all, mut from) = (Vec::new(), Some(NamesFrom::START));
+    while let Some(place) = from {
+        // Small pages, so that every table needs several.
+        let names = store.read(move |view| view.names(&place, 2)).await.expect("read");
+        all.extend(names.found);
+        from = names.next;
+    }
+    all
+}
+
+#[test]
+fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
+    everywhere(async |store| {
+        with_runs(&store, RUNS_KEPT_MIN + 1).await;
+        let hash = |text: &str| BlobHash(sample::digest(text));
+        let written = store.write(move |tx| {
+            let message = wakeful_core::message::Message {
+                run_key: sample::run_key("run000"),
+                ..sample::message("turn", "a body")
+            };
+            tx.admit_message(&message)?;
+            let named = wakeful_ports::records::JournalRow {
+                body: format!(r#"[{{"content":"{}"}}]"#, sample::digest("in a journal")).into_bytes(),
+                ..sample::input("run000", 4)
+            };
+            tx.append_input(&named)?;
+            let row = tx.run(&sample::run_key("run000"))?.expect("there");
+            let state = format!(r#"{{"reply":"{}"}}"#, sample::digest("in a state"));
+            tx.put_state(
+                &RunRow {
+                    state,
+                    version: 1,
+                    ..row
+                },
+                0,
+            )
+        });
+        written.await.expect("written");
+        let named = [
+            "a body",
+            "in a journal",
+            "in a state",
+            "run000, first",
+            "open, second",
+            "run050, second",
+        ];
+        let found = all_names(&store).await;
+        for text in named {
+            assert!(found.contains(&hash(text)), "{text}");
+        }
+        let lines = oldest(&store, DataClass::Blobs, ANY).await;
+        let taken = store.write(move |tx| {
+            let trace = Old::Trace {
+                run_key: sample::run_key("run000"),
+            };
+            tx.prune(&sample::agent_id("main"), &trace, 99)?;
+            tx.prune(&sample::agent_id("main"), &lines[0].what, 99)
+        });
+        assert!(taken.await.expect("pruned").is_all);
+        let found = all_names(&store).await;
+        for (text, stays) in named.into_iter().zip([false, false, false, false, true, true]) {
+            assert_eq!(found.contains(&hash(text)), stays, "{text}");
+        }
+    });
+}
+
+#[test]
+fn a_blob_that_is_put_again_is_not_swept_by_whoever_began_before() {
+    everywhere(async |store| {
+        let [stays, goes] = [
+            keep(&store, b"stays".to_vec()).await,
+            keep(&store, b"goes".to_vec()).await,
+        ];
+        let next = store.write(|tx| {
+            let care = tx.care()?;
+            let next = wakeful_ports::care::CareRow {
+                generation: care.generation + 1,
+                ..care
+            };
+            assert!(
+                !tx.put_care(&next, care.generation + 7)?,
+                "another generation than expected"
+            );
+            assert!(tx.put_care(&next, care.generation)?);
+            Ok(next.generation)
+        });
+        let next = next.await.expect("noted");
+        let below = store
+            .read(move |view| view.blobs_below(next, None, 9))
+            .await
+            .expect("read");
+        let mut both = vec![stays.hash, goes.hash];
+        both.sort();
+        assert_eq!(below, both);
+        let again = keep(&store, b"stays".to_vec()).await;
+        assert_eq!(again, stays);
+        let swept = store
+            .write(move |tx| tx.sweep_blobs(&both, next))
+            .await
+            .expect("swept");
+        assert_eq!((swept.rows, swept.bytes), (1, 4));
+        let read = |hash| store.read(move |view| Ok((view.blob(&hash)?, view.has_blob(&hash)?)));
+        assert_eq!(
+            read(stays.hash).await.expect("read"),
+            (Some(b"stays".to_vec()), true)
+        );
+        assert_eq!(read(goes.hash).await.expect("read"), (None, false));
+        let back = keep(&store, b"goes".to_vec()).await;
+        assert_eq!(back.hash, Blob::new(b"goes".to_vec()).hash());
+        assert_eq!(read(goes.hash).await.expect("read").0, Some(b"goes".to_vec()));
+    });
+}
+
+#[test]
+fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
+    everywhere(async |store| {
+        let fence = crate::contract::head::held(&store).await;
+        let before = store.read(|view| view.incarnation()).await.expect("read");
+        let life = store.write(|tx| tx.begin_life(77)).await.expect("begun");
+        assert_eq!(life.as_str(), "host.77");
+        assert_ne!(life, before);
+        let lost = store
+            .write(move |tx| tx.lock_head(&sample::agent_id("main"), fence))
+            .await;
+        assert!(matches!(lost, Err(StoreError::FenceLost(_))), "{lost:?}");
+        assert_eq!(store.read(|view| view.runners()).await.expect("read"), []);
+        let older = store.write(|tx| tx.begin_life(77)).await;
+        assert!(
+            matches!(older, Err(StoreError::Malformed("host.incarnation"))),
+            "{older:?}"
+        );
+    });
+}

@@ -1,0 +1,35 @@
+"""Makes the golden databases of earlier schemas out of a home that a released program wrote.
+
+    python3 make.py HOME/agent.sqlite ../../migrations/sqlite
+
+The rows are real; a schema without a table or a column goes without it. A file that has landed is never made anew: what
+is tested is that today's program reads what an earlier one wrote.
+"""
+
+import pathlib
+import sqlite3
+import sys
+
+APPLICATION_ID = 0x57414B45
+RELEASED = 3
+
+source, migrations = map(pathlib.Path, sys.argv[1:])
+scripts = sorted(migrations.glob("*.sql"))
+for schema in range(1, RELEASED + 1):
+    path = pathlib.Path(__file__).parent / f"schema-{schema}.sqlite"
+    if path.exists():
+        continue
+    golden = sqlite3.connect(path)
+    for script in scripts[:schema]:
+        golden.executescript(script.read_text())
+    golden.execute("ATTACH ? AS source", [str(source)])
+    tables = [name for (name,) in golden.execute("SELECT name FROM main.sqlite_schema WHERE type = 'table'")]
+    for table in tables:
+        columns = ", ".join(row[1] for row in golden.execute(f"PRAGMA main.table_info({table})"))
+        golden.execute(f"INSERT INTO main.{table} ({columns}) SELECT {columns} FROM source.{table}")
+    golden.commit()
+    golden.execute("DETACH source")
+    golden.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    golden.execute(f"PRAGMA user_version = {schema}")
+    golden.execute("VACUUM")
+    golden.close()

@@ -1,0 +1,111 @@
+//! The headers of tar archives, as POSIX has them: 512 bytes with the name and the size of a file.
+
+use super::Bad;
+
+/// Everything in an archive comes in blocks of this size.
+pub(super) const BLOCK: usize = 512;
+
+/// Where the parts of a header stand.
+const NAME: std::ops::Range<usize> = 0..100;
+const SIZE: std::ops::Range<usize> = 124..136;
+const CHECKSUM: std::ops::Range<usize> = 148..156;
+const KIND: usize = 156;
+const MAGIC: std::ops::Range<usize> = 257..265;
+
+/// The largest size that octal digits can say. Beyond it the size is binary, as GNU and others write it.
+const OCTAL_MAX: u64 = (1 << 33) - 1;
+
+/// A file's place in an archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) name: String,
+    pub(crate) size: u64,
+}
+
+impl Header {
+    /// As it is written. None for a name that does not fit.
+    pub(super) fn encode(&self, modified_s: u64) -> Option<[u8; BLOCK]> {
+        let mut block = [0_u8; BLOCK];
+        let name = self.name.as_bytes();
+        if name.is_empty() || name.len() > NAME.len() {
+            return None;
+        }
+        put(&mut block, NAME.start, name);
+        put(&mut block, 100, b"0000600\0");
+        put(&mut block, 108, b"0000000\0");
+        put(&mut block, 116, b"0000000\0");
+        if self.size <= OCTAL_MAX {
+            put(&mut block, SIZE.start, format!("{:011o}\0", self.size).as_bytes());
+        } else {
+            put(&mut block, SIZE.start, &[0x80]);
+            put(&mut block, SIZE.start + 4, &self.size.to_be_bytes());
+        }
+        put(
+            &mut block,
+            136,
+            format!("{:011o}\0", modified_s.min(OCTAL_MAX)).as_bytes(),
+        );
+        put(&mut block, KIND, b"0");
+        put(&mut block, MAGIC.start, b"ustar\x0000");
+        let sum = format!("{:06o}\0 ", checksum(&block));
+        put(&mut block, CHECKSUM.start, sum.as_bytes());
+        Some(block)
+    }
+
+    /// As it was written by [`Header::encode`]. None at the end of the archive, which is a block of zeros.
+    pub(super) fn decode(block: &[u8; BLOCK]) -> Result<Option<Self>, Bad> {
+        if block.iter().all(|byte| *byte == 0) {
+            return Ok(None);
+        }
+        let damaged = |what: &str| Bad::Damaged(what.to_owned());
+        let part = |range: std::ops::Range<usize>| block.get(range).unwrap_or_default();
+        if part(MAGIC) != b"ustar\x0000" {
+            return Err(damaged("a header is missing"));
+        }
+        let sum = format!("{:06o}\0 ", checksum(block));
+        if part(CHECKSUM) != sum.as_bytes() {
+            return Err(damaged("a header was changed"));
+        }
+        if block.get(KIND) != Some(&b'0') {
+            return Err(damaged("it holds something that is no file"));
+        }
+        let name = part(NAME).split(|byte| *byte == 0).next().unwrap_or_default();
+        let name = std::str::from_utf8(name).map_err(|_| damaged("a name is no text"))?;
+        let size = match part(SIZE) {
+            [0x80, 0, 0, 0, rest @ ..] => rest.try_into().ok().map(u64::from_be_bytes),
+            digits => octal(digits.get(..11).unwrap_or_default()),
+        };
+        let size = size.ok_or_else(|| damaged("a size is no number"))?;
+        let name = name.to_owned();
+        Ok(Some(Self { name, size }))
+    }
+
+    /// Bytes between the end of the file and the next header.
+    pub(super) fn padding(&self) -> usize {
+        let over = usize::try_from(self.size % BLOCK as u64).unwrap_or(0);
+        (BLOCK - over) % BLOCK
+    }
+}
+
+fn put(block: &mut [u8; BLOCK], at: usize, bytes: &[u8]) {
+    block
+        .iter_mut()
+        .skip(at)
+        .zip(bytes)
+        .for_each(|(to, from)| *to = *from);
+}
+
+fn octal(digits: &[u8]) -> Option<u64> {
+    // Nothing but digits: a sign would be taken for one otherwise.
+    let text = std::str::from_utf8(digits).ok()?;
+    let is_plain = digits.iter().all(|digit| matches!(digit, b'0'..=b'7'));
+    u64::from_str_radix(text, 8).ok().filter(|_| is_plain)
+}
+
+/// The sum of all bytes, where those of the checksum itself count as spaces.
+fn checksum(block: &[u8; BLOCK]) -> u32 {
+    let bytes = block.iter().enumerate();
+    bytes
+        .map(|(at, byte)| u32::from(if CHECKSUM.contains(&at) { b' ' } else { *byte }))
+        .sum()
+}

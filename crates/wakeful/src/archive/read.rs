@@ -1,0 +1,172 @@
+//! Reading an archive: first all of it, to see whether it is whole; then once more, to take out what is in it.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, BufReader, Read, Write};
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+use wakeful_core::key::Digest;
+
+use super::block::{BLOCK, Header};
+use super::{ABOUT, ABOUT_BYTES_MAX, About, Bad, FILES_MAX, FORMAT, SUMS, is_inside};
+
+/// How much is read at once.
+const PIECE: usize = 1 << 16;
+
+/// What is in a backup that is whole.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) about: About,
+    /// Every file with its size and checksum.
+    pub(crate) files: BTreeMap<String, (u64, Digest)>,
+}
+
+impl Contents {
+    /// How many bytes its files have.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.values().map(|(size, _)| size).sum()
+    }
+}
+
+/// Reads all of a file and answers what is in it, or why it cannot be trusted.
+pub(crate) fn verify(path: &Path) -> Result<Contents, Bad> {
+    let mut from = BufReader::with_capacity(PIECE, File::open(path)?);
+    let (digest, about) = read_about(&mut from)?;
+    let mut files = BTreeMap::new();
+    let mut seen = BTreeMap::from([(ABOUT.to_owned(), digest)]);
+    let sums = loop {
+        let header = next(&mut from)?.ok_or(Bad::Truncated)?;
+        if header.name == SUMS {
+            let mut sums = Vec::new();
+            body(&mut from, &header, &mut sums)?;
+            break sums;
+        }
+        if !is_inside(&header.name) || seen.len() >= FILES_MAX {
+            return Err(Bad::Damaged(format!("{:?} is no file of a home", header.name)));
+        }
+        let digest = body(&mut from, &header, &mut io::sink())?;
+        if seen.insert(header.name.clone(), digest).is_some() {
+            return Err(Bad::Damaged(format!("{} is in it twice", header.name)));
+        }
+        files.insert(header.name, (header.size, digest));
+    };
+    end(&mut from)?;
+    compare(&seen, &sums)?;
+    Ok(Contents { about, files })
+}
+
+/// The first entry. A file that begins otherwise is not ours; one of a newer format may go on in any way.
+fn read_about(from: &mut impl Read) -> Result<(Digest, About), Bad> {
+    let header = match next(from) {
+        Ok(Some(header)) if header.name == ABOUT && header.size <= ABOUT_BYTES_MAX => header,
+        Err(Bad::Io(error)) => return Err(Bad::Io(error)),
+        Ok(_) | Err(Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => {
+            return Err(Bad::Foreign);
+        }
+    };
+    let mut text = Vec::new();
+    let digest = body(from, &header, &mut text)?;
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| Bad::Foreign)?;
+    let format = value.get("format").and_then(serde_json::Value::as_u64);
+    let found = format
+        .and_then(|format| u32::try_from(format).ok())
+        .ok_or(Bad::Foreign)?;
+    if found > FORMAT {
+        return Err(Bad::Newer { found });
+    }
+    let about = serde_json::from_value(value);
+    let about = about.map_err(|error| Bad::Damaged(format!("{ABOUT}: {error}")))?;
+    Ok((digest, about))
+}
+
+/// Every file has its checksum, and every checksum its file.
+fn compare(seen: &BTreeMap<String, Digest>, sums: &[u8]) -> Result<(), Bad> {
+    let damaged = |what: String| Bad::Damaged(what);
+    let text = std::str::from_utf8(sums).map_err(|_| damaged(format!("{SUMS} is no text")))?;
+    let mut named = 0;
+    for line in text.lines() {
+        let (sum, name) = line
+            .split_once("  ")
+            .ok_or_else(|| damaged(format!("{SUMS} has a line without a name")))?;
+        match seen.get(name) {
+            Some(digest) if Digest::from_hex(sum) == Some(*digest) => named += 1,
+            Some(_) => return Err(damaged(format!("{name} was changed"))),
+            None => return Err(damaged(format!("{name} is missing"))),
+        }
+    }
+    match named == seen.len() {
+        true => Ok(()),
+        false => Err(damaged("a file has no checksum".to_owned())),
+    }
+}
+
+/// Reads an archive that was found whole and hands out its files. Each is compared once more with what was found.
+pub(crate) fn extract(
+    path: &Path,
+    contents: &Contents,
+    mut place: impl FnMut(&str) -> io::Result<File>,
+) -> Result<(), Bad> {
+    let mut from = BufReader::with_capacity(PIECE, File::open(path)?);
+    let mut left = contents.files.len();
+    while left > 0 {
+        let header = next(&mut from)?.ok_or(Bad::Truncated)?;
+        let Some((size, digest)) = contents.files.get(&header.name) else {
+            body(&mut from, &header, &mut io::sink())?;
+            continue;
+        };
+        let mut file = place(&header.name)?;
+        if header.size != *size || body(&mut from, &header, &mut file)? != *digest {
+            return Err(Bad::Damaged(format!("{} changed while it was read", header.name)));
+        }
+        file.sync_all()?;
+        left -= 1;
+    }
+    Ok(())
+}
+
+fn next(from: &mut impl Read) -> Result<Option<Header>, Bad> {
+    let mut block = [0; BLOCK];
+    whole(from, &mut block)?;
+    Header::decode(&block)
+}
+
+/// The archive ends with two blocks of zeros, and the file with it.
+fn end(from: &mut impl Read) -> Result<(), Bad> {
+    for _ in 0..2 {
+        if next(from)?.is_some() {
+            return Err(Bad::Damaged("it goes on after its end".to_owned()));
+        }
+    }
+    match from.read(&mut [0])? {
+        0 => Ok(()),
+        _ => Err(Bad::Damaged("it goes on after its end".to_owned())),
+    }
+}
+
+/// Copies the body of an entry and says its checksum.
+fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Digest, Bad> {
+    let mut hasher = Sha256::new();
+    let (mut piece, mut left) = (vec![0; PIECE], header.size);
+    while left > 0 {
+        let wanted = usize::try_from(left).unwrap_or(PIECE).min(PIECE);
+        let some = piece.get_mut(..wanted).unwrap_or_default();
+        whole(from, some)?;
+        hasher.update(&*some);
+        to.write_all(some)?;
+        left = left.saturating_sub(wanted as u64);
+    }
+    let mut padding = vec![0; header.padding()];
+    whole(from, &mut padding)?;
+    if padding.iter().any(|byte| *byte != 0) {
+        return Err(Bad::Damaged(format!("something stands behind {}", header.name)));
+    }
+    Ok(Digest::from_bytes(hasher.finalize().into()))
+}
+
+fn whole(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), Bad> {
+    from.read_exact(bytes).map_err(|error| match error.kind() {
+        io::ErrorKind::UnexpectedEof => Bad::Truncated,
+        _ => Bad::Io(error),
+    })
+}

@@ -1,0 +1,333 @@
+//! `wakeful restore`: a home out of a backup. All of it is looked at before anything is made, and the home appears in
+//! its place in one step.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use serde_json::json;
+use wakeful_core::id::{AgentId, Incarnation};
+use wakeful_core::report::{Draft, Kind, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock as _, Entropy as _};
+use wakeful_ports::records::RunFilter;
+use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
+use wakeful_store::{BUSY_MS, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite};
+
+use super::Shared;
+use super::backup::{unusable, unwritable};
+use crate::archive::{self, Contents};
+use crate::failure::Failure;
+use crate::home::{Home, HomeLock};
+use crate::show::Out;
+use crate::world::{RealClock, RealEntropy, fresh_id};
+
+#[derive(Debug, Args)]
+pub(crate) struct RestoreArgs {
+    /// A file that `wakeful backup` made
+    file: PathBuf,
+    /// Put it in the place of a home that is not empty; what was there is kept aside
+    #[arg(long)]
+    replace: bool,
+}
+
+/// What became of it.
+struct Restored {
+    incarnation: Incarnation,
+    agents: usize,
+    open_runs: usize,
+}
+
+/// Runs the verb.
+pub(crate) async fn restore(args: &RestoreArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    if shared.database().is_some() {
+        return Err(Failure::usage(
+            "restore_postgres",
+            "a PostgreSQL database is not restored by Wakeful",
+            "use `pg_restore` or `psql`; without --database the home itself is restored",
+        ));
+    }
+    let contents = look(&args.file)?;
+    let home = std::path::absolute(shared.home()?).map_err(|error| unwritable(&args.file, &error))?;
+    let home = home.canonicalize().unwrap_or(home);
+    // Held until the new home is in its place, so that nobody begins to work in the old one.
+    let lock = may_replace(&home, args.replace)?;
+    let staged = Staged::beside(&home)?;
+    let restored = fill(&staged, &args.file, &contents).await?;
+    let aside = move_in(&staged, &home, lock.is_some())?;
+    drop(lock);
+    tell(&contents, &home, &restored, aside.as_deref(), out);
+    Ok(0)
+}
+
+/// The whole file is read and understood before anything is made.
+fn look(file: &Path) -> Result<Contents, Failure> {
+    let contents = archive::verify(file).map_err(|bad| unusable(file, &bad))?;
+    let schema = contents.about.schema;
+    if schema > SCHEMA {
+        let message = format!(
+            "{}: its database has schema {schema}, this program knows up to {SCHEMA}",
+            file.display()
+        );
+        return Err(Failure::new(
+            "backup_newer",
+            message,
+            "use the newer wakeful that made it",
+        ));
+    }
+    if !contents.files.contains_key(Home::DATABASES[0]) {
+        let bad = archive::Bad::Damaged(format!("{} is missing", Home::DATABASES[0]));
+        return Err(unusable(file, &bad));
+    }
+    Ok(contents)
+}
+
+/// Whether a home may be made here. The lock of the one that is there, where it may be replaced.
+fn may_replace(home: &Path, replace: bool) -> Result<Option<HomeLock>, Failure> {
+    let is_empty = match fs::read_dir(home) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => true,
+        Err(error) => return Err(unwritable(home, &error)),
+    };
+    match (is_empty, replace) {
+        (true, _) => Ok(None),
+        (false, false) => Err(Failure::usage(
+            "home_not_empty",
+            format!("{} is not empty", home.display()),
+            "give an empty home with --home, or --replace to keep what is there aside",
+        )),
+        (false, true) => {
+            // A folder that is not ours is not moved.
+            let home = Home::open(home)?;
+            match home.try_lock()? {
+                Ok(lock) => Ok(Some(lock)),
+                Err(pid) => Err(home
+                    .busy(&pid)
+                    .hinting("end it first, for example with `wakeful daemon stop`")),
+            }
+        }
+    }
+}
+
+/// A home that is being made beside its place, removed unless it moves in.
+struct Staged {
+    folder: PathBuf,
+}
+
+impl Staged {
+    fn beside(home: &Path) -> Result<Self, Failure> {
+        let parent = home.parent().unwrap_or(home);
+        fs::create_dir_all(parent).map_err(|error| unwritable(parent, &error))?;
+        let folder = parent.join(format!(".wakeful-restore-{}", fresh_id()));
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|error| unwritable(&folder, &error))?;
+        Ok(Self { folder })
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // After it moved in there is nothing left to remove.
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Takes everything out, looks at it, and begins a new life in it.
+async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Restored, Failure> {
+    let home = Home::open_or_create(&staged.folder)?;
+    let root = home.root().to_owned();
+    let place = |name: &str| -> io::Result<File> {
+        let path = root.join(name);
+        let folder = path.parent().unwrap_or(&root);
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(path)
+    };
+    archive::extract(file, contents, place).map_err(|bad| match bad {
+        archive::Bad::Io(error) => unwritable(home.root(), &error),
+        bad => unusable(file, &bad),
+    })?;
+    let damaged = |error: StoreError| {
+        let failure = Failure::from(error);
+        let message = format!("{}: {}", file.display(), failure.message());
+        Failure::new("backup_damaged", message, "use another backup")
+    };
+    for name in Home::DATABASES
+        .into_iter()
+        .filter(|name| contents.files.contains_key(*name))
+    {
+        check_sqlite(&home.root().join(name), Depth::Quick, BUSY_MS).map_err(damaged)?;
+    }
+    let before = identify_sqlite(&home.database(), BUSY_MS).map_err(damaged)?;
+    let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
+    let restored = begin_life(&store, &before.incarnation, &contents.about.made_at).await;
+    let missing = store.inspect_files().await?.missing;
+    store.close().await?;
+    if missing > 0 {
+        let bad = archive::Bad::Damaged(format!("{missing} blobs are missing"));
+        return Err(unusable(file, &bad));
+    }
+    sync_tree(home.root()).map_err(|error| unwritable(home.root(), &error))?;
+    restored
+}
+
+/// A new life, said in the log of every agent.
+async fn begin_life(store: &Store, before: &str, made_at: &str) -> Result<Restored, Failure> {
+    let now = RealClock::new().now();
+    let number = life_number(before, now, RealEntropy.bytes32());
+    let heads = store.read(|view| view.heads()).await?;
+    let agents: Vec<(AgentId, [u8; 32])> = heads
+        .into_iter()
+        .map(|(agent, _)| (agent, RealEntropy.bytes32()))
+        .collect();
+    let (count, made_at) = (agents.len(), made_at.to_owned());
+    let begun = store.write(move |tx| {
+        let incarnation = tx.begin_life(number)?;
+        for (agent, salt) in &agents {
+            announce(tx, (agent, salt), &incarnation, (&made_at, now))?;
+        }
+        Ok(incarnation)
+    });
+    let incarnation = begun.await?;
+    let open = RunFilter {
+        open_only: true,
+        limit: ROWS_MAX,
+        ..RunFilter::default()
+    };
+    let open_runs = store.read(move |view| Ok(view.runs(&open)?.len())).await?;
+    Ok(Restored {
+        incarnation,
+        agents: count,
+        open_runs,
+    })
+}
+
+fn announce(
+    tx: &mut dyn Tx,
+    (agent, salt): (&AgentId, &[u8; 32]),
+    incarnation: &Incarnation,
+    (made_at, now): (&str, Millis),
+) -> Result<(), StoreError> {
+    let Some(mut head) = tx.lock_head_to_announce(agent)? else {
+        return Ok(());
+    };
+    head.incarnation = incarnation.clone();
+    let payload = json!({"change": "restored", "incarnation": incarnation, "backup_made_at": made_at});
+    let sealed = Sealed::new(Draft::new(Kind::AgentStateChanged, payload), now, None, *salt)
+        .map_err(|_| StoreError::Malformed("event.payload"))?;
+    let event = head.chain(agent, sealed);
+    tx.append_event(agent, &event)?;
+    tx.put_head(agent, &head)
+}
+
+/// Bits of chance in the number of a life: two homes out of one backup must never share one.
+const CHANCE_BITS: u32 = 20;
+
+/// The number of the next life: the time and some chance, and in any case more than the last one.
+fn life_number(before: &str, now: Millis, chance: [u8; 32]) -> i64 {
+    let last = before
+        .rsplit_once('.')
+        .and_then(|(_, number)| number.parse::<i64>().ok());
+    let [a, b, c, d, ..] = chance;
+    let chance = i64::from(u32::from_le_bytes([a, b, c, d]) % (1 << CHANCE_BITS));
+    let fresh = now.0.clamp(0, i64::MAX >> CHANCE_BITS) << CHANCE_BITS | chance;
+    fresh.max(last.unwrap_or(0).saturating_add(1))
+}
+
+/// Everything is on the disk before the home gets its place.
+fn sync_tree(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        match entry.file_type()?.is_dir() {
+            true => sync_tree(&entry.path())?,
+            false => File::open(entry.path())?.sync_all()?,
+        }
+    }
+    File::open(folder)?.sync_all()
+}
+
+/// Puts the new home in its place; says where the old one went.
+fn move_in(staged: &Staged, home: &Path, is_replaced: bool) -> Result<Option<PathBuf>, Failure> {
+    let parent = home.parent().unwrap_or(home);
+    let moved = match is_replaced {
+        false => fs::rename(&staged.folder, home).map(|()| None),
+        true => exchange(&staged.folder, home, &aside_of(home)).map(Some),
+    };
+    let moved = moved.map_err(|error| unwritable(home, &error))?;
+    let synced = File::open(parent).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| unwritable(parent, &error))?;
+    Ok(moved)
+}
+
+/// In one step where the file system can, so that there is a home at every moment.
+fn exchange(staged: &Path, home: &Path, aside: &Path) -> io::Result<PathBuf> {
+    match renameat_with(CWD, staged, CWD, home, RenameFlags::EXCHANGE) {
+        Ok(()) => fs::rename(staged, aside)?,
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            fs::rename(home, aside)?;
+            fs::rename(staged, home)?;
+        }
+        Err(error) => return Err(error.into()),
+    }
+    Ok(aside.to_owned())
+}
+
+fn aside_of(home: &Path) -> PathBuf {
+    let at = RealClock::new().now().rfc3339().replace([':', '.'], "-");
+    let mut name = home.as_os_str().to_owned();
+    name.push(format!(".before-restore-{at}"));
+    PathBuf::from(name)
+}
+
+fn tell(contents: &Contents, home: &Path, restored: &Restored, aside: Option<&Path>, out: &Out) {
+    let about = &contents.about;
+    let object = json!({
+        "home": home, "made_at": about.made_at, "incarnation": restored.incarnation,
+        "agents": restored.agents, "open_runs": restored.open_runs, "kept_aside": aside,
+        "files": contents.files.len(), "bytes": contents.bytes(), "with_secrets": about.with_secrets,
+    });
+    let mut lines = vec![format!(
+        "{} is what it was at {}: agents {}, open runs {}",
+        home.display(),
+        about.made_at,
+        restored.agents,
+        restored.open_runs
+    )];
+    if let Some(aside) = aside {
+        lines.push(format!("what was there before is kept at {}", aside.display()));
+    }
+    if restored.open_runs > 0 {
+        lines.push(
+            "open runs go on from where they stood then, and do again what they did since: look at `wakeful runs list \
+             --open`, and end what shall not go on with `wakeful runs cancel RUN`, before a daemon starts"
+                .to_owned(),
+        );
+    }
+    if !about.with_secrets {
+        lines.push("tokens and keys were not in it: the daemon makes new ones".to_owned());
+    }
+    lines.push("`wakeful doctor` looks whether all is in order, `wakeful daemon start` goes on".to_owned());
+    out.answer(&object, &lines.join("\n"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_life_has_a_number_that_no_other_has_and_that_is_higher() {
+        let now = Millis(1_763_208_000_000);
+        let here = life_number("host.1", now, [1; 32]);
+        let there = life_number("host.1", now, [2; 32]);
+        assert_ne!(here, there, "two homes out of one backup");
+        assert!(here > 1 && there > 1);
+        let again = life_number(&format!("host.{here}"), Millis(0), [0; 32]);
+        assert_eq!(again, here + 1, "also under a clock that went back");
+    }
+}

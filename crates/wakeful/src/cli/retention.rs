@@ -1,0 +1,160 @@
+//! `wakeful retention`: how much data there is, what has grown too old or too much, and taking it away now. A daemon
+//! does it by itself; this works beside it.
+
+use std::sync::Arc;
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_core::id::AgentId;
+use wakeful_core::report::Event;
+use wakeful_core::retention::{Bounds, Retention};
+use wakeful_ports::care::{CareRow, Held};
+use wakeful_runtime::Observer;
+use wakeful_runtime::retention::{Cared, Keeper, Standing, Sweep};
+use wakeful_store::Store;
+
+use super::Shared;
+use crate::config::{self, Overrides};
+use crate::failure::Failure;
+use crate::place::{Place, reading};
+use crate::show::Out;
+use crate::signals::Signals;
+use crate::world::{RealClock, RealEntropy};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RetentionVerb {
+    /// Show how much there is, how long it is kept, and what has to go
+    Show,
+    /// Take away now what has grown too old or too much, and sweep what nobody names
+    Run {
+        /// Say what would go, and change nothing
+        #[arg(long)]
+        dry_run: bool,
+    },
+}
+
+/// Nobody listens on a command line.
+struct Nobody;
+
+impl Observer for Nobody {
+    fn saw(&self, _agent: &AgentId, _events: &[Event]) {}
+}
+
+/// Runs the verb.
+pub(crate) async fn retention(verb: &RetentionVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let rule = config::load(&shared.home()?, &Overrides::default())?
+        .config
+        .retention
+        .rule();
+    match verb {
+        RetentionVerb::Show | RetentionVerb::Run { dry_run: true } => {
+            let (standing, care) =
+                reading(shared, async |store| Ok(keeper(store, rule).standing().await?)).await?;
+            show(&rule, &standing, &care, out);
+        }
+        RetentionVerb::Run { dry_run: false } => {
+            let place = Place::open_beside(shared).await?;
+            let mut signals = Signals::listen()?;
+            let halt = signals.halt();
+            let work = place.work(out, async |place| {
+                Ok(keeper(&place.store, rule).round(Sweep::Always, &halt).await?)
+            });
+            let cared = signals.during(work, out).await?;
+            tell(&cared, out);
+        }
+    }
+    Ok(0)
+}
+
+fn keeper(store: &Store, retention: Retention) -> Keeper<Store> {
+    Keeper {
+        store: store.clone(),
+        retention,
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::new(Nobody),
+    }
+}
+
+fn show(rule: &Retention, standing: &[Standing], care: &CareRow, out: &Out) {
+    let last = (care.pruned_at.0 > 0).then(|| care.pruned_at.rfc3339());
+    let classes: Vec<serde_json::Value> = standing
+        .iter()
+        .map(|one| {
+            let Bounds { days, mib } = rule.of(one.class);
+            json!({
+                "class": one.class, "rows": one.held.rows, "bytes": one.held.bytes, "days": days, "mib": mib,
+                "due_rows": one.due.rows, "due_bytes": one.due.bytes, "more_is_due": one.is_more,
+            })
+        })
+        .collect();
+    let mut lines: Vec<String> = standing.iter().map(|one| line(one, rule.of(one.class))).collect();
+    lines.push(match &last {
+        Some(at) => format!("last       {at}"),
+        None => "last       never yet; a daemon does it once a day".to_owned(),
+    });
+    out.answer(&json!({"classes": classes, "last_at": last}), &lines.join("\n"));
+}
+
+fn line(one: &Standing, bounds: Bounds) -> String {
+    let limit = |number: u32, unit: &str| match number {
+        0 => format!("any {unit}"),
+        number => format!("{number} {unit}"),
+    };
+    let due = match (one.due.rows, one.is_more) {
+        (0, _) => "nothing has to go".to_owned(),
+        (_, false) => format!("{} have to go", amount(one.due)),
+        (_, true) => format!("{} have to go, and more", amount(one.due)),
+    };
+    format!(
+        "{:<10} {} of {} for {}: {due}",
+        one.class.as_str(),
+        amount(one.held),
+        limit(bounds.mib, "MiB"),
+        limit(bounds.days, "days")
+    )
+}
+
+fn amount(held: Held) -> String {
+    format!("{} rows with {} KiB", held.rows, held.bytes.div_ceil(1_024))
+}
+
+fn tell(cared: &Cared, out: &Out) {
+    let held = |held: &Held| json!({"rows": held.rows, "bytes": held.bytes});
+    let pruned: serde_json::Map<String, serde_json::Value> = cared
+        .pruned
+        .iter()
+        .map(|(class, taken)| (class.as_str().to_owned(), held(taken)))
+        .collect();
+    let object = json!({
+        "pruned": pruned, "swept": held(&cared.swept), "files": held(&cared.files.removed),
+        "files_left": !cared.files.is_all, "done": cared.is_done,
+    });
+    out.answer(&object, &words(cared));
+}
+
+/// What a round came to, in a line or a few.
+pub(crate) fn words(cared: &Cared) -> String {
+    let mut lines: Vec<String> = cared
+        .pruned
+        .iter()
+        .map(|(class, taken)| format!("{:<10} {} taken away", class.as_str(), amount(*taken)))
+        .collect();
+    lines.push(format!(
+        "{:<10} {} that nobody named",
+        "contents",
+        amount(cared.swept)
+    ));
+    lines.push(format!(
+        "{:<10} {} that no row named",
+        "files",
+        amount(cared.files.removed)
+    ));
+    if !cared.files.is_all {
+        lines.push("some files were left for the next time: a backup is being made".to_owned());
+    }
+    if !cared.is_done {
+        lines.push("it was not finished; the next time goes on".to_owned());
+    }
+    lines.join("\n")
+}

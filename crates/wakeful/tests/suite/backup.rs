@@ -1,0 +1,346 @@
+//! Backups as people make and use them: beside a daemon, whole or not at all, and back again as a life of its own.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::daemon::Daemon;
+use super::world::{Said, World, commands, program};
+
+/// A home with an agent, two runs, a large output, settings, a token and words for the agent.
+fn lived_in() -> World {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["init"]).code, Some(0));
+    let script = commands(&["echo hello", "seq 1 60000 | sha256sum; seq 1 200000"]);
+    for _ in 0..2 {
+        let said = world.run(&script, &["--agent", "main"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    let own = world.home().join("agents/main");
+    fs::create_dir_all(&own).expect("a folder");
+    fs::write(own.join("AGENTS.md"), "Be kind.").expect("words");
+    fs::write(
+        world.home().join("token"),
+        "a secret of more than thirty-two letters",
+    )
+    .expect("a token");
+    world
+}
+
+fn file(world: &World) -> String {
+    world.path().join("backup.tar").display().to_string()
+}
+
+/// Makes a backup.
+fn backed_up(world: &World) -> Said {
+    let said = world.wakeful(&["backup", &file(world), "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said
+}
+
+/// Another home beside the first.
+fn other(world: &World) -> PathBuf {
+    world.path().join("other")
+}
+
+fn at(world: &World, home: &Path, args: &[&str]) -> Said {
+    let mut command = world.command(program());
+    command.env("WAKEFUL_HOME", home).args(args);
+    command.output().expect("starts").into()
+}
+
+fn restored(world: &World, home: &Path) -> Said {
+    let said = at(world, home, &["restore", &file(world), "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said
+}
+
+/// Runs and transcript of a home, as others see them.
+fn seen(world: &World, home: &Path) -> (Value, String) {
+    let runs = at(world, home, &["runs", "list", "--json"]);
+    let said = at(world, home, &["transcript", "main", "--json"]);
+    assert_eq!((runs.code, said.code), (Some(0), Some(0)), "{runs:?} {said:?}");
+    (runs.json(), said.stdout)
+}
+
+/// Everything below a folder but the lock, with its bytes.
+fn tree(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder") {
+            let path = entry.expect("an entry").path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => found.push((path.clone(), fs::read(&path).expect("read"))),
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
+    let world = lived_in();
+    let made = backed_up(&world).json();
+    assert_eq!(
+        (&made["schema"], &made["with_secrets"]),
+        (&Value::from(7), &Value::from(false))
+    );
+    let told = restored(&world, &other(&world)).json();
+    assert_eq!(
+        (&told["agents"], &told["open_runs"], &told["kept_aside"]),
+        (&1.into(), &0.into(), &Value::Null)
+    );
+    assert_ne!(told["incarnation"], made["incarnation"]);
+    assert_eq!(seen(&world, &other(&world)), seen(&world, &world.home()));
+    for name in ["config.toml", "agents/main/AGENTS.md"] {
+        let [here, there] = [world.home(), other(&world)].map(|home| fs::read(home.join(name)).expect(name));
+        assert_eq!(here, there, "{name}");
+    }
+    assert!(!other(&world).join("token").exists());
+    let doctor = at(&world, &other(&world), &["doctor", "--json"]);
+    assert_eq!(doctor.code, Some(0), "{doctor:?}");
+    let events = at(&world, &other(&world), &["events", "main", "--json"]);
+    assert!(
+        events
+            .stdout
+            .lines()
+            .last()
+            .is_some_and(|line| line.contains("restored")),
+        "{events:?}"
+    );
+    // It goes on from there.
+    let model = world.script("rounds:\n  - text: here again\n");
+    let again = at(
+        &world,
+        &other(&world),
+        &["run", "and now", "--agent", "main", "--model", &model],
+    );
+    assert_eq!(
+        (again.code, again.stdout.trim()),
+        (Some(0), "here again"),
+        "{again:?}"
+    );
+    let alone: Vec<_> = fs::read_dir(world.path())
+        .expect("a folder")
+        .map(|e| e.expect("one").file_name())
+        .collect();
+    assert!(
+        alone
+            .iter()
+            .all(|name| !name.to_string_lossy().starts_with(".wakeful")),
+        "nothing is left: {alone:?}"
+    );
+}
+
+#[test]
+fn secrets_are_in_a_backup_only_when_they_are_asked_for() {
+    let world = lived_in();
+    let said = world.wakeful(&["backup", &file(&world), "--with-secrets"]);
+    assert!(
+        said.code == Some(0) && said.stdout.contains("keep it as safe"),
+        "{said:?}"
+    );
+    restored(&world, &other(&world));
+    assert!(other(&world).join("token").exists());
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = fs::metadata(file(&world)).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn a_backup_is_made_beside_a_daemon_that_works() {
+    let world = lived_in();
+    let daemon = Daemon::serve(&world, &[]);
+    let model = world.script_named("slow.yaml", &commands(&["echo one >> world.txt"; 12]));
+    let mut run = world.start(&["run", "busy", "--agent", "main", "--model", &model, "--json"]);
+    for number in 0..3 {
+        let target = world.path().join(format!("{number}.tar")).display().to_string();
+        let said = world.wakeful(&["backup", &target]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let home = world.path().join(format!("home{number}"));
+        let said = at(&world, &home, &["restore", &target, "--json"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        assert_eq!(at(&world, &home, &["doctor", "--json"]).json()["problems"], 0);
+    }
+    assert!(run.wait().expect("ends").success());
+    daemon.terminate();
+}
+
+#[test]
+fn a_file_that_is_there_is_never_overwritten() {
+    let world = lived_in();
+    fs::write(file(&world), "mine").expect("a file");
+    let said = world.wakeful(&["backup", &file(&world), "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "backup_exists")
+    );
+    assert_eq!(fs::read(file(&world)).expect("read"), b"mine");
+    let nowhere = world.wakeful(&["backup", "/nonexistent/backup.tar", "--json"]);
+    assert_eq!(
+        (nowhere.code, nowhere.error_code().as_str()),
+        (Some(1), "backup_unwritable")
+    );
+}
+
+#[test]
+fn without_a_home_there_is_nothing_to_back_up_and_a_server_has_its_own_way() {
+    let world = World::new();
+    assert_eq!(
+        world.wakeful(&["backup", &file(&world), "--json"]).error_code(),
+        "home_missing"
+    );
+    assert!(!world.home().exists() && !Path::new(&file(&world)).exists());
+    for (verb, code) in [("backup", "backup_postgres"), ("restore", "restore_postgres")] {
+        let said = world.wakeful(&[
+            verb,
+            &file(&world),
+            "--database",
+            "postgres://localhost/none",
+            "--json",
+        ]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), code),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_backup_that_is_damaged_cut_foreign_or_newer_is_refused_and_nothing_is_made() {
+    let world = lived_in();
+    backed_up(&world);
+    let whole = fs::read(file(&world)).expect("read");
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 1;
+    let newer = String::from_utf8_lossy(&whole[512..2_048])
+        .find("\"format\": 1")
+        .expect("a format")
+        + 512;
+    let mut from_the_future = whole.clone();
+    from_the_future[newer + 10] = b'9';
+    let cases = [
+        (flipped, "backup_damaged"),
+        (whole[..whole.len() / 2].to_vec(), "backup_damaged"),
+        (whole[..whole.len() - 512].to_vec(), "backup_damaged"),
+        (b"not a backup".to_vec(), "backup_foreign"),
+        (from_the_future, "backup_newer"),
+    ];
+    for (bytes, code) in cases {
+        fs::write(file(&world), bytes).expect("written");
+        let said = at(&world, &other(&world), &["restore", &file(&world), "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), code),
+            "{said:?}"
+        );
+        assert!(
+            said.json()["error"]["hint"]
+                .as_str()
+                .is_some_and(|hint| !hint.is_empty()),
+            "{said:?}"
+        );
+        assert!(!other(&world).exists(), "{code}");
+        // Not even what may be replaced is touched.
+        let before = tree(&world.home());
+        let said = world.wakeful(&["restore", &file(&world), "--replace", "--json"]);
+        assert_eq!(said.error_code(), code);
+        assert_eq!(tree(&world.home()), before, "{code}");
+    }
+    let said = at(&world, &other(&world), &["restore", "/nonexistent", "--json"]);
+    assert_eq!(said.error_code(), "backup_unreadable");
+}
+
+#[test]
+fn a_home_that_is_not_empty_is_replaced_only_when_told_and_kept_aside() {
+    let world = lived_in();
+    backed_up(&world);
+    let said = world.wakeful(&["restore", &file(&world), "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "home_not_empty")
+    );
+    let later = world.run("rounds:\n  - text: later\n", &["--agent", "main"]);
+    assert_eq!(later.code, Some(0), "{later:?}");
+    let told = world.wakeful(&["restore", &file(&world), "--replace", "--json"]);
+    assert_eq!(told.code, Some(0), "{told:?}");
+    let aside = PathBuf::from(told.json()["kept_aside"].as_str().expect("a path"));
+    let count = |home: &Path| seen(&world, home).0["runs"].as_array().expect("runs").len();
+    assert_eq!((count(&world.home()), count(&aside)), (2, 3));
+    // Somebody else's folder is not moved.
+    fs::create_dir(other(&world)).expect("a folder");
+    fs::write(other(&world).join("thesis.txt"), "mine").expect("a file");
+    let said = at(
+        &world,
+        &other(&world),
+        &["restore", &file(&world), "--replace", "--json"],
+    );
+    assert_eq!(said.error_code(), "home_foreign");
+    assert!(other(&world).join("thesis.txt").exists());
+}
+
+#[test]
+fn a_home_in_which_a_daemon_works_is_not_replaced() {
+    let world = lived_in();
+    backed_up(&world);
+    let daemon = Daemon::serve(&world, &[]);
+    let said = world.wakeful(&["restore", &file(&world), "--replace", "--json"]);
+    assert_eq!(said.error_code(), "home_busy", "{said:?}");
+    daemon.terminate();
+}
+
+#[test]
+fn a_full_disk_leaves_neither_a_backup_nor_a_home() {
+    let world = lived_in();
+    let small = world.path().join("small");
+    fs::create_dir(&small).expect("a mount point");
+    let inside = format!(
+        "mount -t tmpfs -o size=100k,mode=700 none '{0}' && \"$@\" backup '{0}/backup.tar' --json; ls -A '{0}' >&2",
+        small.display()
+    );
+    let mut command = world.command("unshare".as_ref());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
+    let said: Said = command.output().expect("unshare").into();
+    assert_eq!(said.error_code(), "disk_full", "{said:?}");
+    assert!(!said.stderr.contains("backup"), "something was left: {said:?}");
+    backed_up(&world);
+    let inside = format!(
+        "mount -t tmpfs -o size=100k,mode=700 none '{0}' && \"$@\" restore '{1}' --home '{0}/home' --json; ls -A '{0}' >&2",
+        small.display(),
+        file(&world)
+    );
+    let mut command = world.command("unshare".as_ref());
+    command
+        .args(["--mount", "--map-root-user", "sh", "-c", &inside, "sh"])
+        .arg(program());
+    let said: Said = command.output().expect("unshare").into();
+    assert_eq!(said.error_code(), "disk_full", "{said:?}");
+    assert!(
+        !said.stderr.contains("wakeful-restore") && !said.stderr.contains("home\n"),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn open_runs_of_a_backup_are_counted_and_the_way_out_is_told() {
+    let world = World::new();
+    world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
+    backed_up(&world);
+    let said = at(&world, &other(&world), &["restore", &file(&world)]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(
+        said.stdout.contains("open runs 1") && said.stdout.contains("wakeful runs cancel"),
+        "{said:?}"
+    );
+    let run = at(&world, &other(&world), &["runs", "list", "--open", "--json"]);
+    assert_eq!(run.json()["runs"].as_array().map(Vec::len), Some(1));
+    let resumed = at(&world, &other(&world), &["doctor", "--json"]);
+    assert_eq!(resumed.json()["problems"], 0, "{resumed:?}");
+}

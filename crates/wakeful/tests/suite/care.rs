@@ -1,0 +1,396 @@
+//! What happens to old data, and what is said of homes that an unclean stop, a wrong clock or a careless hand left.
+
+use std::fs;
+
+use rusqlite::Connection;
+use serde_json::Value;
+
+use super::daemon::Daemon;
+use super::world::{SILENT, Said, World, commands, wait_until};
+
+const HELLO: &str = "rounds:\n  - text: hello\n";
+
+/// Ten years in milliseconds.
+const TEN_YEARS: i64 = 10 * 365 * 86_400_000;
+
+fn behind(world: &World) -> Connection {
+    Connection::open(world.home().join("agent.sqlite")).expect("opens")
+}
+
+/// The same database as if everything had happened this much earlier: what a clock that jumps ahead makes of it.
+fn earlier(world: &World, ms: i64) {
+    behind(world)
+        .execute_batch(&format!(
+            "UPDATE event SET at_ms = at_ms - {ms};
+            UPDATE run SET started_at_ms = started_at_ms - {ms}, ended_at_ms = ended_at_ms - {ms};
+            UPDATE entry SET at_ms = at_ms - {ms}; UPDATE journal SET at_ms = at_ms - {ms};
+            UPDATE care SET clock_ms = clock_ms - {ms} WHERE clock_ms > 0;"
+        ))
+        .expect("moved");
+}
+
+fn count(world: &World, query: &str) -> i64 {
+    behind(world)
+        .query_row(query, [], |row| row.get(0))
+        .expect("counted")
+}
+
+/// Fifty-two runs of one agent, of which the first gave out a lot.
+fn busy() -> World {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["init"]).code, Some(0));
+    let first = world.run(&commands(&["seq 1 200000"]), &["--agent", "main"]);
+    assert_eq!(first.code, Some(0), "{first:?}");
+    for _ in 0..51 {
+        let said = world.run(HELLO, &["--agent", "main"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    world
+}
+
+fn check(said: &Said, name: &str) -> (String, String, String) {
+    let checks = said.json()["checks"].as_array().expect("checks").clone();
+    let worst = checks
+        .iter()
+        .filter(|check| check["name"] == name)
+        .max_by_key(|check| check["status"] != "ok");
+    let member = |member: &str| {
+        let found = worst.unwrap_or_else(|| panic!("no check {name}: {said:?}"));
+        found[member].as_str().unwrap_or_default().to_owned()
+    };
+    (member("status"), member("message"), member("hint"))
+}
+
+#[test]
+fn what_is_kept_how_long_is_shown_and_nothing_young_goes() {
+    let world = World::new();
+    assert_eq!(
+        world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
+        Some(0)
+    );
+    let shown = world.wakeful(&["retention", "show", "--json"]).json();
+    let bounds: Vec<(&str, u64, u64)> = shown["classes"]
+        .as_array()
+        .expect("classes")
+        .iter()
+        .map(|class| {
+            let number = |name: &str| class[name].as_u64().expect("a number");
+            (
+                class["class"].as_str().expect("a class"),
+                number("days"),
+                number("mib"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        bounds,
+        [
+            ("events", 365, 1_024),
+            ("traces", 90, 1_024),
+            ("blobs", 365, 4_096)
+        ]
+    );
+    assert_eq!(shown["last_at"], Value::Null);
+    let ran = world.wakeful(&["retention", "run", "--json"]).json();
+    assert_eq!(
+        (&ran["pruned"]["events"]["rows"], &ran["done"]),
+        (&0.into(), &true.into())
+    );
+    let words = world.wakeful(&["retention", "show"]).stdout;
+    assert!(
+        words.contains("nothing has to go") && words.contains("last       20"),
+        "{words}"
+    );
+}
+
+#[test]
+fn what_is_too_old_goes_and_the_newest_fifty_runs_stay_whole() {
+    let world = busy();
+    earlier(&world, 400 * 86_400_000);
+    // By the clock of ages only what a real clock has seen pass is old, so it is told how it stood.
+    let now = "CAST(strftime('%s','now') AS INTEGER) * 1000";
+    let stood = format!("UPDATE care SET clock_ms = {now}, generation = 9, generation_at_ms = 0");
+    behind(&world).execute_batch(&stood).expect("set");
+    let would = world.wakeful(&["retention", "run", "--dry-run", "--json"]).json();
+    assert_eq!(
+        would["classes"][2]["due_rows"].as_u64(),
+        Some(2 + 4),
+        "lines of two runs: {would}"
+    );
+    assert_eq!(
+        count(&world, "SELECT COUNT(*) FROM run WHERE pruned > 0"),
+        0,
+        "looking changes nothing"
+    );
+    let ran = world.wakeful(&["retention", "run", "--json"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert_eq!(count(&world, "SELECT COUNT(*) FROM run WHERE pruned = 2"), 2);
+    assert_eq!(count(&world, "SELECT COUNT(DISTINCT run_key) FROM journal"), 50);
+    assert!(ran.json()["swept"]["rows"].as_u64() > Some(0), "{ran:?}");
+    assert_eq!(
+        count(&world, "SELECT COUNT(*) FROM blob WHERE encoding = 'file'"),
+        0,
+        "the large output"
+    );
+    // A run that lost its contents can still be looked at, and the agent goes on.
+    let keys = world.wakeful(&["runs", "list", "--json"]).json();
+    let oldest = keys["runs"]
+        .as_array()
+        .and_then(|runs| runs.last().cloned())
+        .expect("a run");
+    let shown = world.wakeful(&[
+        "runs",
+        "show",
+        oldest["run_key"].as_str().expect("a key"),
+        "--json",
+    ]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    assert_eq!(world.wakeful(&["transcript", "main", "--json"]).code, Some(0));
+    assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
+    let events = world.wakeful(&["events", "main", "--json"]).stdout;
+    assert_eq!(
+        events.matches("\"kind\":\"data_pruned\"").count(),
+        2,
+        "traces and blobs; events are few"
+    );
+    assert_eq!(world.wakeful(&["doctor", "--json"]).json()["problems"], 0);
+}
+
+#[test]
+fn a_daemon_takes_care_by_itself_after_its_first_commit() {
+    let world = busy();
+    earlier(&world, 400 * 86_400_000);
+    let now = "CAST(strftime('%s','now') AS INTEGER) * 1000";
+    behind(&world)
+        .execute_batch(&format!("UPDATE care SET clock_ms = {now}"))
+        .expect("set");
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(
+        count(&world, "SELECT COUNT(*) FROM run WHERE pruned > 0"),
+        0,
+        "an idle daemon looks at nothing"
+    );
+    assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
+    wait_until(|| count(&world, "SELECT pruned_at_ms > 0 FROM care") == 1);
+    assert_eq!(
+        count(&world, "SELECT COUNT(*) FROM run WHERE pruned = 2"),
+        3,
+        "with the new one there are 53"
+    );
+    daemon.terminate();
+}
+
+#[test]
+fn a_clock_that_jumps_ten_years_ahead_takes_nothing_away() {
+    let world = busy();
+    assert_eq!(world.wakeful(&["retention", "run"]).code, Some(0));
+    earlier(&world, TEN_YEARS);
+    let ran = world.wakeful(&["retention", "run", "--json"]).json();
+    for class in ["events", "traces", "blobs"] {
+        assert_eq!(ran["pruned"][class]["rows"], 0, "{ran}");
+    }
+    let (status, message, hint) = check(&world.wakeful(&["doctor", "--json"]), "clock");
+    assert!(
+        status == "warning" && message.contains("ahead") && hint.contains("set the clock"),
+        "{message} {hint}"
+    );
+    assert_eq!(
+        world.run(HELLO, &["--agent", "main"]).code,
+        Some(0),
+        "work goes on"
+    );
+}
+
+#[test]
+fn a_clock_that_went_back_ten_years_is_told_and_work_goes_on() {
+    let world = World::new();
+    assert_eq!(
+        world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
+        Some(0)
+    );
+    earlier(&world, -TEN_YEARS);
+    let (status, message, hint) = check(&world.wakeful(&["doctor", "--json"]), "clock");
+    assert!(
+        status == "warning" && message.contains("went back") && hint.contains("set the clock"),
+        "{message} {hint}"
+    );
+    assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
+    let open = world.orphan("silent.yaml", &["--agent", "main"]);
+    let ended = world.wakeful(&["runs", "cancel", &open]);
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[test]
+fn a_removed_log_stops_every_verb_and_the_doctor_knows_the_way_out() {
+    let world = World::new();
+    let model = world.script(SILENT);
+    assert_eq!(
+        world.run(HELLO, &["--agent", "main", "--create-agent"]).code,
+        Some(0)
+    );
+    let mut child = world.start(&["run", "x", "--agent", "main", "--model", &model]);
+    wait_until(|| !world.open_runs().is_empty());
+    child.kill().expect("kill -9");
+    child.wait().expect("gone");
+    let home = world.home();
+    let log = home.join("agent.sqlite-wal");
+    let kept = fs::read(&log).expect("a log");
+    fs::remove_file(&log).expect("removed");
+    for args in [
+        &["run", "--resume", "--json"][..],
+        &["runs", "list", "--json"],
+        &["status", "--json"],
+    ] {
+        let said = world.wakeful(args);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), "log_removed"),
+            "{said:?}"
+        );
+    }
+    let said = world.wakeful(&["doctor", "--json"]);
+    let (status, _, hint) = check(&said, "log");
+    assert!(status == "problem" && hint.contains("--fix"), "{said:?}");
+    // Put back, nothing was lost.
+    fs::write(&log, kept).expect("put back");
+    assert_eq!(world.open_runs().len(), 1);
+    fs::remove_file(&log).expect("removed");
+    // Without it what is left is gone on with, and only when somebody says so.
+    let said = world.wakeful(&["doctor", "--fix", "--json"]);
+    assert_eq!(check(&said, "log").0, "fixed", "{said:?}");
+    assert_eq!(world.run(HELLO, &["--agent", "main"]).code, Some(0));
+}
+
+#[test]
+fn a_log_that_is_removed_under_a_daemon_stops_it_from_acknowledging_anything() {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["init"]).code, Some(0));
+    let daemon = Daemon::serve(&world, &[]);
+    let sent = world.wakeful(&["message", "main", "first", "--json"]);
+    assert_eq!(sent.code, Some(0), "{sent:?}");
+    wait_until(|| world.open_runs().is_empty());
+    fs::remove_file(world.home().join("agent.sqlite-wal")).expect("removed");
+    let refused = world.wakeful(&["message", "main", "second", "--json"]);
+    assert_eq!(
+        (refused.code, refused.error_code().as_str()),
+        (Some(1), "log_removed"),
+        "{refused:?}"
+    );
+    // What it had acknowledged it saves when it ends in good order.
+    assert!(daemon.terminate().success());
+    let runs = world.wakeful(&["runs", "list", "--json"]).json();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(1), "{runs}");
+}
+
+#[test]
+fn an_unclean_stop_and_what_it_left_are_told_apart_from_a_clean_one() {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["init"]).code, Some(0));
+    assert_eq!(check(&world.wakeful(&["doctor", "--json"]), "stop").0, "ok");
+    world.orphan("silent.yaml", &["--agent", "main"]);
+    fs::create_dir(world.home().join("scratch/left")).expect("a folder");
+    let said = world.wakeful(&["doctor", "--json"]);
+    let (status, message, hint) = check(&said, "stop");
+    assert!(
+        status == "warning" && message.contains("in the middle") && hint.contains("--resume"),
+        "{said:?}"
+    );
+    assert_eq!(check(&said, "scratch").0, "problem");
+    let said = world.wakeful(&["doctor", "--fix", "--json"]);
+    assert_eq!(check(&said, "scratch").0, "fixed", "{said:?}");
+    assert!(!world.home().join("scratch/left").exists());
+    let open = world.open_runs();
+    assert_eq!(world.wakeful(&["runs", "cancel", &open[0]]).code, Some(0));
+    assert_eq!(check(&world.wakeful(&["doctor", "--json"]), "stop").0, "ok");
+}
+
+#[test]
+fn damaged_pages_and_lost_or_orphaned_files_are_found() {
+    let world = World::new();
+    let said = world.run(
+        &commands(&["seq 1 200000"]),
+        &["--agent", "main", "--create-agent"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = world.wakeful(&["doctor", "--deep", "--json"]);
+    assert_eq!(
+        (check(&said, "pages").0, check(&said, "blobs").0),
+        ("ok".into(), "ok".into()),
+        "{said:?}"
+    );
+    let blobs = world.home().join("blobs");
+    let orphan = blobs.join("ab").join(format!("ab{}", "0".repeat(62)));
+    fs::create_dir_all(blobs.join("ab")).expect("a folder");
+    fs::write(&orphan, "left by a commit that never came").expect("a file");
+    assert_eq!(check(&world.wakeful(&["doctor", "--json"]), "blobs").0, "warning");
+    assert_eq!(world.wakeful(&["retention", "run"]).code, Some(0));
+    assert!(orphan.exists(), "it is young");
+    let name: String = behind(&world)
+        .query_row(
+            "SELECT lower(hex(hash)) FROM blob WHERE encoding = 'file'",
+            [],
+            |row| row.get(0),
+        )
+        .expect("a blob");
+    fs::remove_file(blobs.join(&name[..2]).join(&name)).expect("removed");
+    let said = world.wakeful(&["doctor", "--json"]);
+    assert!(
+        said.code == Some(1) && check(&said, "blobs").2.contains("backup"),
+        "{said:?}"
+    );
+    let target = world.path().join("backup.tar").display().to_string();
+    assert_eq!(
+        world.wakeful(&["backup", &target, "--json"]).error_code(),
+        "blob_missing"
+    );
+    // A page of zeros where a table was.
+    let page = count(
+        &world,
+        "SELECT rootpage FROM sqlite_schema WHERE name = 'journal'",
+    );
+    let path = world.home().join("agent.sqlite");
+    let mut bytes = fs::read(&path).expect("read");
+    let from = (usize::try_from(page).expect("a page") - 1) * 4_096;
+    bytes[from..from + 4_096].fill(0x5a);
+    fs::write(&path, bytes).expect("written");
+    let said = world.wakeful(&["doctor", "--json"]);
+    let (status, _, hint) = check(&said, "pages");
+    assert!(status == "problem" && hint.contains("backup"), "{said:?}");
+    assert_eq!(
+        world.wakeful(&["backup", &target, "--json"]).error_code(),
+        "database_corrupt"
+    );
+    let run = world.run(HELLO, &["--agent", "main"]);
+    assert_eq!(
+        (run.code, run.error_code().as_str()),
+        (Some(1), "database_corrupt"),
+        "{run:?}"
+    );
+}
+
+#[test]
+fn an_upgrade_says_where_the_old_database_is() {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["init"]).code, Some(0));
+    let golden =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden/schema-3.sqlite");
+    fs::copy(golden, world.home().join("agent.sqlite")).expect("copied");
+    let read = world.wakeful(&["runs", "list", "--json"]);
+    assert_eq!(read.error_code(), "schema_older", "a reader changes nothing");
+    let said = world.wakeful(&["agent", "create", "fresh"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let kept = world.home().join("agent.sqlite.schema-3.bak");
+    assert!(
+        kept.exists()
+            && said.stderr.contains("to go back")
+            && said.stderr.contains(&kept.display().to_string()),
+        "{said:?}"
+    );
+    let runs = world.wakeful(&["runs", "list", "--json"]).json();
+    assert_eq!(runs["runs"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        world.wakeful(&["agent", "create", "another"]).stderr,
+        "",
+        "once is enough"
+    );
+}
