@@ -20,6 +20,9 @@
 //! | [`embedding`] | what may be asked of an embedder, and how near two texts are |
 //! | [`prompt`] | what a model request contains, within named bounds |
 //! | [`report`] | the events everybody sees, chained by hash |
+//! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
+//! | [`change`] | what a committed write is called, and what it says to the outside |
+//! | [`saga`] | where a write stands that touches both databases |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
@@ -29,11 +32,13 @@ pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;
+pub mod change;
 pub mod conversation;
 pub mod embedding;
 pub mod failure;
 pub mod id;
 pub mod inference;
+pub mod journal;
 pub mod json;
 pub mod key;
 pub mod line;
@@ -42,6 +47,7 @@ pub mod policy;
 pub mod prompt;
 pub mod report;
 pub mod run;
+pub mod saga;
 pub mod schema;
 pub mod step;
 pub mod time;

@@ -1,6 +1,7 @@
 //! The desk: what faces ask and tell, without knowing which database stands behind it.
 
 mod clerk;
+pub mod journal;
 pub mod ledger;
 mod work;
 
@@ -15,6 +16,7 @@ use wakeful_core::wake::Control;
 use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
 
 pub use self::clerk::Clerk;
+pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
 pub(crate) use self::work::Work;
 use crate::EngineError;

@@ -9,6 +9,7 @@
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`hub`] | hands committed events to whoever listens |
+//! | [`saga`] | takes back writes to the journal whose run can never go on |
 //! | [`problem`] | a failure of the engine in words, the same on every face |
 //! | [`report`] | what a finished run looks like from outside |
 //!
@@ -23,6 +24,7 @@ mod inquiry;
 pub mod problem;
 pub mod report;
 pub mod run;
+pub mod saga;
 pub mod service;
 mod step;
 pub mod wake;

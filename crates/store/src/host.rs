@@ -25,3 +25,12 @@ pub(crate) fn incarnation(sql: &mut dyn Sql) -> Result<Incarnation, StoreError> 
     let number = row.int("host.incarnation")?;
     Ok(Incarnation::new(format!("{host_id}.{number}")))
 }
+
+const HOST_ID: &str = "SELECT host_id FROM host";
+
+/// The host without its life.
+pub(crate) fn host_id(sql: &mut dyn Sql) -> Result<String, StoreError> {
+    let rows = sql.query(HOST_ID, &[])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
+    row.text("host.host_id")
+}

@@ -15,7 +15,10 @@
 //! | `pack` | compression, and the files of large blobs |
 //!
 //! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
-//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`.
+//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `saga`.
+//!
+//! `record` is the other database, what people wrote: it has its own handle and its own tables, and shares everything
+//! that makes a commit durable.
 //!
 //! What is deliberately absent: randomness (ids arrive from outside), a query builder, and any clock but the
 //! database's own, the one that measures the lease, and the one that stamped a file whose age is asked for.
@@ -35,8 +38,10 @@ mod message;
 mod pack;
 mod postgres;
 mod queue;
+mod record;
 mod run;
 mod runner;
+mod saga;
 mod schema;
 mod session;
 mod spend;
@@ -49,6 +54,7 @@ mod wake;
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
+pub use crate::record::JournalStore;
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
 pub use crate::store::Store;

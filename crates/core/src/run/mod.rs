@@ -25,6 +25,7 @@ use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, 
 use crate::json::NotCanonical;
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::report::{Draft, Kind, PREVIEW_CHARS_MAX};
+use crate::saga::Saga;
 use crate::step::{Action, EffectClass, Fate, Status, model_operation};
 
 pub use input::{Call, Input, Reads, Reply};
@@ -220,6 +221,8 @@ pub enum StepWrite {
         /// What is kept of the attempt, for a model round.
         attempt: Option<Box<AttemptRecord>>,
     },
+    /// Where the saga of a step stands: with its intent it begins, with its result it ends.
+    Saga(Saga),
 }
 
 /// A new line of the transcript.

@@ -12,28 +12,30 @@ use wakeful_ports::store::StoreError;
 
 use crate::host;
 use crate::pack::refused;
-use crate::schema::{self, SCHEMA};
+use crate::schema::{self, Schema};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::{Connection, is_busy, is_unopenable};
 use crate::sqlite::still::Still;
-
-/// Marks the file as ours: `WAKE` in ASCII.
-pub(crate) const APPLICATION_ID: i64 = 0x5741_4b45;
 
 /// Between two tries at what SQLite does not wait for by itself.
 const RETRY: Duration = Duration::from_millis(5);
 
 /// Opens a file for writing; makes it, or brings it up to date, where that is needed.
-pub(crate) fn open_to_write(path: &Path, busy: Duration, host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn open_to_write(
+    path: &Path,
+    schema: &Schema,
+    busy: Duration,
+    host_id: &str,
+) -> Result<Connection, StoreError> {
     let mut connection = writable(reach(path, busy)?)?;
-    let schema = identify(&mut connection)?;
+    let found = identify(&mut connection, schema)?;
     use_write_ahead_log(&mut connection, busy)?;
     // FULL: a commit that was answered survives a power cut. The limit gives back the space of a rare huge
     // transaction; it is four times what the log grows to between two checkpoints.
     connection.control("PRAGMA synchronous = FULL")?;
     connection.control("PRAGMA journal_size_limit = 16777216")?;
-    if schema != SCHEMA {
-        migrate(&mut connection, host_id)?;
+    if found != schema.number {
+        migrate(&mut connection, schema, host_id)?;
     }
     Ok(connection)
 }
@@ -47,33 +49,33 @@ pub(crate) enum Reader {
 }
 
 /// Opens a file for reading, while others may write to it.
-pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Reader, StoreError> {
+pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader, StoreError> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
     let mut connection = Connection::open(path, Access::Read, busy)?;
-    match identify(&mut connection) {
+    match identify(&mut connection, schema) {
         Err(error) if is_unopenable(&error) => match Still::of(path)? {
-            Some(still) => open_still(still),
+            Some(still) => open_still(still, schema),
             None => Err(error),
         },
         found => {
-            schema::readable(found?, SCHEMA)?;
+            schema::readable(found?, schema.number)?;
             Ok(Reader::Shared(connection))
         }
     }
 }
 
-fn open_still(still: Still) -> Result<Reader, StoreError> {
+fn open_still(still: Still, schema: &Schema) -> Result<Reader, StoreError> {
     let mut connection = Connection::open_still(&still)?;
-    schema::readable(identify(&mut connection)?, SCHEMA)?;
+    schema::readable(identify(&mut connection, schema)?, schema.number)?;
     Ok(Reader::Still(connection, still))
 }
 
 /// A database in memory with all its tables.
-pub(crate) fn open_in_memory(host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn open_in_memory(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
     let mut connection = Connection::memory()?;
-    migrate(&mut connection, host_id)?;
+    migrate(&mut connection, schema, host_id)?;
     Ok(connection)
 }
 
@@ -100,19 +102,20 @@ const IDENTITY: &str = "
     FROM pragma_application_id, pragma_user_version";
 
 /// The schema number of a database that is ours or empty.
-fn identify(connection: &mut Connection) -> Result<u32, StoreError> {
+fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32, StoreError> {
     let rows = connection.query(IDENTITY, &[])?;
     let mut row = at_most_one(rows).ok_or(StoreError::Malformed("user_version"))?;
     let application = row.int("application_id")?;
     let version = row.int("user_version")?;
     let is_empty = row.int("sqlite_schema")? == 0;
-    match (application, u32::try_from(version)) {
-        (0, Ok(0)) if is_empty => Ok(0),
-        (APPLICATION_ID, Ok(found)) if found > SCHEMA => {
-            Err(StoreError::NewerSchema { found, known: SCHEMA })
+    let known = schema.number;
+    match u32::try_from(version) {
+        Ok(0) if application == 0 && is_empty => Ok(0),
+        Ok(found) if application == schema.application_id && found > known => {
+            Err(StoreError::NewerSchema { found, known })
         }
-        (APPLICATION_ID, Ok(found)) => Ok(found),
-        (_, Ok(_) | Err(_)) => Err(StoreError::Foreign),
+        Ok(found) if application == schema.application_id => Ok(found),
+        Ok(_) | Err(_) => Err(StoreError::Foreign),
     }
 }
 
@@ -133,14 +136,15 @@ fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()
 }
 
 /// Runs what is missing, in one transaction. Another process may have been faster, so the number is read again.
-fn migrate(connection: &mut Connection, host_id: &str) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<(), StoreError> {
     connection.begin_writing()?;
-    let done = identify(connection).and_then(|seen| {
-        for migration in schema::SQLITE.iter().skip(seen as usize) {
+    let done = identify(connection, schema).and_then(|seen| {
+        for migration in schema.sqlite.iter().skip(seen as usize) {
             connection.batch(migration)?;
         }
         connection.batch(&format!(
-            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
+            "PRAGMA application_id = {}; PRAGMA user_version = {};",
+            schema.application_id, schema.number
         ))?;
         host::found(connection, host_id)
     });
@@ -157,6 +161,7 @@ fn migrate(connection: &mut Connection, host_id: &str) -> Result<(), StoreError>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::{AGENT, SCHEMA};
 
     const BUSY: Duration = Duration::from_secs(1);
 
@@ -164,7 +169,7 @@ mod tests {
     fn a_file_that_opened_for_reading_only_is_refused_to_a_writer() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
-        drop(open_to_write(&path, BUSY, "host").unwrap());
+        drop(open_to_write(&path, &AGENT, BUSY, "host").unwrap());
         let opened = Connection::open(&path, Access::Read, BUSY).unwrap();
         assert!(matches!(writable(opened).err(), Some(StoreError::ReadOnly)));
     }
@@ -172,7 +177,7 @@ mod tests {
     #[test]
     fn a_commit_is_synced_before_it_is_answered() {
         let home = tempfile::tempdir().unwrap();
-        let mut connection = open_to_write(&home.path().join("agent.sqlite"), BUSY, "host").unwrap();
+        let mut connection = open_to_write(&home.path().join("agent.sqlite"), &AGENT, BUSY, "host").unwrap();
         let rows = connection.query("PRAGMA synchronous", &[]).unwrap();
         let full = at_most_one(rows).unwrap().int("synchronous").unwrap();
         assert_eq!(full, 2, "2 is FULL");
@@ -185,14 +190,15 @@ mod tests {
         let mut old = Connection::open(&path, Access::Write, BUSY).unwrap();
         old.batch(schema::SQLITE[0]).unwrap();
         old.batch(&format!(
-            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;
+            "PRAGMA application_id = {}; PRAGMA user_version = 1;
             INSERT INTO host VALUES (1, 'host', 1);
             INSERT INTO agent VALUES ('main', 'public', 'active', '/tmp', 1, 2, 3, 4);
-            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));"
+            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));",
+            AGENT.application_id
         ))
         .unwrap();
         drop(old);
-        let reading = open_to_read(&path, BUSY).err();
+        let reading = open_to_read(&path, &AGENT, BUSY).err();
         assert!(matches!(
             reading,
             Some(StoreError::OlderSchema {
@@ -200,7 +206,7 @@ mod tests {
                 known: SCHEMA
             })
         ));
-        let mut new = open_to_write(&path, BUSY, "other").unwrap();
+        let mut new = open_to_write(&path, &AGENT, BUSY, "other").unwrap();
         let main = wakeful_core::id::AgentId::parse("main").unwrap();
         let overview = crate::queue::overview(&mut new, &main).unwrap().unwrap();
         assert_eq!(

@@ -15,6 +15,7 @@ use crate::world::{HOST, block_on, files, open_file, sample};
 
 mod budget;
 mod draft;
+mod journal;
 mod still;
 
 fn failed(home: &Path) -> StoreError {

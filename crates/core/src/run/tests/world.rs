@@ -17,11 +17,12 @@ use crate::run::{Bill, Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite
 use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
 
 /// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
-pub(super) const TOOLS: [(&str, EffectClass); 4] = [
+pub(super) const TOOLS: [(&str, EffectClass); 5] = [
     ("Shell", EffectClass::Plain),
     ("Mail", EffectClass::Plain),
     ("Read", EffectClass::Idempotent),
     ("Note", EffectClass::Internal),
+    ("Task", EffectClass::Saga),
 ];
 
 /// What one call of a reply is, and what the checks will say to it.
@@ -183,8 +184,7 @@ impl Played {
         let mut played = Self::routed(world.max_rounds, world.fallbacks);
         let (mut asks, mut ends) = (world.asks.iter(), world.ends.iter().cycle());
         let calls: usize = world.asks.iter().map(Ask::call_count).sum();
-        // Each step settles a request or at least one action, or is the cancellation.
-        // A stop takes one, and so does going on after it.
+        // Each step settles a request or at least one action, or is the cancellation; a stop takes two.
         let bound = 7 + world.asks.len() + calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
@@ -387,6 +387,7 @@ impl Played {
                 assert!(is_open(row.status), "step {operation_id} ended twice");
                 row.status = *status;
             }
+            StepWrite::Saga(_) => {}
         }
     }
 
