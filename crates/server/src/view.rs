@@ -2,9 +2,11 @@
 
 mod budget;
 mod event;
+mod journal;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::event::event;
+pub use self::journal::{journal_category, note, saga, task, task_status, written};
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,

@@ -224,6 +224,112 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/journal/categories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Categories by name. */
+        get: operations["journal_categories"];
+        put?: never;
+        /** Makes a category. */
+        post: operations["journal_create_category"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Notes, newest first. */
+        get: operations["journal_notes"];
+        put?: never;
+        /** Makes a note. */
+        post: operations["journal_create_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/sagas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Writes of agents to the journal that are not over, oldest first. */
+        get: operations["sagas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/sagas/{operation_id}/keep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says that the journal is right as it is, although a stuck saga could not be taken back. */
+        post: operations["keep_saga"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tasks, newest first. */
+        get: operations["journal_tasks"];
+        put?: never;
+        /** Makes a task. */
+        post: operations["journal_create_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One task. */
+        get: operations["journal_task"];
+        put?: never;
+        /** Changes a task. What is left out stays. */
+        post: operations["journal_update_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/login-links": {
         parameters: {
             query?: never;
@@ -805,6 +911,33 @@ export interface components {
             /** @description The folder its commands run in; the daemon's default when absent. */
             workspace?: string | null;
         };
+        /** @description A category to make. */
+        CreateCategory: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description Its name for people. */
+            name: string;
+        };
+        /** @description A note to make. */
+        CreateNote: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description The task it is about. */
+            task_id?: string;
+            /** @description What it says. */
+            text: string;
+        };
+        /** @description A task to make. */
+        CreateTask: {
+            /** @description What it belongs to. */
+            category_id?: string;
+            /** @description More about it. */
+            details?: string;
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description One line. */
+            title: string;
+        };
         /**
          * @description What a daemon does on the whole.
          * @enum {string}
@@ -967,6 +1100,23 @@ export interface components {
              */
             status: string;
         };
+        /** @description A part of a life that tasks belong to. */
+        JournalCategory: {
+            /** @description Its name for programs: 32 hex digits. */
+            category_id: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Its name for people. */
+            name: string;
+        };
+        /** @description Categories by name. */
+        JournalCategoryList: {
+            /** @description The categories. */
+            categories: components["schemas"]["JournalCategory"][];
+        };
         /** @description A failure that outlives its moment. */
         LastFailure: {
             /** @description Where to look. */
@@ -1016,6 +1166,25 @@ export interface components {
             is_demo: boolean;
             /** @description Its name. */
             reference: string;
+        };
+        /** @description Something written down. */
+        Note: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Its name: 32 hex digits. */
+            note_id: string;
+            /** @description The task it is about. */
+            task_id?: string;
+            /** @description What it says. */
+            text: string;
+        };
+        /** @description Notes, newest first. */
+        NoteList: {
+            /** @description The notes. */
+            notes: components["schemas"]["Note"][];
         };
         /** @description Why a run waits for money. */
         Parked: {
@@ -1129,6 +1298,11 @@ export interface components {
              */
             provider: string;
         };
+        /**
+         * @description What kind of record something is.
+         * @enum {string}
+         */
+        RecordKind: "category" | "task" | "note";
         /**
          * @description Who speaks.
          * @enum {string}
@@ -1325,6 +1499,41 @@ export interface components {
              */
             waiting_agent_count: number;
         };
+        /** @description A write of an agent to the journal that is not over. */
+        Saga: {
+            /** @description Whose run it is; absent when the run is gone. */
+            agent_id?: string;
+            /** @description What went wrong last. */
+            last_error?: string;
+            /** @description The action that it carries out. */
+            operation_id: string;
+            /** @description How far it is. */
+            phase: components["schemas"]["SagaPhase"];
+            /** @description The run of that action. */
+            run_key: string;
+            /** @description Whether it is over. */
+            status: components["schemas"]["SagaStatus"];
+            /**
+             * Format: date-time
+             * @description When it last moved.
+             */
+            updated_at: string;
+        };
+        /** @description Sagas that are not over, oldest first. */
+        SagaList: {
+            /** @description The sagas. */
+            sagas: components["schemas"]["Saga"][];
+        };
+        /**
+         * @description How far a saga is.
+         * @enum {string}
+         */
+        SagaPhase: "intent" | "journal" | "agent" | "compensation";
+        /**
+         * @description Whether a saga is over.
+         * @enum {string}
+         */
+        SagaStatus: "open" | "completed" | "compensated" | "stuck";
         /** @description A message for an agent. */
         SendMessage: {
             /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
@@ -1427,6 +1636,44 @@ export interface components {
             /** @description Why. */
             message: string;
         };
+        /** @description Something to do. */
+        Task: {
+            /** @description What it belongs to. */
+            category_id?: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description More about it; may be empty. */
+            details: string;
+            /** @description Where it stands. */
+            status: components["schemas"]["TaskStatus"];
+            /** @description Its name: 32 hex digits. */
+            task_id: string;
+            /** @description One line. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description How many writes it has seen.
+             */
+            version: number;
+        };
+        /** @description Tasks, newest first. */
+        TaskList: {
+            /** @description The tasks. */
+            tasks: components["schemas"]["Task"][];
+        };
+        /**
+         * @description Where a task stands.
+         * @enum {string}
+         */
+        TaskStatus: "open" | "in_progress" | "done" | "dropped";
         /** @description Tokens as the providers counted them. */
         TokenUsage: {
             /**
@@ -1496,11 +1743,36 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description What changes in a task. What is left out stays. */
+        UpdateTask: {
+            /** @description What it belongs to. */
+            category_id?: string;
+            /** @description More about it. */
+            details?: string;
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description Where it stands. */
+            status?: components["schemas"]["TaskStatus"];
+            /** @description One line. */
+            title?: string;
+        };
         /**
          * @description Whether an agent is listed.
          * @enum {string}
          */
         Visibility: "public" | "private";
+        /** @description What was written. The same write again gives the same answer. */
+        Written: {
+            /** @description What kind of record. */
+            kind: components["schemas"]["RecordKind"];
+            /** @description Which one. */
+            record_id: string;
+            /**
+             * Format: int64
+             * @description How many writes it has seen with this one.
+             */
+            version: number;
+        };
     };
     responses: {
         /** @description What was asked cannot be understood; the message names the part */
@@ -2309,6 +2581,426 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_categories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The categories */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalCategoryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_create_category: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateCategory"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The name is taken, or the key was used for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_notes: {
+        parameters: {
+            query?: {
+                /** @description Only those about this task. */
+                task_id?: string;
+                /** @description Most notes, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_create_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateNote"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such task */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sagas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sagas */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SagaList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    keep_saga: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The operation */
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is still not over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SagaList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such saga is stuck */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_tasks: {
+        parameters: {
+            query?: {
+                /** @description Only those that stand like this. */
+                status?: components["schemas"]["TaskStatus"];
+                /** @description Only those whose id begins like this. */
+                prefix?: string;
+                /** @description Most tasks, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tasks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_create_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTask"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such category */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such task */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_update_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateTask"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such task or category */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];

@@ -8,12 +8,14 @@ mod debug;
 mod doctor;
 mod events;
 mod init;
+mod journal;
 mod message;
 mod models;
 mod open;
 mod record;
 mod run;
 mod runs;
+mod saga;
 mod serve;
 mod service;
 mod status;
@@ -174,6 +176,12 @@ enum Verb {
     /// Let systemd keep the daemon running for you
     #[command(subcommand)]
     Service(service::ServiceVerb),
+    /// Look at what was written down and is to be done, and add to it
+    #[command(subcommand)]
+    Journal(journal::JournalVerb),
+    /// Look at writes of agents to the journal that are not over
+    #[command(subcommand)]
+    Saga(saga::SagaVerb),
     /// Print a completion script for your shell
     Completion {
         /// Which shell
@@ -237,6 +245,8 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Models(verb) => models::models(&verb, &shared, out).await,
             Verb::Config(verb) => config::config(&verb, &shared, out),
             Verb::Service(verb) => service::service(&verb, &shared, out),
+            Verb::Journal(verb) => journal::journal(&verb, &shared, out).await,
+            Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);

@@ -21,11 +21,13 @@ use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
 
 use super::files::{Found, Record, RunFolder};
 use super::house::{Bench, House};
+use super::keeper::Keeper;
 use super::token;
 use crate::cli::Shared;
 use crate::cli::budget::unset;
 use crate::config::{Config, Loaded, Overrides};
 use crate::failure::Failure;
+use crate::front::journal;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
 use crate::place::{Place, Sandboxing};
@@ -154,6 +156,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let _ = server.await;
     drop(introduced);
     folder.forget_failure();
+    place.journal.close().await;
     if let Err(error) = place.store.close().await {
         out.note(&format!(
             "the database was not closed in good order: {}",
@@ -188,12 +191,13 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
 async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
     let hub = Arc::new(Hub::new());
+    let keeper = Arc::new(Keeper::new(Arc::clone(&hub)));
     let bench = Bench {
         place: Arc::clone(&place),
         config: start.settings.config.clone(),
         models: start.models.clone(),
         sandboxing: start.sandboxing,
-        hub: Arc::clone(&hub),
+        observer: Arc::clone(&keeper) as _,
         halt: halt.clone(),
     };
     let (service, clerk, stuck) = Service::new(ServiceOptions {
@@ -214,12 +218,14 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::new(clerk),
         stuck,
+        journal: Arc::new(journal::clerk(&place.store, &place.journal)),
     }));
     let stopping = async {
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
-    tokio::join!(service.run(), stopping);
+    let recovering = keeper.keep(&place, halt.clone());
+    tokio::join!(service.run(), stopping, recovering);
 }
 
 /// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon
