@@ -10,8 +10,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::time::Millis;
 use wakeful_models::Scripted;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
@@ -91,6 +93,7 @@ fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> 
 struct Paired {
     tools: Tools,
     laps: Mutex<Vec<Lap>>,
+    agent: AgentId,
 }
 
 /// One command of the run.
@@ -107,11 +110,12 @@ struct Lap {
 }
 
 impl Paired {
-    fn new(tools: Tools) -> Self {
-        Self {
+    fn new(tools: Tools) -> Result<Self> {
+        Ok(Self {
             tools,
             laps: Mutex::default(),
-        }
+            agent: AgentId::parse("bench")?,
+        })
     }
 
     fn laps(&self) -> Vec<Lap> {
@@ -121,6 +125,8 @@ impl Paired {
     async fn aside(&self, number: usize) -> (Duration, Done) {
         let act = Act {
             operation_id: OperationId(Digest::of(&number.to_le_bytes())),
+            agent_id: self.agent.clone(),
+            at: Millis(0),
             tool: "ExecCommand".to_owned(),
             input: json!({"cmd": "true"}),
         };

@@ -11,6 +11,7 @@ mod budget;
 pub mod client;
 mod error;
 mod event;
+mod journal;
 mod message;
 mod proof;
 mod run;
@@ -28,6 +29,10 @@ pub use budget::{
 };
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
+pub use journal::{
+    CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, Note, NoteList, RecordKind,
+    Saga, SagaList, SagaPhase, SagaStatus, Task, TaskList, TaskStatus, UpdateTask, Written,
+};
 pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
 pub use run::{

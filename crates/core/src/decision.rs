@@ -248,7 +248,9 @@ fn options(kind: DecisionKind) -> Vec<DecisionOption> {
 const fn risk(class: EffectClass, kind: DecisionKind) -> (Severity, BlastRadius) {
     match (class, kind) {
         (EffectClass::Internal, DecisionKind::ToolApproval) => (Severity::Low, BlastRadius::Small),
-        (EffectClass::Idempotent, DecisionKind::ToolApproval) => (Severity::Medium, BlastRadius::Small),
+        (EffectClass::Idempotent | EffectClass::Saga, DecisionKind::ToolApproval) => {
+            (Severity::Medium, BlastRadius::Small)
+        }
         (EffectClass::Plain, DecisionKind::ToolApproval) | (_, DecisionKind::OutcomeUnknown) => {
             (Severity::High, BlastRadius::Unknown)
         }

@@ -101,7 +101,7 @@ pub fn h(label: &str, fields: &[&str]) -> Digest {
     Digest::of(text.as_bytes())
 }
 
-fn escape_into(field: &str, text: &mut String) {
+pub(crate) fn escape_into(field: &str, text: &mut String) {
     for c in field.chars() {
         match c {
             '%' => text.push_str("%25"),

@@ -24,6 +24,9 @@
 //! | [`report`] | the events everybody sees, chained by hash |
 //! | [`proof`] | whether a log, a run or a bundle is what it says it is |
 //! | [`retention`] | how long data is kept, and what has to go |
+//! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
+//! | [`change`] | what a committed write is called, and what it says to the outside |
+//! | [`saga`] | where a write stands that touches both databases |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
 //! model), [`schema`] (how a tool's arguments are described), [`attachment`] and [`failure`].
@@ -33,12 +36,14 @@ pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;
+pub mod change;
 pub mod conversation;
 pub mod decision;
 pub mod embedding;
 pub mod failure;
 pub mod id;
 pub mod inference;
+pub mod journal;
 pub mod json;
 pub mod key;
 pub mod line;
@@ -50,6 +55,7 @@ pub mod report;
 pub mod retention;
 pub mod retry;
 pub mod run;
+pub mod saga;
 pub mod schema;
 pub mod step;
 pub mod time;

@@ -28,6 +28,8 @@ pub enum EffectClass {
     Idempotent,
     /// Anything else that leaves the process: at most once.
     Plain,
+    /// A write to the journal under the operation id: tried again, and undone if its run can never go on.
+    Saga,
 }
 
 /// What recovery does with an intent that has no result.
@@ -47,13 +49,14 @@ impl EffectClass {
             Self::Internal => "internal",
             Self::Idempotent => "idempotent",
             Self::Plain => "plain",
+            Self::Saga => "saga",
         }
     }
 
     /// Reads the stored spelling.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Internal, Self::Idempotent, Self::Plain]
+        [Self::Internal, Self::Idempotent, Self::Plain, Self::Saga]
             .into_iter()
             .find(|class| class.as_str() == text)
     }
@@ -62,7 +65,7 @@ impl EffectClass {
     #[must_use]
     pub const fn after_crash(self) -> AfterCrash {
         match self {
-            Self::Internal | Self::Idempotent => AfterCrash::Again,
+            Self::Internal | Self::Idempotent | Self::Saga => AfterCrash::Again,
             Self::Plain => AfterCrash::Unknown,
         }
     }
@@ -374,6 +377,7 @@ mod tests {
         assert_eq!(EffectClass::Plain.after_crash(), AfterCrash::Unknown);
         assert_eq!(EffectClass::Idempotent.after_crash(), AfterCrash::Again);
         assert_eq!(EffectClass::Internal.after_crash(), AfterCrash::Again);
+        assert_eq!(EffectClass::Saga.after_crash(), AfterCrash::Again);
     }
 
     #[test]

@@ -23,6 +23,11 @@ pub const POINTS: &[&str] = &[
     "blob.before_rename",
     "blob.after_rename",
     "end.before_report",
+    "journal.before_commit",
+    "journal.after_commit",
+    "saga.before_undo",
+    "saga.after_undo",
+    "saga.after_close",
 ];
 
 /// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.

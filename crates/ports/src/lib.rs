@@ -8,6 +8,7 @@
 //! | [`model`] | a model's reply |
 //! | [`embedding`] | texts as directions |
 //! | [`tool`] | actions in the world |
+//! | [`journal`] | what people wrote, and writes to it |
 //! | [`policy`] | verdicts |
 //! | [`clock`] | time and chance |
 //! | [`guidance`] | what people wrote down for agents |
@@ -21,6 +22,7 @@ pub mod clock;
 pub mod embedding;
 pub mod fail;
 pub mod guidance;
+pub mod journal;
 pub mod model;
 pub mod policy;
 pub mod records;

@@ -9,6 +9,7 @@ use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::{Event, Head};
+use wakeful_core::saga::Saga;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
@@ -441,4 +442,19 @@ pub struct RunFilter {
     pub before: Option<RunKey>,
     /// At most this many, newest first.
     pub limit: u32,
+}
+
+/// A saga with the run it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SagaRow {
+    /// Where it stands.
+    pub saga: Saga,
+    /// Whose action it carries out.
+    pub run_key: RunKey,
+    /// The agent of that run; none when the run is gone.
+    pub agent_id: Option<AgentId>,
+    /// Whether that run can go on.
+    pub run_open: bool,
+    /// When it last moved.
+    pub updated_at: Millis,
 }

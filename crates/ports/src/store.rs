@@ -19,6 +19,7 @@ use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::retention::DataClass;
+use wakeful_core::saga::Saga;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
@@ -26,7 +27,8 @@ use wakeful_core::wake::Control;
 use crate::care::{Aged, CareRow, Held, Names, NamesFrom, Old, SweptFiles, Taken};
 use crate::records::{
     Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
-    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
+    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SagaRow, SpendDay, StepEnd, StepRow,
+    WakeRow,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -193,6 +195,12 @@ pub trait View: DecidingView + ProofView {
     fn has_blob(&mut self, hash: &BlobHash) -> Result<bool, StoreError>;
     /// Names of blobs that rows hold, from a place on.
     fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError>;
+    /// Sagas that are not over, oldest first. At most [`ROWS_MAX`].
+    fn unfinished_sagas(&mut self) -> Result<Vec<SagaRow>, StoreError>;
+    /// One saga, over or not.
+    fn saga(&mut self, operation: &OperationId) -> Result<Option<SagaRow>, StoreError>;
+    /// The host of the journal that this database's sagas were written to; none before the first.
+    fn journal_host(&mut self) -> Result<Option<String>, StoreError>;
 }
 
 /// Reads and writes of one transaction.
@@ -266,6 +274,12 @@ pub trait Tx: View + DecidingTx + ProofTx {
     fn request_cancel(&mut self, run: &RunKey, at: Millis) -> Result<(), StoreError>;
     /// Registers this process.
     fn register_runner(&mut self, runner: &Runner) -> Result<(), StoreError>;
+    /// Begins a saga with the intent of its action. One that began before stays as it is.
+    fn begin_saga(&mut self, saga: &Saga, run: &RunKey, at: Millis) -> Result<(), StoreError>;
+    /// Moves a saga on; [`StoreError::Conflict`] when it is not where it was seen.
+    fn move_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<(), StoreError>;
+    /// Remembers which journal is meant, so that another one in its place is noticed.
+    fn remember_journal(&mut self, host_id: &str) -> Result<(), StoreError>;
     /// Removes a runner that is known to be dead, and frees what it held.
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError>;
     /// Takes away something old, at most so many rows of it. What is gone already counts as nothing.

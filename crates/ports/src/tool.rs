@@ -5,9 +5,11 @@ use std::future::Future;
 use serde_json::Value;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::ToolSpec;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::OperationId;
 use wakeful_core::retry::RetryPolicy;
 use wakeful_core::step::{Again, EffectClass, Fault};
+use wakeful_core::time::Millis;
 
 /// One action to carry out. Its arguments have passed [`ToolHost::check`].
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +20,10 @@ pub struct Act {
     pub tool: String,
     /// The arguments.
     pub input: Value,
+    /// For whom it is done.
+    pub agent_id: AgentId,
+    /// When it begins.
+    pub at: Millis,
 }
 
 /// How an action ended.

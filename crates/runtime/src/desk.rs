@@ -3,6 +3,7 @@
 pub mod archive;
 mod clerk;
 pub mod deciding;
+pub mod journal;
 pub mod ledger;
 mod work;
 
@@ -19,6 +20,7 @@ use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, 
 pub use self::archive::Archive;
 pub use self::clerk::Clerk;
 pub use self::deciding::Deciding;
+pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
 pub(crate) use self::work::Work;
 use crate::EngineError;

@@ -11,6 +11,7 @@
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`proof`] | checks logs and runs, signs heads, erases and exports |
+//! | [`saga`] | takes back writes to the journal whose run can never go on |
 //! | [`problem`] | a failure of the engine in words, the same on every face |
 //! | [`retention`] | the care of data: what is too old goes, what nobody names is swept |
 //! | [`report`] | what a finished run looks like from outside |
@@ -28,6 +29,7 @@ pub mod proof;
 pub mod report;
 pub mod retention;
 pub mod run;
+pub mod saga;
 pub mod service;
 mod step;
 mod wait;

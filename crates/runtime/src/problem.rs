@@ -5,6 +5,7 @@ use wakeful_core::decision::Unanswerable;
 use wakeful_core::key::RunKey;
 use wakeful_core::run::BUDGET_EXCEEDED;
 use wakeful_core::wake::Refusal;
+use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 
 use crate::EngineError;
@@ -215,6 +216,29 @@ fn unanswerable(why: &Unanswerable, message: String) -> Problem {
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
     };
     Problem::new(code, message, hint)
+}
+
+impl From<&JournalError> for Problem {
+    fn from(error: &JournalError) -> Self {
+        match error {
+            JournalError::Refused(refusal) => Self::new(refusal.code(), refusal.to_string(), refusal.hint()),
+            JournalError::Missing => Self::new(
+                "journal_missing",
+                error.to_string(),
+                "put db.sqlite back from a backup, or begin a new journal with `wakeful journal adopt`",
+            ),
+            JournalError::Another => Self::new(
+                "journal_another",
+                error.to_string(),
+                "put the right db.sqlite back, or take this one with `wakeful journal adopt`",
+            ),
+            JournalError::Store(error) => {
+                let problem: Self = error.into();
+                let message = format!("the journal: {}", problem.message);
+                Self { message, ..problem }
+            }
+        }
+    }
 }
 
 /// What can be done about an open run.

@@ -280,6 +280,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             operation_id,
             tool: call.name.clone(),
             input: call.input.clone(),
+            agent_id: claimed.row.agent_id.clone(),
+            at: self.clock.now(),
         };
         let performing = self.tools.perform(act, StopFlag(flag));
         tokio::pin!(performing);

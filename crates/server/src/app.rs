@@ -13,7 +13,7 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::Desk;
+use wakeful_runtime::desk::{Desk, JournalDesk};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
@@ -23,8 +23,8 @@ use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
-    agent, budget, descriptor, event, guard, login, message, metrics, openapi, page, proof, run, runtime,
-    transcript,
+    agent, budget, descriptor, event, guard, journal, login, message, metrics, openapi, page, proof, run,
+    runtime, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -71,6 +71,8 @@ pub struct Open {
     pub desk: Arc<dyn Desk>,
     /// Who cannot go on, and why.
     pub stuck: Stuck,
+    /// Where the journal is asked and told.
+    pub journal: Arc<dyn JournalDesk>,
 }
 
 /// What only the binary knows how to do.
@@ -225,6 +227,7 @@ pub fn router(options: Options) -> Router {
         .merge(transcript::routes())
         .merge(proof::routes())
         .merge(login::routes())
+        .merge(journal::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))
         .fallback(page::show)

@@ -28,6 +28,7 @@ mod error;
 mod event;
 mod extract;
 mod guard;
+mod journal;
 mod login;
 mod message;
 mod metrics;

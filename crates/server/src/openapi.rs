@@ -14,7 +14,7 @@ use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
-use crate::{agent, budget, event, login, message, metrics, proof, run, runtime, transcript};
+use crate::{agent, budget, event, journal, login, message, metrics, proof, run, runtime, transcript};
 
 /// What any request may be answered with before or instead of its handler.
 const ALWAYS: [(&str, &str, &str); 6] = [
@@ -81,6 +81,9 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         transcript::show,
         proof::erase,
         login::link, login::enter, login::leave,
+        journal::tasks, journal::task, journal::create_task, journal::update_task,
+        journal::notes, journal::create_note, journal::categories, journal::create_category,
+        journal::sagas, journal::keep,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
     tags(
@@ -91,6 +94,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "events", description = "Everything that happened, as pages and as streams"),
         (name = "daemon", description = "The program itself"),
         (name = "login", description = "How a browser comes in"),
+        (name = "journal", description = "What people wrote, and what agents write for them"),
     ),
     security(("bearer" = []), ("cookie" = [])),
     modifiers(&Guards),

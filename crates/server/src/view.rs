@@ -2,10 +2,12 @@
 
 mod budget;
 mod event;
+mod journal;
 mod proof;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::event::event;
+pub use self::journal::{journal_category, note, saga, task, task_status, written};
 pub use self::proof::erasure;
 use utoipa::IntoParams;
 use wakeful_api::{

@@ -43,3 +43,12 @@ pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64) -> Result<Incarnation, 
     sql.execute(FORGET_RUNNERS, &[])?;
     incarnation(sql)
 }
+
+const HOST_ID: &str = "SELECT host_id FROM host";
+
+/// The host without its life.
+pub(crate) fn host_id(sql: &mut dyn Sql) -> Result<String, StoreError> {
+    let rows = sql.query(HOST_ID, &[])?;
+    let mut row = at_most_one(rows).ok_or(StoreError::Malformed("host"))?;
+    row.text("host.host_id")
+}

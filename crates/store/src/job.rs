@@ -4,7 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use tokio::sync::oneshot;
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_ports::store::StoreError;
 
 use crate::session::Session;
 
@@ -26,7 +26,7 @@ pub(crate) type Pair<T> = (Box<dyn Job>, oneshot::Receiver<Result<T, StoreError>
 pub(crate) fn writing<T, F>(f: F) -> Pair<T>
 where
     T: Send + 'static,
-    F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
@@ -43,7 +43,7 @@ where
 pub(crate) fn reading<T, F>(f: F) -> Pair<T>
 where
     T: Send + 'static,
-    F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
 {
     let (reply, answer) = oneshot::channel();
     (
@@ -65,7 +65,7 @@ struct Writing<T, F> {
 impl<T, F> Job for Writing<T, F>
 where
     T: Send,
-    F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send,
+    F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send,
 {
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
         self.value = Some(guarded(|| (self.f)(session))?);
@@ -87,7 +87,7 @@ struct Reading<T, F> {
 impl<T, F> Job for Reading<T, F>
 where
     T: Send,
-    F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send,
+    F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send,
 {
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
         let f = self.f.take().ok_or(StoreError::Closed)?;

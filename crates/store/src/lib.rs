@@ -15,7 +15,10 @@
 //! | `pack`, `sweep` | compression, and the files of large blobs; those that nobody names any more |
 //!
 //! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
-//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `care`; `naming` is the list of who names blobs.
+//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `care`, `saga`; `naming` is the list of who names blobs.
+//!
+//! `record` is the other database, what people wrote: it has its own handle and its own tables, and shares everything
+//! that makes a commit durable.
 //!
 //! What is deliberately absent: randomness (ids arrive from outside), a query builder, and any clock but the
 //! database's own, the one that measures the lease, and the one that stamped a file whose age is asked for.
@@ -41,8 +44,10 @@ mod pack;
 mod postgres;
 mod proof;
 mod queue;
+mod record;
 mod run;
 mod runner;
+mod saga;
 mod schema;
 mod session;
 mod spend;
@@ -56,6 +61,7 @@ mod wake;
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
+pub use crate::record::JournalStore;
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
 pub use crate::schema::SCHEMA;
 pub use crate::sqlite::copy::{

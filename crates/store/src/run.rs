@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn open_runs_are_found_without_looking_at_those_that_have_ended() {
-        let mut database = open_in_memory("host").expect("a database");
+        let mut database = open_in_memory(&crate::schema::AGENT, "host").expect("a database");
         for query in [OPEN, OPEN_OF_AGENT, crate::queue::STANDING] {
             let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
             let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into()];

@@ -27,6 +27,39 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0007_saga.sql"),
 ];
 
+/// Everything that tells one kind of database from another.
+#[derive(Debug)]
+pub(crate) struct Schema {
+    /// How many migrations this program knows.
+    pub(crate) number: u32,
+    /// What each number brings to a file.
+    pub(crate) sqlite: &'static [&'static str],
+    /// What each number brings to a server.
+    pub(crate) postgres: &'static [&'static str],
+    /// The schema of a server's database that its tables stand in.
+    pub(crate) namespace: &'static str,
+    /// Marks a file as ours, and as one of this kind.
+    pub(crate) application_id: i64,
+}
+
+/// What agents are and did: `WAKE` in ASCII.
+pub(crate) static AGENT: Schema = Schema {
+    number: SCHEMA,
+    sqlite: &SQLITE,
+    postgres: &POSTGRES,
+    namespace: "wakeful",
+    application_id: 0x5741_4b45,
+};
+
+/// What people wrote: `WAKJ` in ASCII. It has a number of its own, because it lives on when the other is reset.
+pub(crate) static JOURNAL: Schema = Schema {
+    number: 1,
+    sqlite: &[include_str!("../migrations/journal/sqlite/0001_journal.sql")],
+    postgres: &[include_str!("../migrations/journal/postgres/0001_journal.sql")],
+    namespace: "wakeful_journal",
+    application_id: 0x5741_4b4a,
+};
+
 /// Whether a database can be read as it is: a reader may not bring it up to date.
 pub(crate) const fn readable(found: u32, known: u32) -> Result<(), StoreError> {
     match found {
@@ -41,6 +74,24 @@ pub(crate) const fn readable(found: u32, known: u32) -> Result<(), StoreError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_kind_of_database_has_as_many_migrations_as_its_number_says() {
+        for schema in [&AGENT, &JOURNAL] {
+            assert_eq!(
+                schema.sqlite.len(),
+                schema.number as usize,
+                "{}",
+                schema.namespace
+            );
+            assert_eq!(
+                schema.postgres.len(),
+                schema.number as usize,
+                "{}",
+                schema.namespace
+            );
+        }
+    }
 
     #[test]
     fn a_reader_is_told_of_another_schema_and_of_none() {

@@ -13,20 +13,22 @@ use wakeful_core::key::{ActionBase, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::Event;
 use wakeful_core::retention::DataClass;
+use wakeful_core::saga::Saga;
 use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::care::{Aged, CareRow, Held, Names, NamesFrom, Old, Taken};
 use wakeful_ports::records::{
     Admission, Agent, CapRow, Claim, EntryRow, EventRow, Fence, JournalRow, LockedHead, Overview, PackedBlob,
-    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay, StepEnd, StepRow, WakeRow,
+    QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SagaRow, SpendDay, StepEnd, StepRow,
+    WakeRow,
 };
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
 use crate::{
-    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, spend, step,
-    wake,
+    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga, spend,
+    step, wake,
 };
 
 /// An open transaction.
@@ -201,6 +203,18 @@ impl View for Session<'_> {
         spend::receipts(self)
     }
 
+    fn unfinished_sagas(&mut self) -> Result<Vec<SagaRow>, StoreError> {
+        saga::unfinished(self)
+    }
+
+    fn saga(&mut self, operation: &OperationId) -> Result<Option<SagaRow>, StoreError> {
+        saga::one(self, operation)
+    }
+
+    fn journal_host(&mut self) -> Result<Option<String>, StoreError> {
+        saga::journal_host(self)
+    }
+
     fn runners(&mut self) -> Result<Vec<Runner>, StoreError> {
         runner::list(self)
     }
@@ -365,6 +379,18 @@ impl Tx for Session<'_> {
         runner::register(self, runner)?;
         self.registered = Some(runner.runner_id.clone());
         Ok(())
+    }
+
+    fn begin_saga(&mut self, saga: &Saga, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+        saga::begin(self, saga, run, at)
+    }
+
+    fn move_saga(&mut self, seen: &Saga, next: &Saga, at: Millis) -> Result<(), StoreError> {
+        saga::advance(self, seen, next, at)
+    }
+
+    fn remember_journal(&mut self, host_id: &str) -> Result<(), StoreError> {
+        saga::remember_journal(self, host_id)
     }
 
     fn bury_runner(&mut self, runner: &RunnerId) -> Result<(), StoreError> {

@@ -9,6 +9,8 @@ use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::pack::{self, INLINE_BYTES_MAX, Large};
 use crate::postgres::{PostgresOptions, Server};
+use crate::schema::AGENT;
+use crate::session::Session;
 use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::sweep::{self, FilesFound};
@@ -19,8 +21,9 @@ pub struct Store {
     inner: Inner,
 }
 
+/// Which database is behind a handle. Cloning it is cheap.
 #[derive(Clone)]
-enum Inner {
+pub(crate) enum Inner {
     Sqlite(Arc<Database>),
     Memory(Arc<Memory>),
     Postgres(Arc<Server>),
@@ -31,7 +34,7 @@ impl Store {
     /// database is fresh, and is otherwise not looked at. Blocks for some milliseconds.
     pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
         Ok(Self {
-            inner: Inner::Sqlite(Arc::new(Database::open(options, host_id)?)),
+            inner: Inner::Sqlite(Arc::new(Database::open(options, &AGENT, host_id)?)),
         })
     }
 
@@ -40,14 +43,14 @@ impl Store {
     /// would have to be brought up to date first.
     pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
         Ok(Self {
-            inner: Inner::Sqlite(Arc::new(Database::open_read_only(options)?)),
+            inner: Inner::Sqlite(Arc::new(Database::open_read_only(options, &AGENT)?)),
         })
     }
 
     /// A fresh database in memory, for simulations: closures run at once, on the caller's thread.
     pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
         Ok(Self {
-            inner: Inner::Memory(Arc::new(Memory::new(host_id)?)),
+            inner: Inner::Memory(Arc::new(Memory::new(&AGENT, host_id)?)),
         })
     }
 
@@ -55,7 +58,7 @@ impl Store {
     /// processes may do so at once. `host_id` is as for [`Store::open_sqlite`].
     pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
         Ok(Self {
-            inner: Inner::Postgres(Arc::new(Server::open(options, host_id).await?)),
+            inner: Inner::Postgres(Arc::new(Server::open(options, &AGENT, host_id).await?)),
         })
     }
 
@@ -64,7 +67,7 @@ impl Store {
     /// to be brought up to date first.
     pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
         Ok(Self {
-            inner: Inner::Postgres(Arc::new(Server::open_read_only(options).await?)),
+            inner: Inner::Postgres(Arc::new(Server::open_read_only(options, &AGENT).await?)),
         })
     }
 
@@ -72,11 +75,7 @@ impl Store {
     /// any clone answer [`StoreError::Closed`]. An error says what could not be taken back; it is closed anyway.
     pub async fn close(&self) -> Result<(), StoreError> {
         let unregistered = self.unregister().await;
-        match &self.inner {
-            Inner::Sqlite(database) => Arc::clone(database).close().await,
-            Inner::Memory(memory) => memory.close(),
-            Inner::Postgres(server) => server.close().await,
-        }
+        self.inner.close().await;
         unregistered
     }
 
@@ -108,17 +107,50 @@ impl Store {
     }
 }
 
+impl Inner {
+    /// Reads from a consistent view.
+    pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        match self {
+            Self::Sqlite(database) => database.read(f).await,
+            Self::Memory(memory) => memory.read(f),
+            Self::Postgres(server) => server.read(f).await,
+        }
+    }
+
+    /// Runs one transaction.
+    pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
+        match self {
+            Self::Sqlite(database) => database.write(f).await,
+            Self::Memory(memory) => memory.write(f),
+            Self::Postgres(server) => server.write(f).await,
+        }
+    }
+
+    /// Finishes what is queued and ends all threads.
+    pub(crate) async fn close(&self) {
+        match self {
+            Self::Sqlite(database) => Arc::clone(database).close().await,
+            Self::Memory(memory) => memory.close(),
+            Self::Postgres(server) => server.close().await,
+        }
+    }
+}
+
 impl wakeful_ports::store::Store for Store {
     async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
     {
-        match &self.inner {
-            Inner::Sqlite(database) => database.read(f).await,
-            Inner::Memory(memory) => memory.read(f),
-            Inner::Postgres(server) => server.read(f).await,
-        }
+        self.inner.read(move |session| f(session)).await
     }
 
     async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
@@ -126,11 +158,7 @@ impl wakeful_ports::store::Store for Store {
         T: Send + 'static,
         F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
-        match &self.inner {
-            Inner::Sqlite(database) => database.write(f).await,
-            Inner::Memory(memory) => memory.write(f),
-            Inner::Postgres(server) => server.write(f).await,
-        }
+        self.inner.write(move |session| f(session)).await
     }
 
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {

@@ -10,9 +10,9 @@ use sha2::{Digest, Sha256};
 
 use crate::tree::File;
 
-/// Where the migrations are, one folder per dialect.
+/// Where the migrations are, one folder per dialect; those of the journal in a folder of their own.
 pub const FOLDER: &str = "crates/store/migrations/";
-const DIALECTS: [&str; 2] = ["sqlite", "postgres"];
+const DATABASES: [[&str; 2]; 2] = [["sqlite", "postgres"], ["journal/sqlite", "journal/postgres"]];
 const WAY_OUT: &str = "forward only: add a new migration";
 
 /// Everything that is wrong with the migrations and with the file of their hashes.
@@ -62,34 +62,39 @@ fn hashes_that_differ(migrations: &BTreeMap<&str, &str>, hashes: &str) -> Vec<St
 }
 
 fn names_that_differ(migrations: &BTreeMap<&str, &str>) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut by_dialect: BTreeMap<&str, BTreeSet<&str>> =
-        DIALECTS.iter().map(|name| (*name, BTreeSet::new())).collect();
-    for path in migrations.keys() {
-        match path
-            .split_once('/')
-            .and_then(|(dialect, name)| Some((by_dialect.get_mut(dialect)?, name)))
-        {
-            Some((names, name)) => {
-                names.insert(name);
-            }
-            None => found.push(format!("{FOLDER}{path}: belongs to no dialect that we speak")),
-        }
-    }
-    for (dialect, names) in &by_dialect {
-        for (other, other_names) in by_dialect.iter().filter(|(other, _)| *other != dialect) {
-            let lacking = names.difference(other_names);
+    let folder_of = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
+    let is_known = |folder: Option<String>| {
+        DATABASES
+            .iter()
+            .flatten()
+            .any(|known| folder.as_deref() == Some(known))
+    };
+    let strange = migrations.keys().filter(|path| !is_known(folder_of(path)));
+    let mut found: Vec<String> = strange
+        .map(|path| format!("{FOLDER}{path}: belongs to no dialect that we speak"))
+        .collect();
+    let names = |folder: &str| -> BTreeSet<&str> {
+        let inside = migrations.keys().filter_map(|path| path.rsplit_once('/'));
+        inside
+            .filter(|(place, _)| *place == folder)
+            .map(|(_, name)| name)
+            .collect()
+    };
+    for [one, two] in DATABASES {
+        for (dialect, other) in [(one, two), (two, one)] {
+            let (own, others) = (names(dialect), names(other));
+            let lacking = own.difference(&others);
             found.extend(
                 lacking
                     .map(|name| format!("{FOLDER}{dialect}/{name}: {other} has no migration of that name")),
             );
-        }
-        for (index, name) in names.iter().enumerate() {
-            let expected = format!("{:04}_", index + 1);
-            if !name.starts_with(&expected) {
-                found.push(format!(
-                    "{FOLDER}{dialect}/{name}: numbers go up by one; expected {expected}…"
-                ));
+            for (index, name) in own.iter().enumerate() {
+                let expected = format!("{:04}_", index + 1);
+                if !name.starts_with(&expected) {
+                    found.push(format!(
+                        "{FOLDER}{dialect}/{name}: numbers go up by one; expected {expected}…"
+                    ));
+                }
             }
         }
     }
@@ -197,6 +202,27 @@ mod tests {
             violations(&tree(&hashes, &paths.map(|path| (path, SQL)))).len(),
             3
         );
+    }
+
+    #[test]
+    fn the_journal_counts_its_own_migrations() {
+        let hash = sha256(SQL);
+        let paths = [
+            "sqlite/0001_head.sql",
+            "postgres/0001_head.sql",
+            "journal/sqlite/0001_journal.sql",
+            "journal/postgres/0001_journal.sql",
+        ];
+        let hashes: String = paths.iter().map(|path| format!("{hash}  {path}\n")).collect();
+        assert_eq!(
+            violations(&tree(&hashes, &paths.map(|path| (path, SQL)))),
+            Vec::<String>::new()
+        );
+        let found = violations(&tree(
+            &hashes,
+            &[paths[0], paths[1], paths[2]].map(|path| (path, SQL)),
+        ));
+        assert_eq!(found.len(), 2, "one is gone, and its twin is alone: {found:?}");
     }
 
     #[test]

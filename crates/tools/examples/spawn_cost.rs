@@ -8,7 +8,9 @@ use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Stop, ToolHost};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
@@ -63,10 +65,13 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
         let runtime = tokio::runtime::Builder::new_current_thread().build()?;
         let cost = median(|round| {
             let operation_id = OperationId(Digest::of(&round.to_le_bytes()));
+            let agent_id = AgentId::parse("main").map_err(std::io::Error::other)?;
             let act = Act {
                 operation_id,
                 tool: "ExecCommand".into(),
                 input: json!({"cmd": "/bin/true"}),
+                agent_id,
+                at: Millis(0),
             };
             let done = runtime.block_on(tools.perform(act, Never));
             if done.code.is_none() {

@@ -6,6 +6,8 @@ use serde_json::Value;
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::step::Fault;
 
+use crate::form;
+
 /// The name the tool is registered under.
 pub(crate) const TOOL: &str = "ExecCommand";
 
@@ -52,20 +54,7 @@ pub(crate) struct Arguments {
 impl Arguments {
     /// Reads and checks arguments of any shape.
     pub(crate) fn parse(input: &Value) -> Result<Self, Fault> {
-        // Serde would also read the fields off a list, in the order in which they happen to stand above.
-        if !input.is_object() {
-            return Err(invalid(None, "the arguments are not a JSON object"));
-        }
-        let arguments: Self = serde_path_to_error::deserialize(input).map_err(|e| {
-            // An unknown field is reported at the object that holds it, and the message names the field.
-            let path = e.path().to_string();
-            let field = if path == "." {
-                named_in(&e.inner().to_string())
-            } else {
-                Some(path)
-            };
-            invalid(field.as_deref(), &e.into_inner().to_string())
-        })?;
+        let arguments: Self = form::read(input, HINT)?;
         arguments.check_bounds()?;
         Ok(arguments)
     }
@@ -126,49 +115,13 @@ impl Arguments {
 
 /// What the model is told of the tool.
 pub(crate) fn spec() -> ToolSpec {
-    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<Arguments>();
-    for noise in ["$schema", "title", "description"] {
-        schema.remove(noise);
-    }
-    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
-        fields
-            .values_mut()
-            .filter_map(Value::as_object_mut)
-            .for_each(simplify);
-    }
-    ToolSpec {
-        name: TOOL.to_owned(),
-        description: DESCRIPTION.to_owned(),
-        input_schema: schema.to_value(),
-    }
+    form::spec::<Arguments>(TOOL, DESCRIPTION)
 }
 
-/// Leaves out what costs tokens and says nothing: a field that may be left out need not be spelled `null`, and
-/// models know no machine integers.
-fn simplify(field: &mut serde_json::Map<String, Value>) {
-    field.remove("format");
-    field.remove("default");
-    if let Some(first) = field
-        .get("type")
-        .and_then(Value::as_array)
-        .and_then(|types| types.first())
-        .cloned()
-    {
-        field.insert("type".to_owned(), first);
-    }
-}
+const HINT: &str = "the arguments are cmd, workdir, timeout_ms and max_output_tokens; only cmd is required";
 
 fn invalid(field: Option<&str>, message: &str) -> Fault {
-    let hint = "the arguments are cmd, workdir, timeout_ms and max_output_tokens; only cmd is required";
-    Fault {
-        field: field.map(str::to_owned),
-        ..Fault::new("invalid_arguments", message, hint)
-    }
-}
-
-/// The first name between backquotes.
-fn named_in(message: &str) -> Option<String> {
-    message.split('`').nth(1).map(str::to_owned)
+    form::invalid(field, message, HINT)
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 //! | [`options`] | what the binary says once, at the start |
 //! | [`workspace`] | the folder commands may write to, apart from Wakeful's home |
 //! | `arguments` | the typed arguments of `ExecCommand` and what is wrong with bad ones |
+//! | `form` | how arguments are read and described |
+//! | `journal` | the tools that write to the person's journal |
 //! | `environment` | the few variables a command sees |
 //! | `command` | one command from its start to its end, on a thread of its own |
 //! | `output` | bounded keeping of both streams, and the part the model reads |
@@ -25,6 +27,8 @@
 mod arguments;
 mod command;
 mod environment;
+mod form;
+mod journal;
 mod leftover;
 mod mounts;
 pub mod options;
@@ -40,10 +44,11 @@ pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
 
 /// The names of all tools, for whoever has to know them before there is a workspace to use them in.
-pub const TOOL_NAMES: [&str; 1] = [arguments::TOOL];
+pub const TOOL_NAMES: [&str; 3] = [arguments::TOOL, journal::CREATE_TASK, journal::UPDATE_TASK];
 
 /// All tools as a model is told of them, for whoever has to know before there is a workspace to use them in.
 #[must_use]
 pub fn specs() -> Vec<wakeful_core::conversation::ToolSpec> {
-    vec![arguments::spec()]
+    let [create, update] = journal::specs();
+    vec![arguments::spec(), create, update]
 }

@@ -11,12 +11,15 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, oneshot};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
+use wakeful_core::retry::RetryPolicy;
 use wakeful_core::step::{EffectClass, Fault};
+use wakeful_ports::journal::Journal;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::arguments::{Arguments, TOOL};
 use crate::command::{Brake, Job, NoNamespaces};
 use crate::environment;
+use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{Pretend, ToolsOptions};
 use crate::outcome::{cancelled, refused, spawn_failed};
@@ -27,9 +30,18 @@ use crate::workspace::{Workdir, Workspace, WorkspaceError};
 pub const COMMANDS_MAX: usize = 32;
 
 /// The built-in tools. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Tools {
     inner: Arc<Inner>,
+    journal: Option<Arc<dyn Journal>>,
+}
+
+impl std::fmt::Debug for Tools {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tools")
+            .field("inner", &self.inner)
+            .finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug)]
@@ -68,7 +80,22 @@ impl Tools {
                 turns,
                 no_namespaces: AtomicBool::new(false),
             }),
+            journal: None,
         })
+    }
+
+    /// The same tools with those that write to a journal.
+    #[must_use]
+    pub fn with_journal(self, journal: Arc<dyn Journal>) -> Self {
+        Self {
+            journal: Some(journal),
+            ..self
+        }
+    }
+
+    /// The journal, for a tool that writes to it.
+    fn journal_of(&self, tool: &str) -> Option<Arc<dyn Journal>> {
+        self.journal.clone().filter(|_| journal::is_ours(tool))
     }
 
     /// The folder commands work in.
@@ -138,11 +165,11 @@ impl Inner {
 
     fn check(&self, tool: &str, input: &Value) -> Result<Arguments, Fault> {
         if tool != TOOL {
-            let hint = format!("the only tool is {TOOL}");
+            let hint = "the tools are those that you were told of";
             return Err(Fault::new(
                 "unknown_tool",
                 &format!("there is no tool {tool}"),
-                &hint,
+                hint,
             ));
         }
         let arguments = Arguments::parse(input)?;
@@ -198,19 +225,34 @@ impl Inner {
 
 impl ToolHost for Tools {
     fn specs(&self) -> Vec<ToolSpec> {
-        crate::specs()
+        let mut specs = crate::specs();
+        specs.retain(|spec| self.journal.is_some() || !journal::is_ours(&spec.name));
+        specs
     }
 
     fn class(&self, tool: &str) -> Option<EffectClass> {
-        (tool == TOOL).then_some(EffectClass::Plain)
+        match self.journal_of(tool) {
+            Some(_) => Some(EffectClass::Saga),
+            None => (tool == TOOL).then_some(EffectClass::Plain),
+        }
+    }
+
+    fn retry(&self, tool: &str) -> Option<RetryPolicy> {
+        self.journal_of(tool).map(|_| RetryPolicy::REPEATABLE)
     }
 
     fn check(&self, tool: &str, input: &Value) -> Result<(), Fault> {
-        self.inner.check(tool, input).map(|_| ())
+        match self.journal_of(tool) {
+            Some(_) => journal::mutation(tool, input).map(drop),
+            None => self.inner.check(tool, input).map(drop),
+        }
     }
 
-    fn perform(&self, act: Act, stop: impl Stop) -> impl Future<Output = Done> + Send {
-        Arc::clone(&self.inner).perform(act, stop)
+    async fn perform(&self, act: Act, stop: impl Stop) -> Done {
+        match self.journal_of(&act.tool) {
+            Some(journal) => journal::perform(journal, act).await,
+            None => Arc::clone(&self.inner).perform(act, stop).await,
+        }
     }
 
     async fn clear(&self, operation_id: OperationId) {

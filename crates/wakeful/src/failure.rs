@@ -7,6 +7,7 @@ use wakeful_core::id::BadId;
 use wakeful_core::key::RunKey;
 use wakeful_core::policy::UnknownTool;
 use wakeful_core::run::BUDGET_EXCEEDED;
+use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 pub(crate) use wakeful_runtime::problem::with_causes;
@@ -147,6 +148,12 @@ impl From<UnknownTool> for Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
+        Problem::from(&error).into()
+    }
+}
+
+impl From<JournalError> for Failure {
+    fn from(error: JournalError) -> Self {
         Problem::from(&error).into()
     }
 }

@@ -166,6 +166,11 @@ impl Home {
         self.root.join("agents")
     }
 
+    /// What people wrote, apart from what agents are.
+    pub(crate) fn journal(&self) -> PathBuf {
+        self.root.join("db.sqlite")
+    }
+
     pub(crate) fn blobs(&self) -> PathBuf {
         self.root.join("blobs")
     }

@@ -24,6 +24,7 @@ mod failure;
 mod front;
 mod guidance;
 mod home;
+mod journal;
 mod model;
 mod permits;
 mod place;

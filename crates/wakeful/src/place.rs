@@ -9,6 +9,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_runtime::proof::sign;
+use wakeful_runtime::saga::{Recovered, recover};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
 use wakeful_store::{PostgresOptions, SqliteOptions, Store, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
@@ -19,6 +20,7 @@ use crate::device;
 use crate::failure::Failure;
 use crate::guidance::GuidanceFiles;
 use crate::home::{Home, HomeLock};
+use crate::journal::{Access, HomeJournal, Source};
 use crate::permits::Permits;
 use crate::show::Out;
 use crate::workspace::{WorkspacePath, explain};
@@ -38,6 +40,7 @@ pub(crate) struct Place {
     pub(crate) home: Home,
     pub(crate) store: Store,
     pub(crate) runner: Runner,
+    pub(crate) journal: Arc<HomeJournal>,
     // Nobody may be asked anything before somebody says what holds.
     settings: Arc<Config>,
     kind: Kind,
@@ -179,6 +182,7 @@ impl Place {
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
         Ok(Self {
+            journal: HomeJournal::new(store.clone(), Source::of(&home, None), Access::Write),
             settings: Arc::new(Config::shut()),
             home,
             store,
@@ -191,6 +195,7 @@ impl Place {
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
         let place = Self {
+            journal: HomeJournal::new(store.clone(), Source::of(&home, Some(url)), Access::Write),
             settings: Arc::new(Config::shut()),
             home,
             store,
@@ -217,6 +222,7 @@ impl Place {
         }
         let done = work(&mut place).await;
         place.sign(out).await;
+        place.journal.close().await;
         // What was done is committed and told. That the goodbye was not heard only makes others wait for a lease.
         if let (Err(error), Ok(_)) = (place.store.close().await, &done) {
             out.note(&format!(
@@ -269,10 +275,11 @@ impl Place {
             },
             pretend: Pretend::default(),
         });
+        let tools = tools.map_err(|error| explain(&error))?;
         Ok(Engine {
             store: self.store.clone(),
             model: Arc::new(tooling.models),
-            tools: Arc::new(tools.map_err(|error| explain(&error))?),
+            tools: Arc::new(tools.with_journal(Arc::clone(&self.journal) as _)),
             policy: Arc::new(Permits::new(Arc::clone(&self.settings))),
             guide: Arc::new(GuidanceFiles::new(self.home.root())),
             clock: Arc::new(RealClock::new()),
@@ -283,6 +290,27 @@ impl Place {
             governance: self.governance(),
             waiting: Waiting::Here,
         })
+    }
+
+    /// Takes back what agents wrote to the journal in runs that can never go on. Only for whoever may drive runs here.
+    pub(crate) async fn recover_sagas(&self) -> Result<Recovered, StoreError> {
+        recover(&self.store, self.journal.as_ref(), &RealClock::new()).await
+    }
+
+    /// The same for a verb, which tells what came of it.
+    pub(crate) async fn recover_sagas_and_tell(&self, out: &Out) -> Result<(), StoreError> {
+        let Recovered { undone, stuck, .. } = self.recover_sagas().await?;
+        if undone > 0 {
+            out.note(&format!(
+                "{undone} writes to the journal were taken back: their runs can never go on"
+            ));
+        }
+        if stuck > 0 {
+            out.note(&format!(
+                "{stuck} writes to the journal are stuck: `wakeful saga list`"
+            ));
+        }
+        Ok(())
     }
 
     async fn register(&self) -> Result<(), StoreError> {

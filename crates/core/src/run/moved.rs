@@ -9,6 +9,7 @@ use crate::conversation::{Role, Usage};
 use crate::decision::Inquiry;
 use crate::key::{ActionBase, DecisionId, OperationId};
 use crate::report::{Draft, Kind};
+use crate::saga::Saga;
 use crate::step::{EffectClass, Status};
 
 /// A change to the list of steps, written in the same transaction as the state.
@@ -50,6 +51,8 @@ pub enum StepWrite {
         /// What is kept of the attempt, for a model round.
         attempt: Option<Box<AttemptRecord>>,
     },
+    /// Where the saga of a step stands: with its intent it begins, with its result it ends.
+    Saga(Saga),
 }
 
 /// A change to the list of questions, written in the same transaction as the state.

@@ -17,6 +17,7 @@ use crate::conversation::{CALLS_PER_ROUND_MAX, Role, Usage};
 use crate::key::{ActionBase, OperationId, RunKey};
 use crate::policy;
 use crate::report::{Draft, Kind};
+use crate::saga::{self, Saga};
 use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Status, StepResult, UNDECIDED, result_blob};
 use crate::time::Millis;
 
@@ -196,6 +197,10 @@ impl Moved {
     }
 
     fn write_end(&mut self, action: &mut Action, result: StepResult) {
+        if action.class == EffectClass::Saga && action.fate == Fate::Intended {
+            let saga = saga::settled(action.operation_id, result.code.as_deref());
+            self.steps.push(StepWrite::Saga(saga));
+        }
         action.fate = Fate::Settled(result.content);
         self.steps.push(StepWrite::Settle {
             operation_id: result.operation_id,
@@ -251,8 +256,14 @@ impl Moved {
             intend_next(&mut actions, reads.now);
             self.effects = intended(&actions);
             let begins = actions.iter().filter(|action| action.fate == Fate::Intended);
+            self.steps.extend(
+                begins
+                    .clone()
+                    .map(|action| StepWrite::Intend(action.operation_id)),
+            );
+            let sagas = begins.filter(|action| action.class == EffectClass::Saga);
             self.steps
-                .extend(begins.map(|action| StepWrite::Intend(action.operation_id)));
+                .extend(sagas.map(|action| StepWrite::Saga(Saga::intended(action.operation_id))));
         }
         if actions.iter().any(is_open) {
             self.turn.phase = Phase::Acting {

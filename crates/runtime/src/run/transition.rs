@@ -12,6 +12,7 @@ use wakeful_core::run::{
     DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Phase, Reads, STATE_BYTES_MAX, StepWrite,
     Turn,
 };
+use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{
@@ -48,6 +49,7 @@ enum StepChange {
     Intend(wakeful_core::key::OperationId),
     Postpone(wakeful_core::key::OperationId),
     Settle(StepEnd),
+    Saga(Saga),
 }
 
 impl Transition {
@@ -114,6 +116,16 @@ impl Transition {
         self.write_with(tx, head, fence)
     }
 
+    /// The saga of an action begins with its intent and moves on from there with its result.
+    fn write_saga(&self, tx: &mut dyn Tx, saga: &Saga) -> Result<(), StoreError> {
+        match saga.phase {
+            SagaPhase::Intent => tx.begin_saga(saga, &self.run.run_key, self.journal.at),
+            SagaPhase::Journal | SagaPhase::Agent | SagaPhase::Compensation => {
+                tx.move_saga(&Saga::intended(saga.operation_id), saga, self.journal.at)
+            }
+        }
+    }
+
     fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_input(&self.journal)?;
@@ -123,6 +135,7 @@ impl Transition {
                 StepChange::Intend(operation) => tx.intend_step(operation)?,
                 StepChange::Postpone(operation) => tx.postpone_step(operation)?,
                 StepChange::Settle(end) => tx.settle_step(end)?,
+                StepChange::Saga(saga) => self.write_saga(tx, saga)?,
             }
         }
         self.entries
@@ -323,6 +336,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             usage: Usage::default(),
             attempt: None,
         })),
+        StepWrite::Saga(saga) => StepChange::Saga(saga),
         StepWrite::Intend(operation_id) => StepChange::Intend(operation_id),
         StepWrite::Postpone(operation_id) => StepChange::Postpone(operation_id),
         StepWrite::Settle {

@@ -2,6 +2,7 @@ mod body;
 mod contract;
 mod desk;
 mod guard;
+mod journal;
 mod limit;
 mod login;
 mod page;

@@ -31,12 +31,14 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
         let count = evidence.ledger.count(step.operation_id);
         let is_true = match (step.status, class) {
             (Status::Ok, EffectClass::Plain) => count == 1,
-            (Status::Ok, EffectClass::Idempotent | EffectClass::Internal) => count >= 1,
+            (Status::Ok, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => count >= 1,
             (Status::OutcomeUnknown, EffectClass::Plain) => count <= 1,
-            (Status::OutcomeUnknown, EffectClass::Idempotent | EffectClass::Internal) => false,
+            (Status::OutcomeUnknown, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
+                false
+            }
             (Status::Planned | Status::Denied, _) | (Status::Failed, EffectClass::Plain) => count == 0,
             // A sleeper may still do it, which is why its class is one that may be done again.
-            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal) => {
+            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
                 count == 0 || evidence.ledger.has_sleepers()
             }
             (Status::Intended, _) => true,

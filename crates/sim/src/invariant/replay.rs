@@ -64,6 +64,8 @@ impl Rebuilt {
                 StepWrite::Settle {
                     operation_id, status, ..
                 } => self.set(*operation_id, *status)?,
+                // Where it stands is no part of a run's state.
+                StepWrite::Saga(_) => {}
             }
         }
         self.entries

@@ -10,13 +10,13 @@ use postgres::{Client, Config, NoTls, Statement};
 use wakeful_ports::store::StoreError;
 
 use crate::commit::Commit;
+use crate::schema::Schema;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value};
 
 /// What every connection is told first. A statement has half a minute, which only a stuck lock takes. A process
 /// that is stopped in the middle of a transaction loses its connection when it would lose its lease, so that
 /// its locks do not outlive it.
 const GREETING: &str = "
-    SET search_path TO wakeful;
     SET statement_timeout TO 30000;
     SET idle_in_transaction_session_timeout TO 15000;";
 
@@ -44,10 +44,13 @@ pub(crate) enum Trouble {
 
 impl Connection {
     /// Connects. Every failure to do so means that the database cannot be reached.
-    pub(crate) fn open(config: &Config, access: Access) -> Result<Self, StoreError> {
+    pub(crate) fn open(config: &Config, schema: &Schema, access: Access) -> Result<Self, StoreError> {
         let unreachable = |error: postgres::Error| StoreError::Unreachable(error.into());
         let mut client = config.connect(NoTls).map_err(unreachable)?;
-        client.batch_execute(GREETING).map_err(unreachable)?;
+        let place = format!("SET search_path TO {};", schema.namespace);
+        client
+            .batch_execute(&format!("{place}{GREETING}"))
+            .map_err(unreachable)?;
         if access == Access::Read {
             client.batch_execute(GREETING_OF_READER).map_err(unreachable)?;
         }

@@ -15,6 +15,7 @@ use crate::lock::locked;
 use crate::postgres::boot_time::BootTime;
 use crate::postgres::connection::Connection;
 use crate::runner::{self, BEAT_MS, LEASE_MS};
+use crate::schema::AGENT;
 use crate::sql::Access;
 
 /// How long after a beat this process trusts its own lease: a third less than others give it, for an act that
@@ -116,7 +117,7 @@ impl Pulse {
         let sent = BootTime::now();
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
-            None => Connection::open(&self.config, Access::Write)?,
+            None => Connection::open(&self.config, &AGENT, Access::Write)?,
         };
         // A connection that failed is not used again.
         let alive = runner::beat(&mut connection, &self.runner)?;

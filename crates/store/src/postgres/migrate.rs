@@ -7,17 +7,21 @@ use wakeful_ports::store::StoreError;
 
 use crate::host;
 use crate::postgres::connection::Connection;
-use crate::schema::{self, SCHEMA};
-use crate::sql::{Sql, at_most_one};
+use crate::schema::{self, Schema};
+use crate::sql::{Param, Sql, at_most_one};
 
 /// Makes sure that the tables are there and as this program knows them.
-pub(crate) fn bring_up_to_date(connection: &mut Connection, host_id: &str) -> Result<(), StoreError> {
-    if has_versions(connection)? && current(connection)? == SCHEMA {
+pub(crate) fn bring_up_to_date(
+    connection: &mut Connection,
+    schema: &Schema,
+    host_id: &str,
+) -> Result<(), StoreError> {
+    if has_versions(connection, schema)? && current(connection, schema)? == schema.number {
         return Ok(());
     }
-    prepare(connection)?;
+    prepare(connection, schema)?;
     connection.begin_writing()?;
-    match migrate(connection, host_id) {
+    match migrate(connection, schema, host_id) {
         Ok(()) => connection.batch("COMMIT"),
         Err(error) => {
             // The first error is the one to report.
@@ -28,11 +32,11 @@ pub(crate) fn bring_up_to_date(connection: &mut Connection, host_id: &str) -> Re
 }
 
 /// Whether the tables are there and as this program knows them. Changes nothing.
-pub(crate) fn look(connection: &mut Connection) -> Result<(), StoreError> {
+pub(crate) fn look(connection: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
     // Counted before it is asked whether ours is among them: in between another process may make it.
-    let tables = count(connection, TABLES)?;
-    if has_versions(connection)? {
-        return schema::readable(current(connection)?, SCHEMA);
+    let tables = count(connection, TABLES, &[schema.namespace.into()])?;
+    if has_versions(connection, schema)? {
+        return schema::readable(current(connection, schema)?, schema.number);
     }
     Err(if tables > 0 {
         StoreError::Foreign
@@ -42,58 +46,60 @@ pub(crate) fn look(connection: &mut Connection) -> Result<(), StoreError> {
 }
 
 const HAS_VERSIONS: &str = "
-    SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = 'wakeful' AND tablename = 'schema_version'";
+    SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = ?1 AND tablename = 'schema_version'";
 
-fn has_versions(connection: &mut Connection) -> Result<bool, StoreError> {
-    count(connection, HAS_VERSIONS).map(|tables| tables > 0)
+fn has_versions(connection: &mut Connection, schema: &Schema) -> Result<bool, StoreError> {
+    count(connection, HAS_VERSIONS, &[schema.namespace.into()]).map(|tables| tables > 0)
 }
 
-const VERSION: &str = "SELECT COALESCE(MAX(version), 0) FROM wakeful.schema_version";
+// Each connection looks for tables in its own schema and nowhere else.
+const VERSION: &str = "SELECT COALESCE(MAX(version), 0) FROM schema_version";
 
-fn current(connection: &mut Connection) -> Result<u32, StoreError> {
-    let found = count(connection, VERSION)?;
+fn current(connection: &mut Connection, schema: &Schema) -> Result<u32, StoreError> {
+    let found = count(connection, VERSION, &[])?;
     let found = u32::try_from(found).map_err(|_| StoreError::Malformed("schema_version.version"))?;
-    if found > SCHEMA {
-        return Err(StoreError::NewerSchema { found, known: SCHEMA });
+    let known = schema.number;
+    if found > known {
+        return Err(StoreError::NewerSchema { found, known });
     }
     Ok(found)
 }
 
-const SCHEMAS: &str = "SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspname = 'wakeful'";
+const SCHEMAS: &str = "SELECT COUNT(*) FROM pg_catalog.pg_namespace WHERE nspname = ?1";
 
-const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = 'wakeful'";
+const TABLES: &str = "SELECT COUNT(*) FROM pg_catalog.pg_tables WHERE schemaname = ?1";
 
 /// Makes what the lock stands on. It comes before all other tables, so tables without it are somebody else's.
-fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
-    if count(connection, SCHEMAS)? == 0 {
-        connection.create("CREATE SCHEMA IF NOT EXISTS wakeful")?;
+fn prepare(connection: &mut Connection, schema: &Schema) -> Result<(), StoreError> {
+    let namespace = schema.namespace;
+    if count(connection, SCHEMAS, &[namespace.into()])? == 0 {
+        connection.create(&format!("CREATE SCHEMA IF NOT EXISTS {namespace}"))?;
     }
     // Counted before it is asked whether ours is among them: in between another process may make it.
-    let tables = count(connection, TABLES)?;
-    if has_versions(connection)? {
+    let tables = count(connection, TABLES, &[namespace.into()])?;
+    if has_versions(connection, schema)? {
         return Ok(());
     }
     if tables > 0 {
         return Err(StoreError::Foreign);
     }
-    connection
-        .create("CREATE TABLE IF NOT EXISTS wakeful.schema_version (version BIGINT NOT NULL PRIMARY KEY)")
+    connection.create("CREATE TABLE IF NOT EXISTS schema_version (version BIGINT NOT NULL PRIMARY KEY)")
 }
 
-const SEEN: &str = "INSERT INTO wakeful.schema_version (version) VALUES (?1)";
+const SEEN: &str = "INSERT INTO schema_version (version) VALUES (?1)";
 
-fn migrate(connection: &mut Connection, host_id: &str) -> Result<(), StoreError> {
-    connection.batch("LOCK TABLE wakeful.schema_version IN EXCLUSIVE MODE")?;
-    let seen = current(connection)?;
-    for (number, migration) in (1_u32..).zip(schema::POSTGRES).skip(seen as usize) {
+fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<(), StoreError> {
+    connection.batch("LOCK TABLE schema_version IN EXCLUSIVE MODE")?;
+    let seen = current(connection, schema)?;
+    for (number, migration) in (1_u32..).zip(schema.postgres).skip(seen as usize) {
         connection.batch(migration)?;
         connection.execute(SEEN, &[number.into()])?;
     }
     host::found(connection, host_id)
 }
 
-fn count(connection: &mut Connection, query: &'static str) -> Result<i64, StoreError> {
-    let rows = connection.query(query, &[])?;
+fn count(connection: &mut Connection, query: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {
+    let rows = connection.query(query, params)?;
     at_most_one(rows)
         .ok_or(StoreError::Malformed("count"))?
         .int("count")

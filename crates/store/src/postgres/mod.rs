@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use postgres::Config;
 use tokio::sync::{mpsc, oneshot};
 use wakeful_core::id::RunnerId;
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_ports::store::StoreError;
 
 pub use self::lease::TRUST_MS;
 
@@ -27,6 +27,8 @@ use self::worker::{Queue, Work, Worker};
 use crate::job::{Pair, QUEUE_MAX, reading, writing};
 use crate::lock::locked;
 use crate::runner::Registered;
+use crate::schema::Schema;
+use crate::session::Session;
 use crate::sql::Access;
 
 /// Most connections for transactions. More would queue inside the server instead of here.
@@ -54,6 +56,7 @@ pub struct PostgresOptions {
 /// What the threads share.
 pub(crate) struct Shared {
     config: Config,
+    schema: &'static Schema,
     access: Access,
     lease: Arc<Lease>,
     own: Registered,
@@ -101,27 +104,39 @@ pub(crate) struct Server {
 
 impl Server {
     /// Connects, brings the tables up to date and starts the threads.
-    pub(crate) async fn open(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
+    pub(crate) async fn open(
+        options: &PostgresOptions,
+        schema: &'static Schema,
+        host_id: &str,
+    ) -> Result<Self, StoreError> {
         let host_id = host_id.to_owned();
-        Self::start(options, Access::Write, move |connection| {
-            migrate::bring_up_to_date(connection, &host_id)
+        Self::start(options, schema, Access::Write, move |connection| {
+            migrate::bring_up_to_date(connection, schema, &host_id)
         })
         .await
     }
 
     /// Connects for reading only, and starts the threads.
-    pub(crate) async fn open_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
-        Self::start(options, Access::Read, migrate::look).await
+    pub(crate) async fn open_read_only(
+        options: &PostgresOptions,
+        schema: &'static Schema,
+    ) -> Result<Self, StoreError> {
+        Self::start(options, schema, Access::Read, |connection| {
+            migrate::look(connection, schema)
+        })
+        .await
     }
 
     async fn start(
         options: &PostgresOptions,
+        schema: &'static Schema,
         access: Access,
         look: impl FnOnce(&mut Connection) -> Result<(), StoreError> + Send + 'static,
     ) -> Result<Self, StoreError> {
         let config = config(&options.url)?;
         let shared = Arc::new(Shared {
             config,
+            schema,
             access,
             lease: Arc::default(),
             own: Registered::default(),
@@ -153,7 +168,7 @@ impl Server {
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer) = reading(f);
         self.submit(Work::Read(job)).await?;
@@ -164,7 +179,7 @@ impl Server {
     pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         if !self.can_write() {
             return Err(StoreError::ReadOnly);
@@ -233,10 +248,11 @@ async fn first_worker(
 ) -> Result<JoinHandle<()>, StoreError> {
     let (ready, readiness) = oneshot::channel();
     let thread = start("store-worker", move || {
-        let opened = Connection::open(&shared.config, shared.access).and_then(|mut connection| {
-            look(&mut connection)?;
-            Ok(connection)
-        });
+        let opened =
+            Connection::open(&shared.config, shared.schema, shared.access).and_then(|mut connection| {
+                look(&mut connection)?;
+                Ok(connection)
+            });
         match opened {
             Ok(connection) => {
                 let _ = ready.send(Ok(()));

@@ -11,6 +11,7 @@ use super::boot_time::BootTime;
 use super::lease::{Lease, Pulse};
 use super::{Connection, config, migrate};
 use crate::runner;
+use crate::schema::AGENT;
 use crate::sql::Access;
 
 /// A database of its own, dropped when the test ends.
@@ -40,8 +41,8 @@ impl Fresh {
     }
 
     fn connect(&self) -> Connection {
-        let mut connection = Connection::open(&self.config, Access::Write).unwrap();
-        migrate::bring_up_to_date(&mut connection, "host").unwrap();
+        let mut connection = Connection::open(&self.config, &AGENT, Access::Write).unwrap();
+        migrate::bring_up_to_date(&mut connection, &AGENT, "host").unwrap();
         connection
     }
 }
@@ -125,7 +126,7 @@ fn a_beat_that_fails_leaves_the_lease_as_it_was_and_the_next_one_connects_again(
 fn the_sessions_of_a_reader_refuse_to_write() {
     let fresh = Fresh::new("reader");
     drop(fresh.connect());
-    let mut connection = Connection::open(&fresh.config, Access::Read).unwrap();
+    let mut connection = Connection::open(&fresh.config, &AGENT, Access::Read).unwrap();
     let written = connection.batch("UPDATE host SET incarnation = 2");
     assert!(matches!(written, Err(StoreError::ReadOnly)), "{written:?}");
 }

@@ -114,7 +114,7 @@ impl Worker {
         {
             return Ok(connection);
         }
-        let mut connection = Connection::open(&self.shared.config, self.shared.access)?;
+        let mut connection = Connection::open(&self.shared.config, self.shared.schema, self.shared.access)?;
         begin(&mut connection)?;
         Ok(connection)
     }

@@ -11,7 +11,7 @@ use crate::pack::{damaged, refused, sync_folder};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::{Connection, is_unopenable};
 use crate::sqlite::log;
-use crate::sqlite::open::{identify, may_be_ours};
+use crate::sqlite::open::{identify_any, may_be_ours};
 use crate::sqlite::still::Still;
 
 /// Copies of earlier schemas that are kept beside a database.
@@ -55,7 +55,7 @@ pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<(), Sto
     for (index, (from, to)) in files.iter().enumerate() {
         let mut reader = reach(from, busy)?;
         if index == 0 {
-            identify(&mut reader)?;
+            identify_any(&mut reader)?;
         }
         reader.begin_reading()?;
         // The moment is that of the first look.
@@ -126,7 +126,7 @@ pub fn check_sqlite(path: &Path, depth: Depth, busy_ms: u64) -> Result<(), Store
 /// What a database of ours says of itself; a newer or a foreign one is refused.
 pub fn identify_sqlite(path: &Path, busy_ms: u64) -> Result<Identity, StoreError> {
     let mut reader = reach(path, Duration::from_millis(busy_ms))?;
-    let schema = identify(&mut reader)?;
+    let schema = identify_any(&mut reader)?;
     if schema == 0 {
         return Err(StoreError::Absent);
     }
@@ -160,7 +160,7 @@ pub(crate) fn keep_old(
     remove_if_there(&draft)?;
     let made = copy(connection, &draft).and_then(|()| {
         let mut copy = Connection::open(&draft, Access::Read, Duration::ZERO)?;
-        Ok(identify(&mut copy)? == schema)
+        Ok(identify_any(&mut copy)? == schema)
     });
     let kept = made.and_then(|is_old| {
         if !is_old {

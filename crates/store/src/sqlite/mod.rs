@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_ports::store::StoreError;
 
 pub use self::readers::READERS_MAX;
 pub use self::writer::GROUP_MAX;
@@ -29,6 +29,8 @@ use crate::job::{Pair, reading, writing};
 use crate::lock::locked;
 use crate::pack;
 use crate::runner::Registered;
+use crate::schema::Schema;
+use crate::session::Session;
 
 /// How long we wait for another process to finish writing, unless told otherwise. Others write one row.
 pub const BUSY_MS: u64 = 5_000;
@@ -68,9 +70,13 @@ pub(crate) struct Database {
 
 impl Database {
     /// Opens a file for reading and writing.
-    pub(crate) fn open(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
+    pub(crate) fn open(
+        options: &SqliteOptions,
+        schema: &'static Schema,
+        host_id: &str,
+    ) -> Result<Self, StoreError> {
         let busy = Duration::from_millis(options.busy_timeout_ms);
-        let opened = open::open_to_write(&options.path, busy, host_id)?;
+        let opened = open::open_to_write(&options.path, schema, busy, host_id)?;
         pack::sweep_drafts(&options.blobs_dir);
         let registered = Arc::default();
         let group = Group::new(
@@ -84,20 +90,23 @@ impl Database {
             writer,
             registered,
             upgraded: opened.upgraded,
-            ..Self::around(options)
+            ..Self::around(options, schema)
         })
     }
 
     /// Opens a file for reading only.
-    pub(crate) fn open_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
-        let database = Self::around(options);
+    pub(crate) fn open_read_only(
+        options: &SqliteOptions,
+        schema: &'static Schema,
+    ) -> Result<Self, StoreError> {
+        let database = Self::around(options, schema);
         database.readers.try_out()?;
         Ok(database)
     }
 
-    fn around(options: &SqliteOptions) -> Self {
+    fn around(options: &SqliteOptions, schema: &'static Schema) -> Self {
         let busy = Duration::from_millis(options.busy_timeout_ms);
-        let readers = Readers::new(options.path.clone(), options.blobs_dir.clone(), busy);
+        let readers = Readers::new(options.path.clone(), schema, options.blobs_dir.clone(), busy);
         Self {
             blobs_dir: options.blobs_dir.clone(),
             readers: Arc::new(readers),
@@ -116,7 +125,7 @@ impl Database {
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         Arc::clone(&self.readers).read(f).await
     }
@@ -125,7 +134,7 @@ impl Database {
     pub(crate) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
         let (job, answer) = writing(f);
@@ -150,9 +159,13 @@ pub(crate) struct Memory {
 
 impl Memory {
     /// A fresh database.
-    pub(crate) fn new(host_id: &str) -> Result<Self, StoreError> {
+    pub(crate) fn new(schema: &Schema, host_id: &str) -> Result<Self, StoreError> {
         let registered = Arc::default();
-        let group = Group::new(open::open_in_memory(host_id)?, None, Arc::clone(&registered));
+        let group = Group::new(
+            open::open_in_memory(schema, host_id)?,
+            None,
+            Arc::clone(&registered),
+        );
         Ok(Self {
             group: Mutex::new(Some(group)),
             registered,
@@ -163,7 +176,7 @@ impl Memory {
     pub(crate) fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer) = reading(f);
         self.with(|group| group.read(job))?;
@@ -174,7 +187,7 @@ impl Memory {
     pub(crate) fn write<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer): Pair<T> = writing(f);
         self.with(|group| group.perform(vec![job]))?;

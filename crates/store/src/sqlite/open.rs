@@ -12,15 +12,12 @@ use wakeful_ports::store::StoreError;
 
 use crate::host;
 use crate::pack::refused;
-use crate::schema::{self, SCHEMA};
+use crate::schema::{self, Schema};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::{Connection, is_busy, is_unopenable};
 use crate::sqlite::copy::{self, Upgraded};
 use crate::sqlite::log::{self, Log};
 use crate::sqlite::still::Still;
-
-/// Marks the file as ours: `WAKE` in ASCII.
-pub(crate) const APPLICATION_ID: i64 = 0x5741_4b45;
 
 /// Between two tries at what SQLite does not wait for by itself.
 const RETRY: Duration = Duration::from_millis(5);
@@ -33,31 +30,32 @@ pub(crate) struct Opened {
 }
 
 /// Opens a file for writing; makes it, or brings it up to date, where that is needed.
-pub(crate) fn open_to_write(path: &Path, busy: Duration, host_id: &str) -> Result<Opened, StoreError> {
-    open_with(path, busy, host_id, &schema::SQLITE)
-}
-
-fn open_with(path: &Path, busy: Duration, host_id: &str, brings: &[&str]) -> Result<Opened, StoreError> {
+pub(crate) fn open_to_write(
+    path: &Path,
+    schema: &Schema,
+    busy: Duration,
+    host_id: &str,
+) -> Result<Opened, StoreError> {
     log::refuse_without(path)?;
     let mut connection = writable(reach(path, busy)?)?;
-    let schema = identify(&mut connection)?;
+    let found = identify(&mut connection, schema)?;
     use_write_ahead_log(&mut connection, busy)?;
     // FULL: a commit that was answered survives a power cut. The limit gives back the space of a rare huge
     // transaction; it is four times what the log grows to between two checkpoints.
     connection.control("PRAGMA synchronous = FULL")?;
     connection.control("PRAGMA journal_size_limit = 16777216")?;
     let mut upgraded = None;
-    if schema != SCHEMA {
+    if found != schema.number {
         // What it was is kept whole before anything is changed; a database that is new was nothing.
-        let copy = match schema {
+        let copy = match found {
             0 => None,
-            schema => copy::keep_old(&connection, path, schema)?,
+            found => copy::keep_old(&connection, path, found)?,
         };
-        migrate(&mut connection, host_id, brings)?;
-        copy::forget_older(path, SCHEMA);
+        migrate(&mut connection, schema, host_id)?;
+        copy::forget_older(path, schema.number);
         upgraded = copy.map(|copy| Upgraded {
-            from: schema,
-            to: SCHEMA,
+            from: found,
+            to: schema.number,
             copy,
         });
     }
@@ -77,34 +75,34 @@ pub(crate) enum Reader {
 }
 
 /// Opens a file for reading, while others may write to it.
-pub(crate) fn open_to_read(path: &Path, busy: Duration) -> Result<Reader, StoreError> {
+pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Result<Reader, StoreError> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
     log::refuse_without(path)?;
     let mut connection = Connection::open(path, Access::Read, busy)?;
-    match identify(&mut connection) {
+    match identify(&mut connection, schema) {
         Err(error) if is_unopenable(&error) => match Still::of(path)? {
-            Some(still) => open_still(still),
+            Some(still) => open_still(still, schema),
             None => Err(error),
         },
         found => {
-            schema::readable(found?, SCHEMA)?;
+            schema::readable(found?, schema.number)?;
             Ok(Reader::Shared(connection))
         }
     }
 }
 
-fn open_still(still: Still) -> Result<Reader, StoreError> {
+fn open_still(still: Still, schema: &Schema) -> Result<Reader, StoreError> {
     let mut connection = Connection::open_still(&still)?;
-    schema::readable(identify(&mut connection)?, SCHEMA)?;
+    schema::readable(identify(&mut connection, schema)?, schema.number)?;
     Ok(Reader::Still(connection, still))
 }
 
 /// A database in memory with all its tables.
-pub(crate) fn open_in_memory(host_id: &str) -> Result<Connection, StoreError> {
+pub(crate) fn open_in_memory(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
     let mut connection = Connection::memory()?;
-    migrate(&mut connection, host_id, &schema::SQLITE)?;
+    migrate(&mut connection, schema, host_id)?;
     Ok(connection)
 }
 
@@ -138,16 +136,25 @@ pub(crate) fn may_be_ours(connection: &mut Connection) -> Result<(i64, i64, bool
     Ok((application, version, row.int("sqlite_schema")? == 0))
 }
 
+/// The schema number of a database of either kind.
+pub(crate) fn identify_any(connection: &mut Connection) -> Result<u32, StoreError> {
+    let (application, _, _) = may_be_ours(connection)?;
+    let kinds = [&schema::AGENT, &schema::JOURNAL];
+    let kind = kinds.into_iter().find(|kind| kind.application_id == application);
+    identify(connection, kind.unwrap_or(&schema::AGENT))
+}
+
 /// The schema number of a database that is ours or empty.
-pub(crate) fn identify(connection: &mut Connection) -> Result<u32, StoreError> {
+pub(crate) fn identify(connection: &mut Connection, schema: &Schema) -> Result<u32, StoreError> {
     let (application, version, is_empty) = may_be_ours(connection)?;
-    match (application, u32::try_from(version)) {
-        (0, Ok(0)) if is_empty => Ok(0),
-        (APPLICATION_ID, Ok(found)) if found > SCHEMA => {
-            Err(StoreError::NewerSchema { found, known: SCHEMA })
+    let known = schema.number;
+    match u32::try_from(version) {
+        Ok(0) if application == 0 && is_empty => Ok(0),
+        Ok(found) if application == schema.application_id && found > known => {
+            Err(StoreError::NewerSchema { found, known })
         }
-        (APPLICATION_ID, Ok(found)) => Ok(found),
-        (_, Ok(_) | Err(_)) => Err(StoreError::Foreign),
+        Ok(found) if application == schema.application_id => Ok(found),
+        Ok(_) | Err(_) => Err(StoreError::Foreign),
     }
 }
 
@@ -168,14 +175,15 @@ fn use_write_ahead_log(connection: &mut Connection, busy: Duration) -> Result<()
 }
 
 /// Runs what is missing, in one transaction. Another process may have been faster, so the number is read again.
-fn migrate(connection: &mut Connection, host_id: &str, brings: &[&str]) -> Result<(), StoreError> {
+fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Result<(), StoreError> {
     connection.begin_writing()?;
-    let done = identify(connection).and_then(|seen| {
-        for migration in brings.iter().skip(seen as usize) {
+    let done = identify(connection, schema).and_then(|seen| {
+        for migration in schema.sqlite.iter().skip(seen as usize) {
             connection.batch(migration)?;
         }
         connection.batch(&format!(
-            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA};"
+            "PRAGMA application_id = {}; PRAGMA user_version = {};",
+            schema.application_id, schema.number
         ))?;
         host::found(connection, host_id)
     });
@@ -192,6 +200,7 @@ fn migrate(connection: &mut Connection, host_id: &str, brings: &[&str]) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::schema::{AGENT, SCHEMA};
 
     const BUSY: Duration = Duration::from_secs(1);
 
@@ -199,7 +208,7 @@ mod tests {
     fn a_file_that_opened_for_reading_only_is_refused_to_a_writer() {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
-        drop(open_to_write(&path, BUSY, "host").unwrap());
+        drop(open_to_write(&path, &AGENT, BUSY, "host").unwrap());
         let opened = Connection::open(&path, Access::Read, BUSY).unwrap();
         assert!(matches!(writable(opened).err(), Some(StoreError::ReadOnly)));
     }
@@ -207,7 +216,7 @@ mod tests {
     #[test]
     fn a_commit_is_synced_before_it_is_answered() {
         let home = tempfile::tempdir().unwrap();
-        let opened = open_to_write(&home.path().join("agent.sqlite"), BUSY, "host").unwrap();
+        let opened = open_to_write(&home.path().join("agent.sqlite"), &AGENT, BUSY, "host").unwrap();
         let mut connection = opened.connection;
         let rows = connection.query("PRAGMA synchronous", &[]).unwrap();
         let full = at_most_one(rows).unwrap().int("synchronous").unwrap();
@@ -221,14 +230,15 @@ mod tests {
         let mut old = Connection::open(&path, Access::Write, BUSY).unwrap();
         old.batch(schema::SQLITE[0]).unwrap();
         old.batch(&format!(
-            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;
+            "PRAGMA application_id = {}; PRAGMA user_version = 1;
             INSERT INTO host VALUES (1, 'host', 1);
             INSERT INTO agent VALUES ('main', 'public', 'active', '/tmp', 1, 2, 3, 4);
-            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));"
+            INSERT INTO agent_head VALUES ('main', 'host.1', NULL, 5, 6, zeroblob(32));",
+            AGENT.application_id
         ))
         .unwrap();
         drop(old);
-        let reading = open_to_read(&path, BUSY).err();
+        let reading = open_to_read(&path, &AGENT, BUSY).err();
         assert!(matches!(
             reading,
             Some(StoreError::OlderSchema {
@@ -236,7 +246,7 @@ mod tests {
                 known: SCHEMA
             })
         ));
-        let mut new = open_to_write(&path, BUSY, "other").unwrap().connection;
+        let mut new = open_to_write(&path, &AGENT, BUSY, "other").unwrap().connection;
         let main = wakeful_core::id::AgentId::parse("main").unwrap();
         let overview = crate::queue::overview(&mut new, &main).unwrap().unwrap();
         assert_eq!(

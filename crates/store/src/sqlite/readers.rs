@@ -5,10 +5,11 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::sync::Semaphore;
-use wakeful_ports::store::{StoreError, View};
+use wakeful_ports::store::StoreError;
 
 use crate::job::guarded;
 use crate::lock::locked;
+use crate::schema::Schema;
 use crate::session::Session;
 use crate::sqlite::connection::Connection;
 use crate::sqlite::open::{Reader, open_to_read};
@@ -19,6 +20,7 @@ pub const READERS_MAX: u32 = 4;
 /// The reading side of a database file.
 pub(crate) struct Readers {
     path: PathBuf,
+    schema: &'static Schema,
     blobs: PathBuf,
     busy: Duration,
     idle: Mutex<Vec<Connection>>,
@@ -27,10 +29,11 @@ pub(crate) struct Readers {
 
 impl Readers {
     /// A pool without connections; they are opened when they are needed.
-    pub(crate) fn new(path: PathBuf, blobs: PathBuf, busy: Duration) -> Self {
+    pub(crate) fn new(path: PathBuf, schema: &'static Schema, blobs: PathBuf, busy: Duration) -> Self {
         let permits = Arc::new(Semaphore::new(READERS_MAX as usize));
         Self {
             path,
+            schema,
             blobs,
             busy,
             idle: Mutex::new(Vec::new()),
@@ -40,7 +43,7 @@ impl Readers {
 
     /// Opens the file and looks at it, so that whoever opens a store hears what is wrong with it.
     pub(crate) fn try_out(&self) -> Result<(), StoreError> {
-        if let Reader::Shared(connection) = open_to_read(&self.path, self.busy)? {
+        if let Reader::Shared(connection) = open_to_read(&self.path, self.schema, self.busy)? {
             self.keep(connection);
         }
         Ok(())
@@ -54,7 +57,7 @@ impl Readers {
     pub(crate) async fn read<T, F>(self: Arc<Self>, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
@@ -70,12 +73,12 @@ impl Readers {
 
     fn read_here<T, F>(&self, f: F) -> Result<T, StoreError>
     where
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError>,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
     {
         let idle = locked(&self.idle).pop();
         let reader = match idle {
             Some(connection) => Reader::Shared(connection),
-            None => open_to_read(&self.path, self.busy)?,
+            None => open_to_read(&self.path, self.schema, self.busy)?,
         };
         match reader {
             Reader::Shared(mut connection) => {
@@ -93,7 +96,7 @@ impl Readers {
     /// What the closure answers; an outer error is the connection's, which is then not used again.
     fn read_with<T, F>(&self, connection: &mut Connection, f: F) -> Result<Result<T, StoreError>, StoreError>
     where
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError>,
+        F: FnOnce(&mut Session<'_>) -> Result<T, StoreError>,
     {
         connection.begin_reading()?;
         let answer = guarded(|| f(&mut Session::new(connection, Some(&self.blobs))));

@@ -7,9 +7,10 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::store::StoreError;
+use wakeful_ports::store::{StoreError, Tx as _, View as _};
 
 use crate::job::{Job, reading, writing};
+use crate::schema::AGENT;
 use crate::session::Session;
 use crate::sql::Sql;
 use crate::sqlite::group::Group;
@@ -20,7 +21,7 @@ type Answer = oneshot::Receiver<Result<(), StoreError>>;
 /// A group on a fresh file whose connection was first told something.
 fn group(home: &tempfile::TempDir, told: &str) -> Group {
     let path = home.path().join("agent.sqlite");
-    let mut opened = open_to_write(&path, Duration::from_secs(1), "host").unwrap();
+    let mut opened = open_to_write(&path, &AGENT, Duration::from_secs(1), "host").unwrap();
     opened.connection.batch(told).unwrap();
     Group::new(opened.connection, None, Arc::default()).watching(opened.log)
 }

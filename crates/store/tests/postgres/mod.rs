@@ -11,6 +11,7 @@ use crate::contract::head::{claim, held};
 use crate::world::{HOST, Server, block_on, fresh_number, sample};
 
 mod golden;
+mod journal;
 mod read_only;
 
 /// Runs a check in which each side of it has a store of its own, as two processes would.

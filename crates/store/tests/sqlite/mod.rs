@@ -17,6 +17,7 @@ mod budget;
 mod care;
 mod draft;
 mod golden;
+mod journal;
 mod still;
 
 fn failed(home: &Path) -> StoreError {

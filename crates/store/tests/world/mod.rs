@@ -6,7 +6,7 @@ pub(crate) mod server;
 use std::future::Future;
 use std::path::Path;
 
-use wakeful_store::{SqliteOptions, Store};
+use wakeful_store::{JournalStore, SqliteOptions, Store};
 
 pub(crate) use self::server::Server;
 
@@ -21,6 +21,33 @@ pub(crate) fn everywhere(check: impl AsyncFn(Store)) {
     on_file(&check);
     eprintln!("on PostgreSQL");
     on_postgres(&check);
+}
+
+/// Runs a check on every kind of journal there is, each time with a fresh one.
+pub(crate) fn every_journal(check: impl AsyncFn(JournalStore)) {
+    eprintln!("in memory");
+    block_on(async { check(JournalStore::in_memory(HOST).expect("a journal in memory")).await });
+    eprintln!("in a file");
+    let home = tempfile::tempdir().expect("a folder");
+    block_on(async {
+        let journal = JournalStore::open_sqlite(&journal_files(home.path()), HOST).expect("the file opens");
+        check(journal.clone()).await;
+        journal.close().await;
+    });
+    eprintln!("on PostgreSQL");
+    let server = Server::fresh();
+    block_on(async {
+        let journal = JournalStore::open_postgres(&server.options(), HOST)
+            .await
+            .expect("it opens");
+        check(journal.clone()).await;
+        journal.close().await;
+    });
+}
+
+/// Where the journal of a home is.
+pub(crate) fn journal_files(home: &Path) -> SqliteOptions {
+    SqliteOptions::new(home.join("db.sqlite"), home.join("blobs"))
 }
 
 /// Runs a check on a fresh SQLite file.

@@ -17,7 +17,9 @@ use std::process::ExitCode;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::thread::UnshareFlags;
 use serde_json::json;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Stop, ToolHost};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
@@ -56,11 +58,16 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
     let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
         return ExitCode::FAILURE;
     };
+    let Ok(agent_id) = AgentId::parse("main") else {
+        return ExitCode::FAILURE;
+    };
     let operation_id = OperationId(Digest::of(cmd.as_bytes()));
     let act = Act {
         operation_id,
         tool: "ExecCommand".to_owned(),
         input: json!({"cmd": cmd}),
+        agent_id,
+        at: Millis(0),
     };
     let done = runtime.block_on(tools.perform(act, Never));
     if done.code.is_none() {

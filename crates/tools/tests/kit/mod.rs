@@ -9,7 +9,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::sync::watch;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
@@ -159,6 +161,8 @@ pub(crate) fn act(input: &Value) -> Act {
         operation_id,
         tool: "ExecCommand".to_owned(),
         input: input.clone(),
+        agent_id: AgentId::parse("main").expect("an id"),
+        at: Millis(0),
     }
 }
 

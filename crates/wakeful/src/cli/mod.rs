@@ -11,6 +11,7 @@ mod erase;
 mod events;
 mod export;
 mod init;
+mod journal;
 mod message;
 mod models;
 mod open;
@@ -20,6 +21,7 @@ mod restore;
 pub(crate) mod retention;
 mod run;
 mod runs;
+mod saga;
 mod serve;
 mod service;
 mod status;
@@ -196,6 +198,12 @@ enum Verb {
     /// Look how long data is kept, and take away what is old
     #[command(subcommand)]
     Retention(retention::RetentionVerb),
+    /// Look at what was written down and is to be done, and add to it
+    #[command(subcommand)]
+    Journal(journal::JournalVerb),
+    /// Look at writes of agents to the journal that are not over
+    #[command(subcommand)]
+    Saga(saga::SagaVerb),
     /// Print a completion script for your shell
     Completion {
         /// Which shell
@@ -266,6 +274,8 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Backup(args) => backup::backup(&args, &shared, out),
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,
             Verb::Retention(verb) => retention::retention(&verb, &shared, out).await,
+            Verb::Journal(verb) => journal::journal(&verb, &shared, out).await,
+            Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();
                 clap_complete::generate(shell, &mut Cli::command(), "wakeful", &mut script);

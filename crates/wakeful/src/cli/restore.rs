@@ -13,7 +13,7 @@ use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::RunFilter;
+use wakeful_ports::records::{RunFilter, RunState};
 use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
 use wakeful_store::{BUSY_MS, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite};
 
@@ -196,7 +196,7 @@ async fn begin_life(store: &Store, before: &str, made_at: &str) -> Result<Restor
     });
     let incarnation = begun.await?;
     let open = RunFilter {
-        open_only: true,
+        state: RunState::Open,
         limit: ROWS_MAX,
         ..RunFilter::default()
     };

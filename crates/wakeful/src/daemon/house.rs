@@ -13,12 +13,10 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::run::ROUNDS_MAX;
 use wakeful_models::Models;
 use wakeful_ports::records::Agent;
-use wakeful_runtime::hub::Hub;
 use wakeful_runtime::problem::{Problem, with_causes};
-use wakeful_runtime::retention::Pulsing;
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{EngineError, Halt, HaltSwitch};
+use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
 use wakeful_server::Host;
 use wakeful_store::Store;
 use wakeful_tools::Tools;
@@ -37,7 +35,8 @@ pub(crate) struct Bench {
     pub(crate) config: Config,
     pub(crate) models: ModelHouse,
     pub(crate) sandboxing: Sandboxing,
-    pub(crate) observer: Arc<Pulsing<Hub>>,
+    /// Who is shown what was committed.
+    pub(crate) observer: Arc<dyn Observer>,
     pub(crate) halt: Halt,
 }
 
@@ -50,7 +49,7 @@ impl Bench {
             workspace: &workspace,
             sandboxing: self.sandboxing,
             halt: self.halt.clone(),
-            observer: Arc::clone(&self.observer) as _,
+            observer: Arc::clone(&self.observer),
         })
     }
 }
@@ -96,7 +95,7 @@ impl Workshop<Store> for Bench {
                 workspace: &workspace,
                 sandboxing: self.sandboxing,
                 halt: self.halt.clone(),
-                observer: Arc::clone(&self.observer) as _,
+                observer: Arc::clone(&self.observer),
             })?;
             Ok((engine, Box::new(workspace) as Box<dyn Send>))
         };

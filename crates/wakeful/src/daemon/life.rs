@@ -25,6 +25,7 @@ use wakeful_store::Store;
 
 use super::files::{Found, Record, RunFolder};
 use super::house::{Bench, House};
+use super::keeper::Keeper as SagaKeeper;
 use super::token;
 use crate::cli::Shared;
 use crate::cli::budget::unset;
@@ -32,6 +33,7 @@ use crate::cli::retention::words;
 use crate::config::{Config, Loaded, Overrides};
 use crate::device;
 use crate::failure::Failure;
+use crate::front::journal;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
 use crate::place::{Place, Sandboxing};
@@ -163,6 +165,7 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let _ = server.await;
     drop(introduced);
     folder.forget_failure();
+    place.journal.close().await;
     if let Err(error) = place.store.close().await {
         out.note(&format!(
             "the database was not closed in good order: {}",
@@ -198,8 +201,9 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
 async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
     let hub = Arc::new(Hub::new());
     let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
+    let sagas = Arc::new(SagaKeeper::new(Arc::clone(&hub)));
     let observer = Arc::new(Pulsing {
-        observer: Arc::clone(&hub),
+        observer: Arc::clone(&sagas),
         pulse: Arc::clone(&pulse),
     });
     let keeper = Keeper {
@@ -235,20 +239,28 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::new(clerk),
         stuck,
+        journal: Arc::new(journal::clerk(&place.store, &place.journal)),
     }));
     let stopping = async {
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
+    let recovering = sagas.keep(&place, halt.clone());
     match notary(&place, hub) {
         Err(failure) => {
             log(&format!("the log is not signed: {failure}"));
-            tokio::join!(service.run(), stopping, keeper.run(&pulse, &halt, tell_care));
+            tokio::join!(
+                service.run(),
+                stopping,
+                recovering,
+                keeper.run(&pulse, &halt, tell_care)
+            );
         }
         Ok(notary) => {
             tokio::join!(
                 service.run(),
                 stopping,
+                recovering,
                 notary.run(&halt),
                 keeper.run(&pulse, &halt, tell_care)
             );

@@ -5,9 +5,11 @@
 //! | [`files`] | the folder `run/`: who runs, what failed last, the log |
 //! | [`token`] | the secret that lets callers in |
 //! | [`house`] | what the service and the server ask of the binary |
+//! | [`keeper`] | keeps journal and agents in step |
 //! | [`life`] | from the socket to the last goodbye |
 
 pub(crate) mod files;
 pub(crate) mod house;
+mod keeper;
 pub(crate) mod life;
 pub(crate) mod token;

@@ -11,6 +11,7 @@ use crate::decision::Ruling;
 use crate::key::{ActionBase, DecisionId, OperationId};
 use crate::policy;
 use crate::run::{Call, DecisionWrite, Effect, Input, Outcome, Reads, STATE_BYTES_MAX, StepWrite, Turn};
+use crate::saga;
 use crate::step::{CallReads, EffectClass, Status};
 
 /// The calls of every reply with what was found about them, in order.
@@ -37,7 +38,7 @@ fn puts(writes: &[StepWrite]) -> impl Iterator<Item = (OperationId, ActionBase)>
         StepWrite::Put {
             operation_id, base, ..
         } => base.map(|base| (*operation_id, base)),
-        StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Settle { .. } => None,
+        StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
     })
 }
 
@@ -63,21 +64,57 @@ fn settled(writes: &[StepWrite]) -> BTreeMap<OperationId, Status> {
         StepWrite::Settle {
             operation_id, status, ..
         } => Some((*operation_id, *status)),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) => None,
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Saga(_) => None,
     });
     ends.collect()
+}
+
+/// The sagas that a transition begins, and those that it ends.
+fn sagas(writes: &[StepWrite]) -> [BTreeSet<OperationId>; 2] {
+    let sagas = writes.iter().filter_map(|write| match write {
+        StepWrite::Saga(saga) => Some((saga.operation_id, saga.phase == saga::Phase::Intent)),
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Settle { .. } => {
+            None
+        }
+    });
+    let (begun, ended): (Vec<_>, Vec<_>) = sagas.partition(|(_, begins)| *begins);
+    [begun, ended].map(|some| some.into_iter().map(|(operation_id, _)| operation_id).collect())
 }
 
 /// The steps whose intent a transition takes back.
 fn postponed(writes: &[StepWrite]) -> BTreeSet<OperationId> {
     let taken_back = writes.iter().filter_map(|write| match write {
         StepWrite::Postpone(operation_id) => Some(*operation_id),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Settle { .. } => None,
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
     });
     taken_back.collect()
 }
 
 proptest! {
+    /// What recovery looks for is exactly what was intended and has no result, whatever else happens.
+    #[test]
+    fn a_saga_begins_with_its_intent_and_ends_with_its_result(world in world()) {
+        let played = Played::of(&world);
+        let is_saga = |operation: &OperationId| played.steps.iter().flat_map(|step| &step.moved.steps).any(|write| {
+            matches!(write, StepWrite::Put { operation_id, class: Some(EffectClass::Saga), .. } if operation_id == operation)
+        });
+        let mut open = BTreeSet::new();
+        for step in &played.steps {
+            let [begun, ended] = sagas(&step.moved.steps);
+            let intended = step.moved.steps.iter().filter_map(|write| match write {
+                StepWrite::Intend(operation_id) => Some(*operation_id),
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
+            });
+            prop_assert_eq!(&begun, &intended.filter(is_saga).collect());
+            let over: BTreeSet<_> = settled(&step.moved.steps).into_keys().filter(|id| open.contains(id)).collect();
+            let taken_back = postponed(&step.moved.steps);
+            prop_assert_eq!(&ended, &over);
+            open.retain(|id| !ended.contains(id) && !taken_back.contains(id));
+            open.extend(begun);
+        }
+        prop_assert!(open.is_empty(), "a run ended with {open:?}");
+    }
+
     /// Replay and recovery rest on it. What is read back from the journal must do what the first input did.
     #[test]
     fn a_journal_applied_again_gives_the_same_states_effects_and_events(world in world()) {
@@ -159,7 +196,7 @@ proptest! {
             let intents = step.moved.steps.iter().filter_map(|write| match write {
                 StepWrite::Intend(operation_id) => Some(*operation_id),
                 StepWrite::Put { operation_id, status: Status::Intended, .. } => Some(*operation_id),
-                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } => None,
+                StepWrite::Put { .. } | StepWrite::Postpone(_) | StepWrite::Settle { .. } | StepWrite::Saga(_) => None,
             });
             let effects: Vec<OperationId> = step.moved.effects.iter().map(operation).collect();
             prop_assert_eq!(intents.collect::<Vec<_>>(), effects.clone());

@@ -23,7 +23,7 @@ fn attempts(played: &Played) -> Vec<AttemptRecord> {
     let writes = played.steps.iter().flat_map(|step| &step.moved.steps);
     let records = writes.filter_map(|write| match write {
         StepWrite::Settle { attempt, .. } => attempt.as_deref().cloned(),
-        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) => None,
+        StepWrite::Put { .. } | StepWrite::Intend(_) | StepWrite::Postpone(_) | StepWrite::Saga(_) => None,
     });
     records.collect()
 }

@@ -19,11 +19,12 @@ use crate::run::{
 use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
 
 /// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
-pub(super) const TOOLS: [(&str, EffectClass); 4] = [
+pub(super) const TOOLS: [(&str, EffectClass); 5] = [
     ("Shell", EffectClass::Plain),
     ("Mail", EffectClass::Plain),
     ("Read", EffectClass::Idempotent),
     ("Note", EffectClass::Internal),
+    ("Task", EffectClass::Saga),
 ];
 
 /// What one call of a reply is, and what the checks will say to it.
@@ -419,6 +420,7 @@ impl Played {
                 assert!(is_open(row.status), "step {operation_id} ended twice");
                 row.status = *status;
             }
+            StepWrite::Saga(_) => {}
         }
     }
 

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
-use wakeful_ports::records::{Agent, RunFilter, RunRow, RunState};
+use wakeful_core::saga::Status;
+use wakeful_ports::records::{Agent, RunFilter, RunRow, RunState, SagaRow};
 use wakeful_ports::store::Store as _;
 
 use super::Check;
 use super::files::Use;
 use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::front::journal::asking;
 use crate::place::reading;
 use crate::workspace::WorkspacePath;
 
@@ -24,11 +26,11 @@ pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<
                 limit: OPEN_MAX,
                 ..RunFilter::default()
             };
-            Ok((view.agents(false)?, view.runs(&open)?))
+            Ok((view.agents(false)?, view.runs(&open)?, view.unfinished_sagas()?))
         });
         Ok(found.await?)
     });
-    let (agents, open) = match read.await {
+    let (agents, open, unfinished) = match read.await {
         Ok(found) => found,
         Err(failure) => return vec![unread(&failure)],
     };
@@ -39,6 +41,8 @@ pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<
     let mut checks = vec![Check::ok("database", message)];
     checks.push(runs(&open, use_of_home, shared));
     checks.extend(workspaces(&agents, home));
+    checks.push(sagas(&unfinished));
+    checks.push(journal(shared).await);
     checks
 }
 
@@ -64,6 +68,36 @@ fn runs(open: &[RunRow], use_of_home: Use, shared: &Shared) -> Check {
             format!("{count} open; a process somewhere may drive them"),
             hint,
         ),
+    }
+}
+
+/// Writes to the journal that are neither finished nor taken back.
+fn sagas(unfinished: &[SagaRow]) -> Check {
+    let stuck = unfinished
+        .iter()
+        .filter(|row| row.saga.status == Status::Stuck)
+        .count();
+    match (unfinished.len(), stuck) {
+        (0, _) => Check::ok("sagas", "every write to the journal is finished or taken back"),
+        (open, 0) => Check::warning(
+            "sagas",
+            format!("{open} writes to the journal are not finished"),
+            "`wakeful run --resume` finishes them or takes them back, and so does a daemon when it starts",
+        ),
+        (_, stuck) => Check::problem(
+            "sagas",
+            format!("{stuck} writes to the journal can be neither finished nor taken back"),
+            "`wakeful saga list` says why; `wakeful saga keep OPERATION` leaves the journal as it is",
+        ),
+    }
+}
+
+/// Whether the journal is there and is the one that agents wrote to.
+async fn journal(shared: &Shared) -> Check {
+    let read = asking(shared, async |front| front.categories().await);
+    match read.await {
+        Ok(_) => Check::ok("journal", "it can be read"),
+        Err(failure) => Check::failure("journal", &failure),
     }
 }
 

@@ -6,7 +6,9 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, h};
+use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
 use wakeful_tools::{Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
 
@@ -82,10 +84,13 @@ async fn command(folder: &Path) -> Result<Done, String> {
     });
     let tools = tools.map_err(|error| error.to_string())?;
     let tool = TOOL_NAMES.first().copied().unwrap_or_default();
+    let agent_id = AgentId::parse("doctor").map_err(|error| error.to_string())?;
     let act = Act {
         operation_id: OperationId(h("doctor", &[&fresh_id()])),
         tool: tool.to_owned(),
         input: json!({"cmd": "true", "timeout_ms": TIMEOUT_MS}),
+        agent_id,
+        at: Millis(0),
     };
     Ok(tools.perform(act, Never).await)
 }

@@ -76,7 +76,11 @@ impl Journey<'_> {
     pub(super) async fn drive(&mut self, engine: &RealEngine, claimed: Box<Claimed>) -> Result<u8, Trouble> {
         let agent = claimed.agent_id().clone();
         match self.signals.during(engine.drive(claimed), self.out).await? {
-            Driven::Ended(run) => Ok(self.tell(run).await?),
+            Driven::Ended(run) => {
+                let recovered = self.place.recover_sagas_and_tell(self.out).await;
+                recovered.map_err(EngineError::from)?;
+                Ok(self.tell(run).await?)
+            }
             Driven::Parked(run, exceeded) => {
                 let error = EngineError::BudgetExceeded { agent, run, exceeded };
                 Err(Trouble::One(Failure::from(error)))

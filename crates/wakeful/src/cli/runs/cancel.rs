@@ -129,7 +129,10 @@ async fn finish(place: &Place, claimed: Box<Claimed>, out: &Out) -> Result<(), F
     let own = WorkspacePath::look(claimed.turn().workspace.as_ref(), home);
     let workspace = own.or_else(|_| WorkspacePath::stand_in(home));
     match workspace.and_then(|workspace| Ok((engine(place, &workspace, out)?, workspace))) {
-        Ok((engine, _workspace)) => Ok(engine.drive(claimed).await.map(drop)?),
+        Ok((engine, _workspace)) => {
+            engine.drive(claimed).await?;
+            Ok(place.recover_sagas_and_tell(out).await?)
+        }
         Err(failure) => {
             give_back(&place.store, claimed).await?;
             Err(failure)

@@ -1,0 +1,368 @@
+//! A write that touches both databases, as a machine.
+//!
+//! ```text
+//! intent ──► journal ──► agent            completed
+//!    │          │
+//!    └──────────┴──► compensation         compensated, or stuck with a reason until a person decides
+//! ```
+//!
+//! The *intent* commits in `agent.sqlite` before anything is written, so that a crash right after the journal's commit
+//! leaves something to recover from. Then the journal commits under the operation id, then the agent's side commits the
+//! result. `journal` is never stored: it is what the journal itself says about an operation whose intent is open.
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::clip;
+use crate::journal::Refusal;
+use crate::key::OperationId;
+
+/// Longest reason that is kept.
+pub const ERROR_CHARS_MAX: usize = 300;
+
+/// The word by which a tool says that nobody knows whether the journal took a write.
+pub const JOURNAL_UNAVAILABLE: &str = "journal_unavailable";
+
+/// How far a saga is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// It is about to write.
+    Intent,
+    /// The journal has it, the agent's side does not.
+    Journal,
+    /// Both have it.
+    Agent,
+    /// It is to be taken back.
+    Compensation,
+}
+
+impl Phase {
+    const ALL: [Self; 4] = [Self::Intent, Self::Journal, Self::Agent, Self::Compensation];
+
+    /// The spelling that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Intent => "intent",
+            Self::Journal => "journal",
+            Self::Agent => "agent",
+            Self::Compensation => "compensation",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.as_str() == text)
+    }
+}
+
+/// Whether a saga is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Something is left to do.
+    Open,
+    /// Both sides have the same to say.
+    Completed,
+    /// It was taken back.
+    Compensated,
+    /// It can be neither finished nor taken back; a person decides.
+    Stuck,
+}
+
+impl Status {
+    const ALL: [Self; 4] = [Self::Open, Self::Completed, Self::Compensated, Self::Stuck];
+
+    /// The spelling that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Completed => "completed",
+            Self::Compensated => "compensated",
+            Self::Stuck => "stuck",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.as_str() == text)
+    }
+}
+
+/// Where one saga stands.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Saga {
+    /// The action that it carries out.
+    pub operation_id: OperationId,
+    /// How far it is.
+    pub phase: Phase,
+    /// Whether it is over.
+    pub status: Status,
+    /// What went wrong last.
+    pub last_error: Option<String>,
+}
+
+/// What happens to a saga.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// The journal has committed the write.
+    JournalCommitted,
+    /// The agent's side commits the result, in the transaction that stores this; a code says what went wrong.
+    Settled {
+        /// The word of what went wrong; none when it did what was asked.
+        code: Option<String>,
+    },
+    /// The action is called off: its run ends before it began, or can never go on.
+    GivenUp {
+        /// Why.
+        why: String,
+    },
+    /// The inverse is committed in the journal, or there was nothing to invert and the operation is void.
+    Undone,
+    /// It could not be taken back.
+    NotUndone {
+        /// Why.
+        why: String,
+    },
+    /// A person says that the journal is right as it is.
+    Kept,
+}
+
+/// What is to be done about a saga.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// Nothing: it is over.
+    Nothing,
+    /// The driver of its run goes on with it.
+    Driver,
+    /// Its run can never go on: it is to be taken back.
+    GiveUp,
+    /// It is being taken back, or was tried to.
+    Undo,
+}
+
+/// An input that the saga cannot take where it stands. Only a mistake of ours, or two recoveries at once, make one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a saga that is {} in phase {} cannot take this", status.as_str(), phase.as_str())]
+pub struct Misfit {
+    /// How far it was.
+    pub phase: Phase,
+    /// Whether it was over.
+    pub status: Status,
+}
+
+impl Saga {
+    /// The saga of an action whose intent commits in the same transaction.
+    #[must_use]
+    pub const fn intended(operation_id: OperationId) -> Self {
+        Self {
+            operation_id,
+            phase: Phase::Intent,
+            status: Status::Open,
+            last_error: None,
+        }
+    }
+
+    /// Whether somebody has to look at it again.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        match self.status {
+            Status::Completed | Status::Compensated => true,
+            Status::Open | Status::Stuck => false,
+        }
+    }
+
+    /// Who has to see to it. A run that can go on is driven on by the ordinary driver, which meets the intent without a
+    /// result and carries it out under the same id; recovery only takes back what nobody will ever go on with.
+    #[must_use]
+    pub const fn due(&self, run_open: bool) -> Due {
+        match (self.phase, self.status) {
+            (_, Status::Completed | Status::Compensated) => Due::Nothing,
+            (Phase::Intent | Phase::Journal | Phase::Agent, Status::Open | Status::Stuck) => {
+                if run_open {
+                    Due::Driver
+                } else {
+                    Due::GiveUp
+                }
+            }
+            (Phase::Compensation, Status::Open | Status::Stuck) => Due::Undo,
+        }
+    }
+
+    /// Takes an input.
+    pub fn apply(self, input: Input) -> Result<Self, Misfit> {
+        let misfit = Misfit {
+            phase: self.phase,
+            status: self.status,
+        };
+        let to = |phase, status, error: Option<String>| {
+            let last_error = error.map(|error| clip(&error, ERROR_CHARS_MAX));
+            Ok(Self {
+                operation_id: self.operation_id,
+                phase,
+                status,
+                last_error,
+            })
+        };
+        match (self.phase, self.status, input) {
+            (Phase::Intent | Phase::Journal, Status::Open, Input::JournalCommitted) => {
+                to(Phase::Journal, Status::Open, None)
+            }
+            (Phase::Intent | Phase::Journal, Status::Open, Input::Settled { code }) => {
+                match is_certain(code.as_deref()) {
+                    true => to(Phase::Agent, Status::Completed, code),
+                    // The run was told of a failure, so the journal must not keep what it may have.
+                    false => to(Phase::Compensation, Status::Open, code),
+                }
+            }
+            (Phase::Intent | Phase::Journal, Status::Open, Input::GivenUp { why }) => {
+                to(Phase::Compensation, Status::Open, Some(why))
+            }
+            (Phase::Compensation, Status::Open | Status::Stuck, Input::Undone) => {
+                to(Phase::Compensation, Status::Compensated, self.last_error.clone())
+            }
+            (Phase::Compensation, Status::Open | Status::Stuck, Input::NotUndone { why }) => {
+                to(Phase::Compensation, Status::Stuck, Some(why))
+            }
+            (Phase::Compensation, Status::Stuck, Input::Kept) => {
+                to(Phase::Compensation, Status::Completed, self.last_error.clone())
+            }
+            (Phase::Intent | Phase::Journal | Phase::Agent | Phase::Compensation, _, _) => Err(misfit),
+        }
+    }
+}
+
+/// Whether the result of an action says for certain what the journal holds: the write, or, after a refusal, nothing.
+fn is_certain(code: Option<&str>) -> bool {
+    code.is_none_or(Refusal::is_code)
+}
+
+/// The saga of an action that was intended and now ends with this code.
+#[must_use]
+pub fn settled(operation_id: OperationId, code: Option<&str>) -> Saga {
+    let intended = Saga::intended(operation_id);
+    let code = code.map(str::to_owned);
+    // An open intent takes a result, whatever it is.
+    intended
+        .clone()
+        .apply(Input::Settled { code })
+        .unwrap_or(intended)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::key::Digest;
+
+    fn saga() -> Saga {
+        Saga::intended(OperationId(Digest::of(b"operation")))
+    }
+
+    fn after(inputs: &[Input]) -> Result<Saga, Misfit> {
+        inputs.iter().cloned().try_fold(saga(), Saga::apply)
+    }
+
+    fn failed(code: &str) -> Input {
+        Input::Settled {
+            code: Some(code.into()),
+        }
+    }
+
+    const OK: Input = Input::Settled { code: None };
+
+    #[test]
+    fn both_sides_in_order_complete_it() {
+        let done = after(&[Input::JournalCommitted, OK]).unwrap();
+        assert_eq!((done.phase, done.status), (Phase::Agent, Status::Completed));
+        assert_eq!(
+            done,
+            settled(done.operation_id, None),
+            "the journal's phase is never stored"
+        );
+    }
+
+    #[test]
+    fn a_refusal_of_the_journal_completes_it_and_an_unknown_end_does_not() {
+        let refused = after(&[failed("task_unknown")]).unwrap();
+        assert_eq!((refused.phase, refused.status), (Phase::Agent, Status::Completed));
+        assert_eq!(refused.last_error.as_deref(), Some("task_unknown"));
+        for code in [JOURNAL_UNAVAILABLE, "cancelled", "halted"] {
+            let unknown = after(&[failed(code)]).unwrap();
+            assert_eq!(
+                (unknown.phase, unknown.status),
+                (Phase::Compensation, Status::Open)
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_given_up_is_undone_or_stuck_until_a_person_keeps_it() {
+        let why = || "the run ended".to_owned();
+        let given_up = [Input::GivenUp { why: why() }];
+        let undone = after(&[&given_up[..], &[Input::Undone]].concat()).unwrap();
+        assert_eq!(undone.status, Status::Compensated);
+        let stuck = [&given_up[..], &[Input::NotUndone { why: why() }]].concat();
+        assert_eq!(after(&stuck).unwrap().status, Status::Stuck);
+        assert!(!after(&stuck).unwrap().is_over());
+        let tried_again = after(&[&stuck[..], &[Input::Undone]].concat()).unwrap();
+        assert_eq!(tried_again.status, Status::Compensated);
+        let kept = after(&[&stuck[..], &[Input::Kept]].concat()).unwrap();
+        assert_eq!(kept.status, Status::Completed);
+        assert!(
+            after(&[&given_up[..], &[Input::Kept]].concat()).is_err(),
+            "nobody tried yet"
+        );
+    }
+
+    #[test]
+    fn recovery_leaves_to_the_driver_what_the_driver_will_finish() {
+        assert_eq!(saga().due(true), Due::Driver);
+        assert_eq!(saga().due(false), Due::GiveUp);
+        let unknown = after(&[failed(JOURNAL_UNAVAILABLE)]).unwrap();
+        assert_eq!((unknown.due(true), unknown.due(false)), (Due::Undo, Due::Undo));
+        assert_eq!(after(&[OK]).unwrap().due(false), Due::Nothing);
+    }
+
+    fn input() -> impl Strategy<Value = Input> {
+        let why = || "why".to_owned();
+        prop_oneof![
+            Just(Input::JournalCommitted),
+            Just(OK),
+            Just(failed("task_unknown")),
+            Just(failed(JOURNAL_UNAVAILABLE)),
+            Just(Input::GivenUp { why: why() }),
+            Just(Input::Undone),
+            Just(Input::NotUndone { why: why() }),
+            Just(Input::Kept),
+        ]
+    }
+
+    proptest! {
+        /// Whatever recovery and driver do, and in whatever order: an end is an end.
+        #[test]
+        fn a_saga_that_is_over_takes_nothing_more(inputs in proptest::collection::vec(input(), 0..12)) {
+            let mut now = saga();
+            for input in inputs {
+                let before = now.clone();
+                match now.clone().apply(input) {
+                    Ok(next) => {
+                        prop_assert!(!before.is_over(), "{before:?} went on");
+                        now = next;
+                    }
+                    Err(misfit) => prop_assert_eq!((misfit.phase, misfit.status), (before.phase, before.status)),
+                }
+                let is_over_where_it_may = match (now.phase, now.status) {
+                    (Phase::Agent, status) => status == Status::Completed,
+                    (Phase::Intent | Phase::Journal, status) => status == Status::Open,
+                    (Phase::Compensation, _) => true,
+                };
+                prop_assert!(is_over_where_it_may, "{now:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What people wrote, and writes to it.
+//!
+//! Everything that can be asked for is a [`Mutation`], so that nothing of an agent's inside can reach the journal.
+//! A host application may bring a journal of its own behind this trait.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use wakeful_core::change::Unit;
+pub use wakeful_core::journal::Receipt;
+use wakeful_core::journal::{Author, Category, Mutation, Note, RecordId, Refusal, Task, TaskStatus};
+use wakeful_core::key::OperationId;
+use wakeful_core::time::Millis;
+
+use crate::store::StoreError;
+
+/// Why the journal did not do what it was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum JournalError {
+    /// The rules do not permit it. Nothing was written.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// Agents have written to a journal that is not there any more.
+    #[error("the journal that this home's agents wrote to is gone")]
+    Missing,
+    /// In its place there is another one.
+    #[error("the journal is another one than this home's agents wrote to")]
+    Another,
+    /// Its database said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// An answer that is on its way.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
+
+/// A write that somebody wants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// Its name. A second order of the same name changes nothing and is answered like the first.
+    pub operation_id: OperationId,
+    /// Who wants it.
+    pub author: Author,
+    /// What is wanted.
+    pub mutation: Mutation,
+    /// When.
+    pub at: Millis,
+}
+
+/// What came of undoing an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Undone {
+    /// Its inverse is written.
+    Inverted(Receipt),
+    /// It had not been carried out, and never will be.
+    Void,
+}
+
+/// What the journal knows of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Known {
+    /// Nothing: it was not carried out.
+    Unknown,
+    /// It was carried out.
+    Written,
+    /// It was undone, or called off before it was carried out.
+    Undone,
+}
+
+/// One change unit of a committed transaction. Units of one transaction have the same place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Its place among everything that was committed here, whoever wrote it: a cursor stands on one.
+    pub seq: u64,
+    /// What was written, by which host.
+    pub unit: Unit,
+    /// The keys of what it says to the outside.
+    pub tokens: Vec<String>,
+    /// Who wanted it.
+    pub author: Author,
+    /// Under which name.
+    pub operation_id: OperationId,
+    /// When.
+    pub at: Millis,
+}
+
+/// Which tasks to list, the newest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskFilter {
+    /// Only those that stand like this.
+    pub status: Option<TaskStatus>,
+    /// Only those whose id begins like this: digits that were checked.
+    pub id_prefix: Option<String>,
+    /// At most this many.
+    pub limit: u32,
+}
+
+/// The journal.
+pub trait Journal: Send + Sync + 'static {
+    /// Carries out an order in one transaction: the record, its change units and the receipt commit together.
+    fn write(&self, order: Order) -> Pending<'_, Receipt>;
+    /// Undoes an operation under a name derived from its own, unless somebody wrote the record since. One that was not
+    /// carried out is made void, so that it never will be.
+    fn undo(&self, operation: OperationId, at: Millis) -> Pending<'_, Undone>;
+    /// What is known of an operation.
+    fn known(&self, operation: OperationId) -> Pending<'_, Known>;
+    /// Tasks, newest first.
+    fn tasks(&self, filter: TaskFilter) -> Pending<'_, Vec<Task>>;
+    /// Notes, newest first; only those of a task when one is named.
+    fn notes(&self, task: Option<RecordId>, limit: u32) -> Pending<'_, Vec<Note>>;
+    /// Categories by name.
+    fn categories(&self) -> Pending<'_, Vec<Category>>;
+    /// What was committed after a place, oldest first: the outbox. Whole transactions only, so there may be a few more
+    /// than asked for.
+    fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>>;
+}

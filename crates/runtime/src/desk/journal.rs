@@ -1,0 +1,92 @@
+//! The journal at the desk: what people write and read there, and the sagas that lead to it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use wakeful_core::journal::{Author, Category, Mutation, Note, RecordId, Task, operation_of_person};
+use wakeful_core::key::OperationId;
+use wakeful_core::saga::Phase;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::journal::{Journal, JournalError, Known, Order, Receipt, TaskFilter};
+use wakeful_ports::records::SagaRow;
+use wakeful_ports::store::Store;
+
+use crate::saga;
+
+/// An answer that is on its way.
+pub type Told<'a, T> = Pin<Box<dyn Future<Output = Result<T, JournalError>> + Send + 'a>>;
+
+/// What faces ask and tell about the journal.
+pub trait JournalDesk: Send + Sync + 'static {
+    /// Writes for a person. The same key again is the same write.
+    fn write(&self, mutation: Mutation, key: Option<String>) -> Told<'_, Receipt>;
+    /// Tasks, newest first.
+    fn tasks(&self, filter: TaskFilter) -> Told<'_, Vec<Task>>;
+    /// Notes, newest first; only those of a task when one is named.
+    fn notes(&self, task: Option<RecordId>, limit: u32) -> Told<'_, Vec<Note>>;
+    /// Categories by name.
+    fn categories(&self) -> Told<'_, Vec<Category>>;
+    /// Sagas that are not over, oldest first, as far as both databases can tell.
+    fn sagas(&self) -> Told<'_, Vec<SagaRow>>;
+    /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
+    fn keep(&self, operation: OperationId) -> Told<'_, Option<OperationId>>;
+}
+
+/// The one who serves there.
+pub struct JournalClerk<S> {
+    /// Where the sagas are.
+    pub store: S,
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where fresh keys come from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+impl<S: Store> JournalDesk for JournalClerk<S> {
+    fn write(&self, mutation: Mutation, key: Option<String>) -> Told<'_, Receipt> {
+        let key = key.unwrap_or_else(|| {
+            let bytes = self.entropy.bytes32();
+            wakeful_core::key::Digest::from_bytes(bytes).to_string()
+        });
+        self.journal.write(Order {
+            operation_id: operation_of_person(&key),
+            author: Author::Person,
+            mutation,
+            at: self.clock.now(),
+        })
+    }
+
+    fn tasks(&self, filter: TaskFilter) -> Told<'_, Vec<Task>> {
+        self.journal.tasks(filter)
+    }
+
+    fn notes(&self, task: Option<RecordId>, limit: u32) -> Told<'_, Vec<Note>> {
+        self.journal.notes(task, limit)
+    }
+
+    fn categories(&self) -> Told<'_, Vec<Category>> {
+        self.journal.categories()
+    }
+
+    fn sagas(&self) -> Told<'_, Vec<SagaRow>> {
+        Box::pin(async move {
+            let mut rows = self.store.read(|view| view.unfinished_sagas()).await?;
+            for row in rows.iter_mut().filter(|row| row.saga.phase == Phase::Intent) {
+                // A journal that cannot be asked leaves the phase that is stored.
+                if let Ok(Known::Written) = self.journal.known(row.saga.operation_id).await {
+                    row.saga.phase = Phase::Journal;
+                }
+            }
+            Ok(rows)
+        })
+    }
+
+    fn keep(&self, operation: OperationId) -> Told<'_, Option<OperationId>> {
+        Box::pin(async move {
+            let kept = saga::keep(&self.store, self.clock.as_ref(), operation).await?;
+            Ok(kept.map(|saga| saga.operation_id))
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! The journal over the wire.
+
+use wakeful_api::{
+    JournalCategory, Note, RecordKind, Saga, SagaPhase, SagaStatus, Task, TaskStatus, Written,
+};
+use wakeful_core::journal::{self, Kind, RecordId};
+use wakeful_core::saga::{Phase, Status};
+use wakeful_ports::journal::Receipt;
+use wakeful_ports::records::SagaRow;
+
+/// A task.
+#[must_use]
+pub fn task(task: &journal::Task) -> Task {
+    Task {
+        task_id: task.id.to_string(),
+        title: task.title.clone(),
+        details: task.details.clone(),
+        status: match task.status {
+            journal::TaskStatus::Open => TaskStatus::Open,
+            journal::TaskStatus::InProgress => TaskStatus::InProgress,
+            journal::TaskStatus::Done => TaskStatus::Done,
+            journal::TaskStatus::Dropped => TaskStatus::Dropped,
+        },
+        category_id: task.category.as_ref().map(RecordId::to_string),
+        created_at: task.created_at.rfc3339(),
+        updated_at: task.updated_at.rfc3339(),
+        version: task.version,
+    }
+}
+
+/// What a caller says of a task's state.
+#[must_use]
+pub const fn task_status(status: TaskStatus) -> journal::TaskStatus {
+    match status {
+        TaskStatus::Open => journal::TaskStatus::Open,
+        TaskStatus::InProgress => journal::TaskStatus::InProgress,
+        TaskStatus::Done => journal::TaskStatus::Done,
+        TaskStatus::Dropped => journal::TaskStatus::Dropped,
+    }
+}
+
+/// A note.
+#[must_use]
+pub fn note(note: &journal::Note) -> Note {
+    Note {
+        note_id: note.id.to_string(),
+        text: note.text.clone(),
+        task_id: note.task.as_ref().map(RecordId::to_string),
+        created_at: note.created_at.rfc3339(),
+    }
+}
+
+/// A category.
+#[must_use]
+pub fn journal_category(category: &journal::Category) -> JournalCategory {
+    JournalCategory {
+        category_id: category.id.to_string(),
+        name: category.name.clone(),
+        created_at: category.created_at.rfc3339(),
+    }
+}
+
+/// What was written.
+#[must_use]
+pub fn written(receipt: &Receipt) -> Written {
+    Written {
+        kind: match receipt.kind {
+            Kind::Category => RecordKind::Category,
+            Kind::Task => RecordKind::Task,
+            Kind::Note => RecordKind::Note,
+        },
+        record_id: receipt.record_id.to_string(),
+        version: receipt.version,
+    }
+}
+
+/// A saga that is not over.
+#[must_use]
+pub fn saga(row: &SagaRow) -> Saga {
+    Saga {
+        operation_id: row.saga.operation_id.to_string(),
+        run_key: row.run_key.to_string(),
+        agent_id: row.agent_id.as_ref().map(ToString::to_string),
+        phase: match row.saga.phase {
+            Phase::Intent => SagaPhase::Intent,
+            Phase::Journal => SagaPhase::Journal,
+            Phase::Agent => SagaPhase::Agent,
+            Phase::Compensation => SagaPhase::Compensation,
+        },
+        status: match row.saga.status {
+            Status::Open => SagaStatus::Open,
+            Status::Completed => SagaStatus::Completed,
+            Status::Compensated => SagaStatus::Compensated,
+            Status::Stuck => SagaStatus::Stuck,
+        },
+        last_error: row.saga.last_error.clone(),
+        updated_at: row.updated_at.rfc3339(),
+    }
+}

@@ -1,0 +1,213 @@
+//! The outbox of the journal, and the operations it has carried out.
+
+use wakeful_core::change::Unit;
+use wakeful_core::id::Incarnation;
+use wakeful_core::journal::{Author, Record, Refusal};
+use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::{Change, Receipt};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+
+/// Where the next change goes.
+pub(super) struct Place {
+    /// The host with its incarnation.
+    pub(super) host: Incarnation,
+    /// The next counter of this host.
+    pub(super) counter: u64,
+    /// The next place of all.
+    pub(super) seq: u64,
+}
+
+const LOCK_SQLITE: &str = "SELECT host_id, incarnation, counter, last_seq FROM host";
+const LOCK_POSTGRES: &str = "SELECT host_id, incarnation, counter, last_seq FROM host FOR UPDATE";
+
+/// Locks the host's row until the transaction ends: one writer after another.
+pub(super) fn lock(sql: &mut dyn Sql) -> Result<Place, StoreError> {
+    let statement = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
+    let mut row = at_most_one(sql.query(statement, &[])?).ok_or(StoreError::Malformed("host"))?;
+    let (host_id, incarnation) = (row.text("host.host_id")?, row.int("host.incarnation")?);
+    Ok(Place {
+        host: Incarnation::new(format!("{host_id}.{incarnation}")),
+        counter: row.count("host.counter")?.saturating_add(1),
+        seq: row.count("host.last_seq")?.saturating_add(1),
+    })
+}
+
+const ADVANCE: &str = "UPDATE host SET counter = ?1, last_seq = ?2";
+
+/// The place is taken.
+pub(super) fn advance(sql: &mut dyn Sql, place: &Place) -> Result<(), StoreError> {
+    exactly_one(sql.execute(ADVANCE, &[place.counter.into(), place.seq.into()])?)
+}
+
+const APPEND: &str = "
+    INSERT INTO change (seq, host_id, counter, payload_type, payload_id, tokens, author, operation_id, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+/// Appends a change unit.
+pub(super) fn append(sql: &mut dyn Sql, change: &Change) -> Result<(), StoreError> {
+    let tokens = json("change.tokens", &change.tokens)?;
+    let author = change.author.to_text();
+    let params = [
+        change.seq.into(),
+        (&change.unit.host).into(),
+        change.unit.counter.into(),
+        change.unit.payload_type.as_str().into(),
+        change.unit.payload_id.as_str().into(),
+        tokens.as_str().into(),
+        author.as_str().into(),
+        (&change.operation_id).into(),
+        change.at.into(),
+    ];
+    sql.execute(APPEND, &params).map(drop)
+}
+
+/// The last place within the bound, and with it everything of its transaction.
+const AFTER: &str = "
+    SELECT seq, host_id, counter, payload_type, payload_id, tokens, author, operation_id, at_ms FROM change
+    WHERE seq > ?1 AND seq <= (SELECT COALESCE(MAX(seq), 0) FROM
+        (SELECT seq FROM change WHERE seq > ?1 ORDER BY seq LIMIT ?2) AS page)
+    ORDER BY seq, payload_type, payload_id";
+
+/// What was committed after a place, in whole transactions, oldest first.
+pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec<Change>, StoreError> {
+    records(sql.query(AFTER, &[after.into(), limit(at_most)])?, read_change)
+}
+
+fn read_change(mut row: Row) -> Result<Change, StoreError> {
+    let seq = row.count("change.seq")?;
+    let unit = Unit {
+        host: Incarnation::new(row.text("change.host_id")?),
+        counter: row.count("change.counter")?,
+        payload_type: row.text("change.payload_type")?,
+        payload_id: row.text("change.payload_id")?,
+    };
+    Ok(Change {
+        seq,
+        unit,
+        tokens: parsed("change.tokens", &row.text("change.tokens")?)?,
+        author: row.word("change.author", Author::parse)?,
+        operation_id: OperationId(row.digest("change.operation_id")?),
+        at: row.millis("change.at_ms")?,
+    })
+}
+
+/// Whether an operation took place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// It did.
+    Written,
+    /// It did, and was undone.
+    Undone,
+    /// It did not, and never will.
+    Void,
+}
+
+impl State {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Written => "written",
+            Self::Undone => "undone",
+            Self::Void => "void",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        [Self::Written, Self::Undone, Self::Void]
+            .into_iter()
+            .find(|state| state.as_str() == text)
+    }
+}
+
+/// An operation that was carried out or called off.
+pub(super) struct Operation {
+    pub(super) state: State,
+    /// What tells its mutation from others; none for the inverse of another, and for one that never took place.
+    pub(super) mutation: Option<Digest>,
+    pub(super) receipt: Option<Receipt>,
+    /// The record before it.
+    pub(super) previous: Option<Record>,
+    pub(super) author: Author,
+}
+
+impl Operation {
+    /// The answer to its second use.
+    pub(super) fn answer(self, mutation: Digest) -> Result<Receipt, Refusal> {
+        match (self.state, self.receipt) {
+            (State::Undone | State::Void, _) | (State::Written, None) => Err(Refusal::OperationUndone),
+            (State::Written, Some(_)) if self.mutation != Some(mutation) => Err(Refusal::OperationReused),
+            (State::Written, Some(receipt)) => Ok(receipt),
+        }
+    }
+}
+
+const OPERATION: &str = "
+    SELECT state, mutation, receipt, previous, author FROM operation WHERE operation_id = ?1";
+
+/// An operation, if it was ever carried out or called off.
+pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Operation>, StoreError> {
+    let Some(mut row) = at_most_one(sql.query(OPERATION, &[id.into()])?) else {
+        return Ok(None);
+    };
+    let state = row.word("operation.state", State::parse)?;
+    let mutation = row.optional_digest("operation.mutation")?;
+    let receipt = row.optional_text("operation.receipt")?;
+    let previous = row.optional_text("operation.previous")?;
+    Ok(Some(Operation {
+        state,
+        mutation,
+        receipt: receipt
+            .map(|text| parsed("operation.receipt", &text))
+            .transpose()?,
+        previous: previous
+            .map(|text| parsed("operation.previous", &text))
+            .transpose()?,
+        author: row.word("operation.author", Author::parse)?,
+    }))
+}
+
+const PUT: &str = "
+    INSERT INTO operation (operation_id, state, mutation, receipt, previous, author, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+/// Keeps an operation.
+pub(super) fn put_operation(
+    sql: &mut dyn Sql,
+    id: &OperationId,
+    operation: &Operation,
+    at: Millis,
+) -> Result<(), StoreError> {
+    let encoded = |receipt: &Receipt| json("operation.receipt", receipt);
+    let receipt = operation.receipt.as_ref().map(encoded).transpose()?;
+    let encoded = |record: &Record| json("operation.previous", record);
+    let previous = operation.previous.as_ref().map(encoded).transpose()?;
+    let author = operation.author.to_text();
+    let params = [
+        id.into(),
+        operation.state.as_str().into(),
+        operation.mutation.as_ref().into(),
+        receipt.as_deref().into(),
+        previous.as_deref().into(),
+        author.as_str().into(),
+        at.into(),
+    ];
+    sql.execute(PUT, &params).map(drop)
+}
+
+const MARK_UNDONE: &str =
+    "UPDATE operation SET state = 'undone' WHERE operation_id = ?1 AND state = 'written'";
+
+/// Marks an operation as undone.
+pub(super) fn mark_undone(sql: &mut dyn Sql, id: &OperationId) -> Result<(), StoreError> {
+    exactly_one(sql.execute(MARK_UNDONE, &[id.into()])?)
+}
+
+fn json(place: &'static str, value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|_| StoreError::Malformed(place))
+}
+
+fn parsed<T: serde::de::DeserializeOwned>(place: &'static str, text: &str) -> Result<T, StoreError> {
+    serde_json::from_str(text).map_err(|_| StoreError::Malformed(place))
+}

@@ -1,0 +1,369 @@
+//! What people wrote: one operation id, one mutation, on every database.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use proptest::test_runner::Config;
+use wakeful_core::change::LogicalChangeKey;
+use wakeful_core::id::AgentId;
+use wakeful_core::journal::{Author, Mutation, RecordId, TaskStatus, compensation};
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::{Change, Journal as _, JournalError, Known, Order, Receipt, TaskFilter, Undone};
+use wakeful_store::JournalStore;
+
+use crate::world::{block_on, every_journal, sample};
+
+pub(crate) fn create(operation: &str, title: &str) -> Order {
+    Order {
+        operation_id: sample::operation(operation),
+        author: Author::Agent(AgentId::parse("main").expect("an id")),
+        mutation: Mutation::CreateTask {
+            title: title.into(),
+            details: "more".into(),
+            category: None,
+        },
+        at: Millis(1_000),
+    }
+}
+
+fn finish(operation: &str, task: &RecordId) -> Order {
+    Order {
+        author: Author::Person,
+        mutation: Mutation::UpdateTask {
+            task: task.clone(),
+            title: None,
+            details: None,
+            status: Some(TaskStatus::Done),
+            category: None,
+        },
+        at: Millis(2_000),
+        ..create(operation, "")
+    }
+}
+
+async fn wrote(journal: &JournalStore, order: Order) -> Receipt {
+    journal.write(order).await.expect("written")
+}
+
+async fn refused(journal: &JournalStore, order: Order) -> &'static str {
+    match journal.write(order).await {
+        Err(JournalError::Refused(refusal)) => refusal.code(),
+        other => panic!("{other:?}"),
+    }
+}
+
+async fn titles(journal: &JournalStore) -> Vec<(String, TaskStatus)> {
+    let filter = TaskFilter {
+        limit: 1_000,
+        ..TaskFilter::default()
+    };
+    let tasks = journal.tasks(filter).await.expect("read");
+    tasks.into_iter().map(|task| (task.title, task.status)).collect()
+}
+
+async fn changes(journal: &JournalStore) -> Vec<Change> {
+    journal.changes(0, 1_000).await.expect("read")
+}
+
+#[test]
+fn a_write_commits_its_record_its_change_and_its_receipt_together() {
+    every_journal(async |journal| {
+        let receipt = wrote(&journal, create("a", "Buy milk")).await;
+        assert_eq!(
+            titles(&journal).await,
+            [("Buy milk".to_owned(), TaskStatus::Open)]
+        );
+        let [change] = <[Change; 1]>::try_from(changes(&journal).await).expect("one change");
+        assert_eq!((change.seq, &change.unit), (1, &receipt.unit));
+        assert_eq!((change.unit.host.as_str(), change.unit.counter), ("host.1", 1));
+        assert_eq!(change.author.to_text(), "agent:main");
+        assert_eq!(change.operation_id, sample::operation("a"));
+        let id = receipt.record_id.to_string();
+        assert_eq!(
+            change.tokens,
+            [
+                "semanticKey|-|TASK".to_owned(),
+                format!("entityId|-|{id}"),
+                "subtypeToken|taskStatus|open".into()
+            ]
+        );
+        let done = wrote(&journal, finish("b", &receipt.record_id)).await;
+        assert_eq!((done.version, done.unit.counter), (2, 2));
+        assert_eq!(
+            titles(&journal).await,
+            [("Buy milk".to_owned(), TaskStatus::Done)]
+        );
+    });
+}
+
+#[test]
+fn an_operation_that_is_repeated_a_hundred_times_happens_once() {
+    every_journal(async |journal| {
+        let first = wrote(&journal, create("a", "Buy milk")).await;
+        for _ in 0..100 {
+            assert_eq!(wrote(&journal, create("a", "Buy milk")).await, first);
+        }
+        assert_eq!(
+            (titles(&journal).await.len(), changes(&journal).await.len()),
+            (1, 1)
+        );
+        // Not even when the world has moved on.
+        wrote(&journal, finish("b", &first.record_id)).await;
+        assert_eq!(wrote(&journal, create("a", "Buy milk")).await, first);
+        assert_eq!(changes(&journal).await.len(), 2);
+        assert_eq!(
+            refused(&journal, create("a", "Sell milk")).await,
+            "operation_reused"
+        );
+    });
+}
+
+#[test]
+fn an_operation_that_many_use_at_once_happens_once() {
+    every_journal(async |journal| {
+        let at_once = (0..24).map(|_| {
+            let journal = journal.clone();
+            tokio::spawn(async move { wrote(&journal, create("a", "Buy milk")).await })
+        });
+        let at_once: Vec<_> = at_once.collect();
+        let mut receipts = Vec::new();
+        for one in at_once {
+            receipts.push(one.await.expect("no panic"));
+        }
+        assert!(receipts.windows(2).all(|pair| pair[0] == pair[1]), "{receipts:?}");
+        assert_eq!(
+            (titles(&journal).await.len(), changes(&journal).await.len()),
+            (1, 1)
+        );
+    });
+}
+
+#[test]
+fn a_refused_write_leaves_no_trace() {
+    every_journal(async |journal| {
+        let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
+        assert_eq!(refused(&journal, finish("a", &nobody)).await, "task_unknown");
+        assert_eq!(refused(&journal, create("a", " ")).await, "invalid_record");
+        assert!(changes(&journal).await.is_empty());
+        assert_eq!(
+            journal.known(sample::operation("a")).await.expect("read"),
+            Known::Unknown
+        );
+        let category = |operation: &str| Order {
+            mutation: Mutation::CreateCategory { name: "Home".into() },
+            ..create(operation, "")
+        };
+        wrote(&journal, category("b")).await;
+        assert_eq!(refused(&journal, category("c")).await, "category_exists");
+        assert_eq!(journal.categories().await.expect("read").len(), 1);
+    });
+}
+
+#[test]
+fn what_is_undone_is_as_it_was_and_is_told_like_any_change() {
+    every_journal(async |journal| {
+        let made = wrote(&journal, create("a", "Buy milk")).await;
+        wrote(&journal, finish("b", &made.record_id)).await;
+        let undo = async |operation: &str| journal.undo(sample::operation(operation), Millis(3_000)).await;
+        let undone = undo("b").await.expect("undone");
+        assert_eq!(
+            titles(&journal).await,
+            [("Buy milk".to_owned(), TaskStatus::Open)]
+        );
+        assert_eq!(
+            undo("b").await.expect("again"),
+            undone,
+            "the second time is the first"
+        );
+        let all = changes(&journal).await;
+        assert_eq!(all.len(), 3);
+        assert_eq!(all[2].operation_id, compensation(&sample::operation("b")));
+        assert_eq!(all[2].author, Author::Person, "in the name of whoever wrote it");
+        assert_eq!(
+            journal.known(sample::operation("b")).await.expect("read"),
+            Known::Undone
+        );
+        assert_eq!(
+            refused(&journal, finish("b", &made.record_id)).await,
+            "operation_undone"
+        );
+    });
+}
+
+#[test]
+fn a_creation_that_is_undone_leaves_a_tombstone() {
+    every_journal(async |journal| {
+        let made = wrote(&journal, create("a", "Buy milk")).await;
+        let undone = journal
+            .undo(sample::operation("a"), Millis(3_000))
+            .await
+            .expect("undone");
+        let Undone::Inverted(receipt) = undone else {
+            panic!("{undone:?}")
+        };
+        assert_eq!((&receipt.record_id, receipt.version), (&made.record_id, 2));
+        assert!(titles(&journal).await.is_empty());
+        assert_eq!(
+            refused(&journal, finish("b", &made.record_id)).await,
+            "task_unknown"
+        );
+    });
+}
+
+#[test]
+fn what_somebody_wrote_since_is_not_taken_away() {
+    every_journal(async |journal| {
+        let made = wrote(&journal, create("a", "Buy milk")).await;
+        wrote(&journal, finish("b", &made.record_id)).await;
+        let undone = journal.undo(sample::operation("a"), Millis(3_000)).await;
+        assert!(
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "changed_since"),
+            "{undone:?}"
+        );
+        assert_eq!(
+            titles(&journal).await,
+            [("Buy milk".to_owned(), TaskStatus::Done)]
+        );
+        assert_eq!(changes(&journal).await.len(), 2);
+    });
+}
+
+#[test]
+fn an_operation_that_was_called_off_before_it_happened_never_happens() {
+    every_journal(async |journal| {
+        let undo = async || {
+            journal
+                .undo(sample::operation("a"), Millis(1))
+                .await
+                .expect("void")
+        };
+        assert_eq!(undo().await, Undone::Void);
+        assert_eq!(undo().await, Undone::Void);
+        // Whoever was slow finds its place taken.
+        assert_eq!(
+            refused(&journal, create("a", "Buy milk")).await,
+            "operation_undone"
+        );
+        assert!(titles(&journal).await.is_empty() && changes(&journal).await.is_empty());
+    });
+}
+
+#[test]
+fn the_outbox_is_read_in_whole_transactions_from_a_place_on() {
+    every_journal(async |journal| {
+        for number in 0..5 {
+            wrote(&journal, create(&number.to_string(), "task")).await;
+        }
+        let page = journal.changes(1, 2).await.expect("read");
+        assert_eq!(page.iter().map(|change| change.seq).collect::<Vec<_>>(), [2, 3]);
+        assert!(journal.changes(5, 2).await.expect("read").is_empty());
+        let all = changes(&journal).await;
+        let keys: BTreeSet<_> = all
+            .iter()
+            .map(|change| LogicalChangeKey::of([&change.unit]))
+            .collect();
+        assert_eq!(keys.len(), 5);
+        assert!(
+            all.windows(2)
+                .all(|pair| pair[0].unit.counter < pair[1].unit.counter)
+        );
+    });
+}
+
+#[test]
+fn tasks_are_found_by_state_and_by_the_first_digits_of_their_id_and_notes_by_task() {
+    every_journal(async |journal| {
+        let one = wrote(&journal, create("a", "one")).await;
+        wrote(&journal, create("b", "two")).await;
+        wrote(&journal, finish("c", &one.record_id)).await;
+        let note = |operation: &str, task: Option<RecordId>| Order {
+            mutation: Mutation::CreateNote {
+                text: "grüße\nzwei".into(),
+                task,
+            },
+            ..create(operation, "")
+        };
+        wrote(&journal, note("d", Some(one.record_id.clone()))).await;
+        wrote(&journal, note("e", None)).await;
+        let found = async |status, prefix: Option<&str>| {
+            let filter = TaskFilter {
+                status,
+                id_prefix: prefix.map(str::to_owned),
+                limit: 10,
+            };
+            let tasks = journal.tasks(filter).await.expect("read");
+            tasks.into_iter().map(|task| task.title).collect::<Vec<_>>()
+        };
+        assert_eq!(found(Some(TaskStatus::Done), None).await, ["one"]);
+        assert_eq!(found(Some(TaskStatus::Open), None).await, ["two"]);
+        let prefix = &one.record_id.as_str()[..8];
+        assert_eq!(found(None, Some(prefix)).await, ["one"]);
+        assert_eq!(found(None, Some(one.record_id.as_str())).await, ["one"]);
+        let of_task = journal
+            .notes(Some(one.record_id.clone()), 10)
+            .await
+            .expect("read");
+        assert_eq!(
+            of_task.iter().map(|note| note.text.as_str()).collect::<Vec<_>>(),
+            ["grüße\nzwei"]
+        );
+        assert_eq!(journal.notes(None, 10).await.expect("read").len(), 2);
+    });
+}
+
+/// What the world may ask: few operations, used again and again, undone at any time.
+#[derive(Debug, Clone)]
+enum Deed {
+    Create(u8),
+    Finish(u8, u8),
+    Undo(u8),
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    prop_oneof![
+        (0_u8..4).prop_map(Deed::Create),
+        (4_u8..8, 0_u8..4).prop_map(|(operation, task)| Deed::Finish(operation, task)),
+        (0_u8..8).prop_map(Deed::Undo),
+    ]
+}
+
+/// The task that an operation makes, whether or not it has.
+fn task_of(operation: u8) -> RecordId {
+    let operation = sample::operation(&operation.to_string());
+    RecordId::derived(wakeful_core::journal::Kind::Task, &operation)
+}
+
+proptest! {
+    #![proptest_config(Config { failure_persistence: None, ..Config::with_cases(64) })]
+
+    /// However often and in whatever order operations are used and undone: each writes at most once, each is undone at
+    /// most once, and the outbox tells of exactly what was written.
+    #[test]
+    fn an_operation_changes_the_journal_at_most_once(deeds in proptest::collection::vec(deed(), 0..40)) {
+        block_on(async {
+            let journal = JournalStore::in_memory("host").expect("a journal");
+            for deed in deeds {
+                let before = changes(&journal).await;
+                match deed {
+                    Deed::Create(operation) => {
+                        let _ = journal.write(create(&operation.to_string(), "task")).await;
+                    }
+                    Deed::Finish(operation, task) => {
+                        let _ = journal.write(finish(&operation.to_string(), &task_of(task))).await;
+                    }
+                    Deed::Undo(operation) => {
+                        let _ = journal.undo(sample::operation(&operation.to_string()), Millis(3)).await;
+                    }
+                }
+                let after = changes(&journal).await;
+                assert!(after.len() <= before.len() + 1 && after.starts_with(&before));
+            }
+            let all = changes(&journal).await;
+            let operations: BTreeSet<_> = all.iter().map(|change| change.operation_id).collect();
+            assert_eq!(operations.len(), all.len(), "an operation wrote twice");
+            let seqs: Vec<u64> = all.iter().map(|change| change.seq).collect();
+            let counted: Vec<u64> = (1..).take(all.len()).collect();
+            assert_eq!(seqs, counted, "no place is left out");
+        });
+    }
+}

@@ -1,0 +1,72 @@
+//! How arguments of any shape are read, and how a model is told which shape they have.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use wakeful_core::conversation::ToolSpec;
+use wakeful_core::step::Fault;
+
+/// Reads arguments of any shape. A fault names the field; the hint says which fields there are.
+pub(crate) fn read<T: DeserializeOwned>(input: &Value, hint: &str) -> Result<T, Fault> {
+    // Serde would also read the fields off a list, in the order in which they happen to stand in the type.
+    if !input.is_object() {
+        return Err(invalid(None, "the arguments are not a JSON object", hint));
+    }
+    serde_path_to_error::deserialize(input).map_err(|e| {
+        // An unknown field is reported at the object that holds it, and the message names the field.
+        let path = e.path().to_string();
+        let field = if path == "." {
+            named_in(&e.inner().to_string())
+        } else {
+            Some(path)
+        };
+        invalid(field.as_deref(), &e.into_inner().to_string(), hint)
+    })
+}
+
+/// What the model is told of a tool that takes a `T`.
+pub(crate) fn spec<T: JsonSchema>(name: &str, description: &str) -> ToolSpec {
+    let mut schema = schemars::SchemaGenerator::default().into_root_schema_for::<T>();
+    for noise in ["$schema", "title", "description"] {
+        schema.remove(noise);
+    }
+    if let Some(fields) = schema.get_mut("properties").and_then(Value::as_object_mut) {
+        fields
+            .values_mut()
+            .filter_map(Value::as_object_mut)
+            .for_each(simplify);
+    }
+    ToolSpec {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        input_schema: schema.to_value(),
+    }
+}
+
+/// Leaves out what costs tokens and says nothing: a field that may be left out need not be spelled `null`, and
+/// models know no machine integers.
+fn simplify(field: &mut serde_json::Map<String, Value>) {
+    field.remove("format");
+    field.remove("default");
+    if let Some(first) = field
+        .get("type")
+        .and_then(Value::as_array)
+        .and_then(|types| types.first())
+        .cloned()
+    {
+        field.insert("type".to_owned(), first);
+    }
+}
+
+/// Arguments that cannot be taken.
+pub(crate) fn invalid(field: Option<&str>, message: &str, hint: &str) -> Fault {
+    Fault {
+        field: field.map(str::to_owned),
+        ..Fault::new("invalid_arguments", message, hint)
+    }
+}
+
+/// The first name between backquotes.
+fn named_in(message: &str) -> Option<String> {
+    message.split('`').nth(1).map(str::to_owned)
+}

@@ -1,0 +1,255 @@
+//! The tools that write to the journal. What may be written is the core's rule; that it is written once, whatever
+//! happens, is the journal's own, by the operation id.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use wakeful_core::conversation::ToolSpec;
+use wakeful_core::journal::rule::check;
+use wakeful_core::journal::{Author, Mutation, RecordId, Refusal, TaskStatus};
+use wakeful_core::saga::JOURNAL_UNAVAILABLE;
+use wakeful_core::step::{Again, Fault};
+use wakeful_ports::journal::{Journal, JournalError, Order, Receipt};
+use wakeful_ports::store::StoreError;
+use wakeful_ports::tool::{Act, Done};
+
+use crate::form;
+
+/// Makes a task.
+pub(crate) const CREATE_TASK: &str = "journal_create_task";
+
+/// Changes a task.
+pub(crate) const UPDATE_TASK: &str = "journal_update_task";
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CreateTask {
+    /// One line.
+    #[schemars(length(min = 1, max = 200))]
+    title: String,
+    /// More about it.
+    #[serde(default)]
+    details: Option<String>,
+    /// Id of a category.
+    #[serde(default)]
+    category_id: Option<String>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct UpdateTask {
+    /// Id of the task.
+    task_id: String,
+    /// A new title.
+    #[serde(default)]
+    #[schemars(length(min = 1, max = 200))]
+    title: Option<String>,
+    /// New details.
+    #[serde(default)]
+    details: Option<String>,
+    /// open, in_progress, done or dropped.
+    #[serde(default)]
+    status: Option<String>,
+    /// Id of another category.
+    #[serde(default)]
+    category_id: Option<String>,
+}
+
+/// Whether a tool writes to the journal.
+pub(crate) fn is_ours(tool: &str) -> bool {
+    tool == CREATE_TASK || tool == UPDATE_TASK
+}
+
+/// What the model is told of both.
+pub(crate) fn specs() -> [ToolSpec; 2] {
+    [
+        form::spec::<CreateTask>(
+            CREATE_TASK,
+            "Add a task to the person's journal. Returns its task_id.",
+        ),
+        form::spec::<UpdateTask>(
+            UPDATE_TASK,
+            "Change a task of the person's journal. What is left out stays.",
+        ),
+    ]
+}
+
+/// Reads arguments, as far as one can tell without the journal.
+pub(crate) fn mutation(tool: &str, input: &Value) -> Result<Mutation, Fault> {
+    let mutation = if tool == CREATE_TASK {
+        let hint = "the arguments are title, details and category_id; only title is required";
+        let CreateTask {
+            title,
+            details,
+            category_id,
+        } = form::read(input, hint)?;
+        Mutation::CreateTask {
+            title,
+            details: details.unwrap_or_default(),
+            category: id("category_id", category_id)?,
+        }
+    } else {
+        let hint =
+            "the arguments are task_id, title, details, status and category_id; only task_id is required";
+        let UpdateTask {
+            task_id,
+            title,
+            details,
+            status,
+            category_id,
+        } = form::read(input, hint)?;
+        let status = status.map(|word| TaskStatus::parse(&word).ok_or_else(|| Refusal::BadStatus.fault()));
+        Mutation::UpdateTask {
+            task: RecordId::parse("task_id", &task_id).map_err(|refusal| refusal.fault())?,
+            title,
+            details,
+            status: status.transpose()?,
+            category: id("category_id", category_id)?,
+        }
+    };
+    check(&mutation).map_err(|refusal| refusal.fault())?;
+    Ok(mutation)
+}
+
+fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, Fault> {
+    let id = given.map(|given| RecordId::parse(field, &given)).transpose();
+    id.map_err(|refusal| refusal.fault())
+}
+
+/// Writes. Where nobody can know whether it was written, it may be asked again: the operation id is used once.
+pub(crate) async fn perform(journal: Arc<dyn Journal>, act: Act) -> Done {
+    let order = match mutation(&act.tool, &act.input) {
+        Ok(mutation) => Order {
+            operation_id: act.operation_id,
+            author: Author::Agent(act.agent_id),
+            mutation,
+            at: act.at,
+        },
+        Err(fault) => return failed(&act.tool, &fault),
+    };
+    let error = match journal.write(order).await {
+        Ok(receipt) => return written(&receipt),
+        Err(JournalError::Refused(refusal)) => return failed(&act.tool, &refusal.fault()),
+        Err(error) => error,
+    };
+    let may_pass = matches!(
+        &error,
+        JournalError::Store(StoreError::Unreachable(_) | StoreError::Conflict)
+    );
+    Done {
+        again: may_pass.then_some(Again { after_ms: None }),
+        ..failed(&act.tool, &unavailable(&error))
+    }
+}
+
+fn written(receipt: &Receipt) -> Done {
+    let content = json!({
+        "ok": true,
+        "task_id": receipt.record_id,
+        "version": receipt.version,
+        "changed_entity_ids": [receipt.record_id],
+        "changed_tokens": receipt.tokens,
+    });
+    Done {
+        content: content.to_string(),
+        code: None,
+        sandbox: None,
+        blobs: Vec::new(),
+        again: None,
+    }
+}
+
+/// Nobody knows whether it was written, so whatever was will be taken back.
+fn unavailable(error: &JournalError) -> Fault {
+    let message = format!("the journal could not be written: {error}");
+    let hint = "if it was written after all, that will be undone; a person can look with `wakeful doctor`";
+    Fault {
+        retryable: true,
+        ..Fault::new(JOURNAL_UNAVAILABLE, &message, hint)
+    }
+}
+
+fn failed(tool: &str, fault: &Fault) -> Done {
+    Done {
+        content: fault.receipt(tool),
+        code: Some(fault.kind.clone()),
+        sandbox: None,
+        blobs: Vec::new(),
+        again: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_model_is_told_is_short_and_strict() {
+        let specs = specs();
+        let told: usize = specs
+            .iter()
+            .map(|spec| spec.name.len() + spec.description.len() + spec.input_schema.to_string().len())
+            .sum();
+        assert!(told < 1_100, "{told} bytes: {specs:?}");
+        for spec in &specs {
+            assert_eq!(spec.input_schema["additionalProperties"], false);
+            assert_eq!(spec.input_schema["required"].as_array().map(Vec::len), Some(1));
+        }
+    }
+
+    #[test]
+    fn a_fault_names_the_field() {
+        let task = "0".repeat(32);
+        let cases = [
+            (CREATE_TASK, json!({}), "invalid_arguments", Some("title")),
+            (
+                CREATE_TASK,
+                json!({"title": " "}),
+                "invalid_record",
+                Some("title"),
+            ),
+            (
+                CREATE_TASK,
+                json!({"title": "t", "category_id": "home"}),
+                "bad_record_id",
+                Some("category_id"),
+            ),
+            (
+                CREATE_TASK,
+                json!({"title": "t", "due": "today"}),
+                "invalid_arguments",
+                Some("due"),
+            ),
+            (CREATE_TASK, json!(["t"]), "invalid_arguments", None),
+            (UPDATE_TASK, json!({"task_id": task}), "invalid_record", None),
+            (
+                UPDATE_TASK,
+                json!({"task_id": "7", "status": "done"}),
+                "bad_record_id",
+                Some("task_id"),
+            ),
+            (
+                UPDATE_TASK,
+                json!({"task_id": task, "status": "finished"}),
+                "bad_task_status",
+                Some("status"),
+            ),
+        ];
+        for (tool, input, kind, field) in cases {
+            let fault = mutation(tool, &input).expect_err("a fault");
+            assert_eq!(
+                (fault.kind.as_str(), fault.field.as_deref()),
+                (kind, field),
+                "{input}"
+            );
+            assert!(fault.hint.is_some(), "{input}");
+        }
+        mutation(
+            UPDATE_TASK,
+            &json!({"task_id": task, "status": "done", "title": null}),
+        )
+        .expect("a mutation");
+    }
+}

@@ -1,0 +1,303 @@
+//! `wakeful journal`: what people wrote, and what agents wrote for them.
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{CreateCategory, CreateNote, CreateTask, Task, TaskStatus, UpdateTask, Written};
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{JournalFront, Tasks, asking, telling};
+use crate::place::Place;
+use crate::reach::daemon;
+use crate::show::Out;
+
+/// Digits of an id that are shown in a list: enough to tell a person's tasks apart.
+const DIGITS_SHOWN: usize = 8;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum JournalVerb {
+    /// Things to do
+    #[command(subcommand)]
+    Task(TaskVerb),
+    /// Things written down
+    #[command(subcommand)]
+    Note(NoteVerb),
+    /// What tasks belong to
+    #[command(subcommand)]
+    Category(CategoryVerb),
+    /// Take the db.sqlite that is there, or a new one, for the journal of this home
+    Adopt,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskVerb {
+    /// Add a task
+    Add {
+        /// One line
+        title: String,
+        /// More about it
+        #[arg(long, value_name = "TEXT")]
+        details: Option<String>,
+        /// What it belongs to: a category's name or id
+        #[arg(long, value_name = "NAME")]
+        category: Option<String>,
+        /// Names this write: the same key again is the same write
+        #[arg(long, value_name = "K")]
+        idempotency_key: Option<String>,
+    },
+    /// List tasks, newest first
+    List {
+        /// Only those that stand like this: open, in_progress, done or dropped
+        #[arg(long, value_name = "STATUS", value_parser = status)]
+        status: Option<TaskStatus>,
+        /// Most tasks
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show a task with its notes
+    Show {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Mark a task as done
+    Done {
+        /// The first digits of its id
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum NoteVerb {
+    /// Add a note
+    Add {
+        /// What it says
+        text: String,
+        /// The task it is about: the first digits of its id
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// Names this write: the same key again is the same write
+        #[arg(long, value_name = "K")]
+        idempotency_key: Option<String>,
+    },
+    /// List notes, newest first
+    List {
+        /// Only those about this task
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// Most notes
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CategoryVerb {
+    /// Add a category
+    Add {
+        /// Its name
+        name: String,
+    },
+    /// List categories by name
+    List,
+}
+
+fn status(word: &str) -> Result<TaskStatus, String> {
+    serde_json::from_value(json!(word)).map_err(|_| "give open, in_progress, done or dropped".to_owned())
+}
+
+/// Runs the verb.
+pub(crate) async fn journal(verb: &JournalVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    match verb {
+        JournalVerb::Task(verb) => task(verb, shared, out).await?,
+        JournalVerb::Note(verb) => note(verb, shared, out).await?,
+        JournalVerb::Category(verb) => category(verb, shared, out).await?,
+        JournalVerb::Adopt => adopt(shared, out).await?,
+    }
+    Ok(0)
+}
+
+async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        TaskVerb::Add {
+            title,
+            details,
+            category,
+            idempotency_key,
+        } => {
+            let add = telling(shared, out, async |front| {
+                let category_id = match category {
+                    Some(category) => Some(category_of(front, category).await?),
+                    None => None,
+                };
+                let new = CreateTask {
+                    title: title.clone(),
+                    details: details.clone(),
+                    category_id,
+                    key: idempotency_key.clone(),
+                };
+                front.create_task(new).await
+            });
+            tell(&add.await?, out);
+        }
+        TaskVerb::List { status, limit } => {
+            let wanted = Tasks {
+                status: *status,
+                limit: *limit,
+                ..Tasks::default()
+            };
+            let tasks = asking(shared, async |front| front.tasks(wanted).await).await?;
+            let lines: Vec<String> = tasks.iter().map(line).collect();
+            out.answer(&json!({"tasks": tasks}), &or_none(&lines, "there are no tasks"));
+        }
+        TaskVerb::Show { id } => {
+            let (task, notes) = asking(shared, async |front| {
+                let task = front.find(id).await?;
+                let notes = front.notes(Some(task.task_id.clone()), 50).await?;
+                Ok((task, notes))
+            })
+            .await?;
+            let mut lines = vec![line(&task), format!("id         {}", task.task_id)];
+            lines.extend((!task.details.is_empty()).then(|| task.details.clone()));
+            lines.extend(
+                notes
+                    .iter()
+                    .map(|note| format!("{}  {}", note.created_at, note.text)),
+            );
+            out.answer(&json!({"task": task, "notes": notes}), &lines.join("\n"));
+        }
+        TaskVerb::Done { id } => {
+            let done = telling(shared, out, async |front| {
+                let task = front.find(id).await?;
+                let update = UpdateTask {
+                    status: Some(TaskStatus::Done),
+                    ..UpdateTask::default()
+                };
+                front.update_task(&task.task_id, update).await
+            });
+            tell(&done.await?, out);
+        }
+    }
+    Ok(())
+}
+
+async fn note(verb: &NoteVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        NoteVerb::Add {
+            text,
+            task,
+            idempotency_key,
+        } => {
+            let add = telling(shared, out, async |front| {
+                let new = CreateNote {
+                    text: text.clone(),
+                    task_id: task_of(front, task.as_deref()).await?,
+                    key: idempotency_key.clone(),
+                };
+                front.create_note(new).await
+            });
+            tell(&add.await?, out);
+        }
+        NoteVerb::List { task, limit } => {
+            let notes = asking(shared, async |front| {
+                let task = task_of(front, task.as_deref()).await?;
+                front.notes(task, *limit).await
+            });
+            let notes = notes.await?;
+            let lines: Vec<String> = notes
+                .iter()
+                .map(|note| format!("{}  {}", note.created_at, note.text))
+                .collect();
+            out.answer(&json!({"notes": notes}), &or_none(&lines, "there are no notes"));
+        }
+    }
+    Ok(())
+}
+
+async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        CategoryVerb::Add { name } => {
+            let new = CreateCategory {
+                name: name.clone(),
+                key: None,
+            };
+            let add = telling(shared, out, async |front| front.create_category(new).await);
+            tell(&add.await?, out);
+        }
+        CategoryVerb::List => {
+            let categories = asking(shared, async |front| front.categories().await).await?;
+            let lines: Vec<String> = categories
+                .iter()
+                .map(|category| format!("{}  {}", category.category_id, category.name))
+                .collect();
+            out.answer(
+                &json!({"categories": categories}),
+                &or_none(&lines, "there are no categories"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// A daemon has the old journal in its hands, so it has to end first.
+async fn adopt(shared: &Shared, out: &Out) -> Result<(), Failure> {
+    if daemon(shared).await?.is_some() {
+        let message = "a daemon runs in this home";
+        let hint = "`wakeful daemon stop`, then call this again";
+        return Err(Failure::new("daemon_running", message, hint));
+    }
+    let place = Place::open_for_writing(shared).await?;
+    place
+        .work(out, async |place| Ok(place.journal.adopt_anew().await?))
+        .await?;
+    out.answer(
+        &json!({"adopted": true}),
+        "this home writes to the journal that is there from now on",
+    );
+    Ok(())
+}
+
+/// The category of a name or an id.
+async fn category_of(front: &JournalFront, given: &str) -> Result<String, Failure> {
+    let categories = front.categories().await?;
+    let found = categories
+        .into_iter()
+        .find(|category| category.name == given || category.category_id == given);
+    found.map(|category| category.category_id).ok_or_else(|| {
+        let message = format!("there is no category {given:?}");
+        Failure::new(
+            "category_unknown",
+            message,
+            "`wakeful journal category add` makes it",
+        )
+    })
+}
+
+async fn task_of(front: &JournalFront, given: Option<&str>) -> Result<Option<String>, Failure> {
+    match given {
+        Some(given) => Ok(Some(front.find(given).await?.task_id)),
+        None => Ok(None),
+    }
+}
+
+fn line(task: &Task) -> String {
+    let short: String = task.task_id.chars().take(DIGITS_SHOWN).collect();
+    let status = match task.status {
+        TaskStatus::Open => "open",
+        TaskStatus::InProgress => "in progress",
+        TaskStatus::Done => "done",
+        TaskStatus::Dropped => "dropped",
+    };
+    format!("{short}  {status:<11}  {}", task.title)
+}
+
+fn tell(written: &Written, out: &Out) {
+    out.answer(&json!(written), &written.record_id);
+}
+
+fn or_none(lines: &[String], none: &str) -> String {
+    if lines.is_empty() {
+        none.to_owned()
+    } else {
+        lines.join("\n")
+    }
+}

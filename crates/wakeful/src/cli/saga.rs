@@ -1,0 +1,50 @@
+//! `wakeful saga`: writes of agents to the journal that are not over.
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{Saga, SagaStatus};
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{asking, telling};
+use crate::show::Out;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SagaVerb {
+    /// List what is neither finished nor taken back, oldest first
+    List,
+    /// Say that the journal is right as it is, although a stuck one could not be taken back
+    Keep {
+        /// The operation, whole
+        operation: String,
+    },
+}
+
+/// Runs the verb.
+pub(crate) async fn saga(verb: &SagaVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let sagas = match verb {
+        SagaVerb::List => asking(shared, async |front| front.sagas().await).await?,
+        SagaVerb::Keep { operation } => {
+            telling(shared, out, async |front| front.keep(operation).await).await?
+        }
+    };
+    let lines: Vec<String> = sagas.iter().map(line).collect();
+    let text = match lines.is_empty() {
+        true => "every write to the journal is finished or taken back".to_owned(),
+        false => lines.join("\n"),
+    };
+    out.answer(&json!({"sagas": sagas}), &text);
+    Ok(0)
+}
+
+fn line(saga: &Saga) -> String {
+    let status = match saga.status {
+        SagaStatus::Open => "open",
+        SagaStatus::Completed => "completed",
+        SagaStatus::Compensated => "compensated",
+        SagaStatus::Stuck => "stuck",
+    };
+    let agent = saga.agent_id.as_deref().unwrap_or("-");
+    let why = saga.last_error.as_deref().unwrap_or_default();
+    format!("{}  {status:<6} {agent:<10} {why}", saga.operation_id)
+}

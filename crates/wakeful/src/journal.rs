@@ -1,0 +1,212 @@
+//! The journal of a home: `db.sqlite` beside `agent.sqlite`, or a second schema on the same server. It is opened when it
+//! is first needed, and only if it is the one that this home's agents wrote to: a journal that vanished must not be
+//! replaced by an empty one in silence.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::OnceCell;
+use wakeful_core::journal::{Category, Note, RecordId, Task};
+use wakeful_core::key::OperationId;
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::{
+    Change, Journal, JournalError, Known, Order, Pending, Receipt, TaskFilter, Undone,
+};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::{JournalStore, PostgresOptions, SqliteOptions, Store};
+
+use crate::home::Home;
+use crate::world::fresh_id;
+
+/// Connections to a server: the journal's writers follow one another anyway.
+const CONNECTIONS: usize = 2;
+
+/// Where a journal is.
+#[derive(Clone)]
+pub(crate) enum Source {
+    /// A file of the home.
+    File { path: PathBuf, blobs: PathBuf },
+    /// A server.
+    Server { url: String },
+}
+
+impl Source {
+    /// The home's own file, unless a server was named.
+    pub(crate) fn of(home: &Home, database: Option<&str>) -> Self {
+        match database {
+            Some(url) => Self::Server { url: url.to_owned() },
+            None => Self::File {
+                path: home.journal(),
+                blobs: home.blobs(),
+            },
+        }
+    }
+
+    async fn open(&self) -> Result<JournalStore, StoreError> {
+        match self.clone() {
+            Self::File { path, blobs } => {
+                let open = move || JournalStore::open_sqlite(&SqliteOptions::new(path, blobs), &fresh_id());
+                let opened = tokio::task::spawn_blocking(open).await;
+                opened.map_err(|_| StoreError::Closed)?
+            }
+            Self::Server { url } => JournalStore::open_postgres(&options(url), &fresh_id()).await,
+        }
+    }
+
+    async fn open_to_read(&self) -> Result<JournalStore, StoreError> {
+        match self.clone() {
+            Self::File { path, blobs } => {
+                let open = move || JournalStore::open_sqlite_read_only(&SqliteOptions::new(path, blobs));
+                let opened = tokio::task::spawn_blocking(open).await;
+                opened.map_err(|_| StoreError::Closed)?
+            }
+            Self::Server { url } => JournalStore::open_postgres_read_only(&options(url)).await,
+        }
+    }
+}
+
+fn options(url: String) -> PostgresOptions {
+    PostgresOptions {
+        url,
+        connections: CONNECTIONS,
+    }
+}
+
+/// Whether what is missing may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    Write,
+    Read,
+}
+
+/// A journal that is opened when it is first needed.
+pub(crate) struct HomeJournal {
+    /// Where it is written down which journal is meant.
+    store: Store,
+    source: Source,
+    access: Access,
+    opened: OnceCell<JournalStore>,
+}
+
+impl HomeJournal {
+    pub(crate) fn new(store: Store, source: Source, access: Access) -> Arc<Self> {
+        Arc::new(Self {
+            store,
+            source,
+            access,
+            opened: OnceCell::new(),
+        })
+    }
+
+    async fn get(&self) -> Result<&JournalStore, JournalError> {
+        self.opened.get_or_try_init(|| self.find()).await
+    }
+
+    /// Opens the journal that is meant. Where none is meant yet, the one that is there or a new one becomes it.
+    async fn find(&self) -> Result<JournalStore, JournalError> {
+        let Some(meant) = self.store.read(|view| view.journal_host()).await? else {
+            return match self.access {
+                Access::Read => Ok(self.source.open_to_read().await?),
+                Access::Write => self.adopt().await,
+            };
+        };
+        let missing = |error| match error {
+            StoreError::Absent => JournalError::Missing,
+            error => error.into(),
+        };
+        let journal = self.source.open_to_read().await;
+        let journal = match (journal, self.access) {
+            // A journal of an older program is brought up to date by whoever writes.
+            (Err(StoreError::OlderSchema { .. }), Access::Write) => self.source.open().await?,
+            (journal, Access::Read) => journal.map_err(missing)?,
+            (journal, Access::Write) => {
+                journal.map_err(missing)?.close().await;
+                self.source.open().await?
+            }
+        };
+        if journal.host_id().await? == meant {
+            return Ok(journal);
+        }
+        journal.close().await;
+        Err(JournalError::Another)
+    }
+
+    /// Opens or makes the journal that is to be meant from now on.
+    async fn adopt(&self) -> Result<JournalStore, JournalError> {
+        let journal = self.source.open().await?;
+        let host_id = journal.host_id().await?;
+        self.store.write(move |tx| tx.remember_journal(&host_id)).await?;
+        Ok(journal)
+    }
+
+    /// Means the journal that is there, or a new one, whatever was meant before.
+    pub(crate) async fn adopt_anew(&self) -> Result<(), JournalError> {
+        self.adopt().await?.close().await;
+        Ok(())
+    }
+
+    /// Closes it, if it was opened.
+    pub(crate) async fn close(&self) {
+        if let Some(journal) = self.opened.get() {
+            journal.close().await;
+        }
+    }
+}
+
+/// A reader who finds no journal finds an empty one.
+fn or_empty<T>(error: JournalError) -> Result<Vec<T>, JournalError> {
+    match error {
+        JournalError::Store(StoreError::Absent) => Ok(Vec::new()),
+        error => Err(error),
+    }
+}
+
+impl Journal for HomeJournal {
+    fn write(&self, order: Order) -> Pending<'_, Receipt> {
+        Box::pin(async move { self.get().await?.write(order).await })
+    }
+
+    fn undo(&self, operation: OperationId, at: Millis) -> Pending<'_, Undone> {
+        Box::pin(async move { self.get().await?.undo(operation, at).await })
+    }
+
+    fn known(&self, operation: OperationId) -> Pending<'_, Known> {
+        Box::pin(async move { self.get().await?.known(operation).await })
+    }
+
+    fn tasks(&self, filter: TaskFilter) -> Pending<'_, Vec<Task>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.tasks(filter).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn notes(&self, task: Option<RecordId>, limit: u32) -> Pending<'_, Vec<Note>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.notes(task, limit).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn categories(&self) -> Pending<'_, Vec<Category>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.categories().await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.changes(after_seq, limit).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+}

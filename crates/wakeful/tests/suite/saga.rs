@@ -1,0 +1,298 @@
+//! Writes that touch both databases: killed between any two commits, both have the same to say, or it is taken back, or
+//! a person is asked.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wakeful_ports::fail::POINTS;
+
+use super::crash::call;
+use super::world::{Said, World, statuses};
+
+/// Passages of a point that are tried at most. No point is passed more often in the scenario.
+const PASSAGES_MAX: u32 = 40;
+
+/// The task that the scenario changes: made with a fixed key, it has the same id in every world.
+const KEY: &str = "the-task";
+
+/// Three writes: two in one reply, one after it.
+fn scenario(task_id: &str) -> String {
+    format!(
+        r#"
+rounds:
+  - tools:
+      - {{ name: journal_create_task, input: {{ title: one }} }}
+      - {{ name: journal_update_task, input: {{ task_id: "{task_id}", status: in_progress }} }}
+  - tools:
+      - {{ name: journal_create_task, input: {{ title: two }} }}
+  - text: done
+"#
+    )
+}
+
+/// A world whose journal has one task.
+struct Stage {
+    world: World,
+    model: String,
+}
+
+impl Stage {
+    fn new(world: World) -> Self {
+        let made = world.wakeful(&[
+            "journal",
+            "task",
+            "add",
+            "before",
+            "--idempotency-key",
+            KEY,
+            "--json",
+        ]);
+        let id = made.json()["record_id"].as_str().expect("an id").to_owned();
+        let model = world.script(&scenario(&id));
+        Self { world, model }
+    }
+
+    fn start(&self, fail: Option<(&str, u32)>) -> Said {
+        let args = [
+            "run",
+            "do it",
+            "--json",
+            "--model",
+            &self.model,
+            "--idempotency-key",
+            "k",
+            "--create-agent",
+            "--agent",
+            "main",
+        ];
+        call(&self.world, &args, fail)
+    }
+
+    fn resume(&self, fail: Option<(&str, u32)>) -> Said {
+        call(
+            &self.world,
+            &["run", "--resume", "--json", "--agent", "main"],
+            fail,
+        )
+    }
+
+    /// Each task by its title, with its state and how often it was written.
+    fn tasks(&self) -> BTreeMap<String, (String, u64)> {
+        let list = self.world.wakeful(&["journal", "task", "list", "--json"]).json();
+        let tasks = list["tasks"].as_array().expect("tasks").iter();
+        let told = tasks.map(|task| {
+            let text = |field: &str| task[field].as_str().expect("text").to_owned();
+            (
+                text("title"),
+                (text("status"), task["version"].as_u64().expect("a number")),
+            )
+        });
+        told.collect()
+    }
+
+    fn sagas(&self) -> Vec<Value> {
+        let list = self.world.wakeful(&["saga", "list", "--json"]).json();
+        list["sagas"].as_array().expect("sagas").clone()
+    }
+
+    /// Lets the program finish, and judges: each write took place once, and nothing is left between the databases.
+    fn finish(&self, story: &str) {
+        let mut said = self.resume(None);
+        if said.stdout.contains("\"resumed\":0") {
+            said = self.start(None);
+        }
+        let run = said.json();
+        assert_eq!(run["outcome"], "completed", "{story}: {said:?}");
+        assert_eq!(statuses(&run), ["ok", "ok", "ok"], "{story}: {said:?}");
+        let expected = [
+            ("before", "in_progress", 2),
+            ("one", "open", 1),
+            ("two", "open", 1),
+        ];
+        let expected =
+            expected.map(|(title, status, version)| (title.to_owned(), (status.to_owned(), version)));
+        assert_eq!(self.tasks(), BTreeMap::from(expected), "{story}");
+        assert_eq!(self.sagas(), Vec::<Value>::new(), "{story}");
+    }
+
+    /// Says behind the program's back that its runs ended, as abandoning one does.
+    fn end_runs(&self) {
+        let end = "UPDATE run SET status = 'failed', ended_at_ms = 1 WHERE status = 'open'";
+        let file = self.world.home().join("agent.sqlite");
+        let agents = rusqlite::Connection::open(file).expect("opens");
+        assert_eq!(agents.execute(end, []).expect("an update"), 1);
+    }
+}
+
+/// Crashes at every passage of every point that lies between two commits.
+fn campaign() -> BTreeMap<&'static str, u32> {
+    let mut hits = BTreeMap::new();
+    for &point in POINTS {
+        for passage in 1..=PASSAGES_MAX {
+            let stage = Stage::new(World::new());
+            if stage.start(Some((point, passage))).code.is_some() {
+                break;
+            }
+            *hits.entry(point).or_insert(0) += 1;
+            stage.finish(&format!("{point}:{passage}"));
+        }
+    }
+    eprintln!("{} crashes: {hits:?}", hits.values().sum::<u32>());
+    hits
+}
+
+#[test]
+fn killed_at_any_commit_both_databases_have_the_same_to_say() {
+    let hits = campaign();
+    for point in [
+        "act.before_perform",
+        "journal.before_commit",
+        "journal.after_commit",
+        "act.after_perform",
+    ] {
+        assert_eq!(hits.get(point), Some(&3), "{point}: {hits:?}");
+    }
+}
+
+#[test]
+fn killed_at_the_journals_commit_on_postgres_both_schemas_have_the_same_to_say() {
+    for point in [
+        "journal.before_commit",
+        "journal.after_commit",
+        "act.after_perform",
+        "store.after_commit",
+    ] {
+        for passage in [1, 3] {
+            let stage = Stage::new(World::on_postgres());
+            assert_eq!(
+                stage.start(Some((point, passage))).code,
+                None,
+                "{point}:{passage}"
+            );
+            stage.finish(&format!("{point}:{passage} on PostgreSQL"));
+        }
+    }
+}
+
+/// A run that wrote the journal, was killed before its own commit, and can never go on.
+fn cut_off() -> Stage {
+    let stage = Stage::new(World::new());
+    assert_eq!(stage.start(Some(("act.after_perform", 1))).code, None);
+    assert_eq!(
+        stage.tasks().get("one"),
+        Some(&("open".to_owned(), 1)),
+        "the journal has it"
+    );
+    let sagas = stage.sagas();
+    let open = |saga: &&Value| saga["status"] == "open";
+    assert_eq!(sagas.iter().filter(open).count(), 2, "{sagas:?}");
+    let phases: Vec<&str> = sagas.iter().filter_map(|saga| saga["phase"].as_str()).collect();
+    assert!(
+        phases.contains(&"journal") && phases.contains(&"intent"),
+        "{phases:?}"
+    );
+    stage
+}
+
+#[test]
+fn what_a_run_that_can_never_go_on_wrote_is_taken_back() {
+    let stage = cut_off();
+    stage.end_runs();
+    let said = stage.resume(None);
+    assert!(
+        said.stderr.contains("2 writes to the journal were taken back"),
+        "{said:?}"
+    );
+    let before = ("before".to_owned(), ("open".to_owned(), 1));
+    assert_eq!(stage.tasks(), BTreeMap::from([before]), "both are as they were");
+    assert_eq!(stage.sagas(), Vec::<Value>::new());
+}
+
+#[test]
+fn killed_at_any_line_of_taking_back_it_is_taken_back_once() {
+    for point in POINTS.iter().filter(|point| point.starts_with("saga.")) {
+        for passage in [1, 2] {
+            let stage = cut_off();
+            stage.end_runs();
+            assert_eq!(
+                stage.resume(Some((point, passage))).code,
+                None,
+                "{point}:{passage} was not reached"
+            );
+            stage.resume(None);
+            assert_eq!(stage.tasks().len(), 1, "{point}:{passage}");
+            assert_eq!(stage.sagas(), Vec::<Value>::new(), "{point}:{passage}");
+        }
+    }
+}
+
+#[test]
+fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
+    let stage = cut_off();
+    let list = stage.world.wakeful(&["journal", "task", "list", "--json"]).json();
+    let tasks = list["tasks"].as_array().expect("tasks");
+    let one = tasks.iter().find(|task| task["title"] == "one").expect("a task");
+    stage
+        .world
+        .wakeful(&["journal", "task", "done", one["task_id"].as_str().expect("an id")]);
+    stage.end_runs();
+    let said = stage.resume(None);
+    assert!(
+        said.stderr.contains("1 writes to the journal are stuck"),
+        "{said:?}"
+    );
+    let sagas = stage.sagas();
+    let [stuck] = sagas.as_slice() else {
+        panic!("{sagas:?}")
+    };
+    assert_eq!(
+        (stuck["status"].as_str(), stuck["phase"].as_str()),
+        (Some("stuck"), Some("compensation"))
+    );
+    assert!(
+        stuck["last_error"]
+            .as_str()
+            .is_some_and(|why| why.contains("was written again since")),
+        "{stuck}"
+    );
+    let doctor = stage.world.wakeful(&["doctor"]);
+    assert_eq!(doctor.code, Some(1), "{doctor:?}");
+    assert!(
+        doctor.stdout.contains("problem  sagas") && doctor.stdout.contains("wakeful saga keep"),
+        "{doctor:?}"
+    );
+    let operation = stuck["operation_id"].as_str().expect("an id");
+    let kept = stage.world.wakeful(&["saga", "keep", operation, "--json"]);
+    assert_eq!(kept.json()["sagas"], serde_json::json!([]), "{kept:?}");
+    assert_eq!(
+        stage.tasks().get("one"),
+        Some(&("done".to_owned(), 2)),
+        "the person's word stands"
+    );
+    let again = stage.world.wakeful(&["saga", "keep", operation, "--json"]);
+    assert_eq!(again.error_code(), "saga_unknown");
+}
+
+#[test]
+fn a_run_that_is_cancelled_between_intent_and_act_leaves_nothing_in_the_journal() {
+    let stage = Stage::new(World::new());
+    assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
+    // The reply is kept and its writes are intended, as the machine that was killed left them. Recovery carries them out,
+    // because nobody knows whether they were; a cancellation only ends what comes after.
+    let open = stage.world.open_runs();
+    let [run] = open.as_slice() else {
+        panic!("{open:?}")
+    };
+    let said = stage.world.wakeful(&["runs", "cancel", run, "--json"]);
+    assert_eq!(said.json()["outcome"], "cancelled", "{said:?}");
+    assert_eq!(stage.sagas(), Vec::<Value>::new());
+    let written = stage.tasks().len() - 1;
+    let told = statuses(&said.json())
+        .iter()
+        .filter(|status| *status == "ok")
+        .count();
+    assert!(
+        written == 0 || told >= written,
+        "what is written is told: {said:?}"
+    );
+}
