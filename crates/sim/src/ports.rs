@@ -83,6 +83,10 @@ impl SimModel {
     }
 
     fn look_at(&self, ask: u32, request: &Request) {
+        if !self.life.world.has_put_aside() {
+            let what = format!("request {} of ask {ask} came without leave", request.request);
+            self.life.world.complain(what);
+        }
         if let Err(what) = is_whole(request) {
             self.life
                 .world

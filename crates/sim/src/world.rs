@@ -9,6 +9,7 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 
+use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Status};
@@ -167,6 +168,12 @@ impl World {
     /// Lets a port write to the ledger.
     pub(crate) fn note(&self, write: impl FnOnce(&mut Ledger)) {
         write(&mut self.state().ledger);
+    }
+
+    /// Whether money is put aside for a request, durably: who was let through has that.
+    pub(crate) fn has_put_aside(&self) -> bool {
+        let days = read(&self.store, |view| view.spend_days(None, Day(i64::MIN)));
+        days.is_ok_and(|days| days.iter().any(|day| day.reserved > MicroUsd(0)))
     }
 
     /// Says what a port found wrong by itself.

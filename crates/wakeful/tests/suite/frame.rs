@@ -137,6 +137,37 @@ fn the_cached_prefix_is_byte_identical_across_rounds_turns_and_processes() {
 }
 
 #[test]
+fn guidance_is_the_workspaces_and_never_that_of_a_worktree_or_of_the_folder_of_a_call() {
+    let world = World::new();
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let tree = world.workspace().join("tree");
+    std::fs::create_dir(&tree).expect("a folder");
+    let write = |path: std::path::PathBuf, text: &str| std::fs::write(path, text).expect("written");
+    write(world.workspace().join("AGENTS.md"), "marker-of-the-workspace");
+    write(tree.join(".git"), "gitdir: ../.git/worktrees/tree\n");
+    write(tree.join("AGENTS.md"), "marker-of-the-tree");
+    let there = json!({"cmd": "test -e AGENTS.md && echo it-is-there", "workdir": "tree"});
+    let call = json!({"type": "tool_use", "id": "toolu_1", "name": "ExecCommand", "input": there});
+    let calls = json!({"content": [call], "stop_reason": "tool_use"});
+    let keeper = Keeper::new(vec![calls, says("one")]);
+    keeper.run(&world, &tree, &["--agent", "coach", "go"]);
+    let bodies = keeper.bodies();
+    assert_eq!(bodies.len(), 2);
+    assert!(
+        bodies[1].contains("it-is-there"),
+        "the call was made in it: {}",
+        bodies[1]
+    );
+    for body in &bodies {
+        assert!(
+            body.contains("marker-of-the-workspace") && !body.contains("marker-of-the-tree"),
+            "{body}"
+        );
+    }
+}
+
+#[test]
 fn the_first_request_of_an_agent_is_small() {
     let (world, keeper) = (World::new(), Keeper::new(vec![says("hi")]));
     keeper.run(&world, &world.workspace(), &["hello"]);
