@@ -9,6 +9,7 @@
 //! | [`binary`] | the size of the program |
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
+//! | [`verify`] | events of a log verified per second |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -28,6 +29,7 @@ mod program;
 mod round;
 mod run;
 mod serve;
+mod verify;
 mod version;
 mod world;
 
@@ -115,7 +117,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 22] = [
+const PARTS: [Part; 23] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -195,6 +197,10 @@ const PARTS: [Part; 22] = [
     Part {
         names: &[first::NAME],
         take: first::take,
+    },
+    Part {
+        names: &[verify::NAME],
+        take: verify::take,
     },
     Part {
         names: &[parallel::SQLITE],

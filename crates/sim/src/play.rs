@@ -279,6 +279,8 @@ impl Stage {
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
                 | EngineError::MachineVersion { .. }
+                | EngineError::NotEnded { .. }
+                | EngineError::RunErased { .. }
                 | EngineError::Broken { .. }
                 | EngineError::Store(_),
             ) => false,

@@ -1,5 +1,7 @@
 //! Whatever goes wrong, and whenever: the promises of the engine hold.
 
+mod notary;
+
 use proptest::prelude::*;
 use wakeful_sim::search::{examine, nth};
 use wakeful_sim::{Mishap, Schedule, Tally, What, crashing_equals_not_crashing, play, same_again};

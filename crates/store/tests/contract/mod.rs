@@ -4,6 +4,7 @@ mod agent;
 pub(crate) mod blob;
 mod event;
 pub(crate) mod head;
+mod proof;
 mod queue;
 mod run;
 mod runner;
