@@ -64,7 +64,7 @@ fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
         assert_eq!(unsigned(None).await.expect("read"), both);
         assert_eq!(unsigned(Some("main")).await.expect("read"), both[1..]);
         let logs = store.read(|view| view.logs(None, 10)).await.expect("read");
-        assert_eq!((logs.len(), logs[1]), (3, both[1].clone()));
+        assert_eq!((logs.len(), logs[1].clone()), (3, both[1].clone()));
         let head = sign(&store, 1, "main", main).await;
         let changed = SignedHead {
             signed_at: Millis(1),
