@@ -68,6 +68,7 @@ fn a_settled_home_has_no_problem() {
             "config",
             "lock",
             "run",
+            "key",
             "database",
             "runs",
             "workspace",

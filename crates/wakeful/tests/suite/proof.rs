@@ -376,7 +376,7 @@ fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
         let checks = said.json()["checks"].as_array().cloned().expect("checks");
         checks
             .into_iter()
-            .find(|check| check["name"] == "device key")
+            .find(|check| check["name"] == "key")
             .expect("a check")
     };
     assert_eq!(check(&said)["status"], "problem", "{said:?}");
