@@ -10,6 +10,7 @@
 //! | [`binary`] | the size of the program |
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
+//! | [`verify`] | events of a log verified per second |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -30,6 +31,7 @@ mod program;
 mod round;
 mod run;
 mod serve;
+mod verify;
 mod version;
 mod world;
 
@@ -117,7 +119,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 24] = [
+const PARTS: [Part; 25] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -205,6 +207,10 @@ const PARTS: [Part; 24] = [
     Part {
         names: &[first::NAME],
         take: first::take,
+    },
+    Part {
+        names: &[verify::NAME],
+        take: verify::take,
     },
     Part {
         names: &[parallel::SQLITE],

@@ -29,7 +29,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let (home, workspace) = (folder.join("home"), folder.join("workspace"));
     std::fs::create_dir_all(&home)?;
     std::fs::create_dir_all(&workspace)?;
-    let tools = Arc::new(Paired::new(tools(setting, home.clone(), workspace.clone())?));
+    let tools = Arc::new(Paired::new(tools(setting, home.clone(), workspace.clone())?)?);
     let model = Scripted::load(&disk::script(rounds), "bench")?;
     world::runtime()?.block_on(async {
         let store = world::sqlite(&home)?;

@@ -10,6 +10,13 @@ use wakeful_ports::store::StoreError;
 
 use crate::EngineError;
 
+/// Where the runs are.
+const RUNS: &str = "`wakeful runs list` shows the runs there are";
+
+/// What is left of a run that was erased.
+const ERASED: &str =
+    "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why";
+
 /// A failure in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -99,11 +106,7 @@ impl From<&EngineError> for Problem {
                 message,
                 "use it with `wakeful run --agent`, or choose another name",
             ),
-            EngineError::UnknownRun(_) => Self::new(
-                "run_unknown",
-                message,
-                "`wakeful runs list` shows the runs there are",
-            ),
+            EngineError::UnknownRun(_) => Self::new("run_unknown", message, RUNS),
             EngineError::Refused(refusal) => {
                 let hint = match refusal {
                     Refusal::RunOpen { run } => ways_out(*run),
@@ -188,11 +191,7 @@ impl From<&EngineError> for Problem {
                 "`wakeful runs list --state quarantined` shows those that are",
             ),
             EngineError::NotEnded { run } => Self::new("run_open", message, ways_out(*run)),
-            EngineError::RunErased { .. } => Self::new(
-                "run_erased",
-                message,
-                "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why",
-            ),
+            EngineError::RunErased { .. } => Self::new("run_erased", message, ERASED),
             EngineError::Broken { run, .. } => Self::new(
                 "run_broken",
                 message,

@@ -281,6 +281,8 @@ impl Stage {
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
                 | EngineError::MachineVersion { .. }
+                | EngineError::NotEnded { .. }
+                | EngineError::RunErased { .. }
                 | EngineError::Broken { .. }
                 | EngineError::UnknownDecision(_)
                 | EngineError::Unanswerable(_)

@@ -1,6 +1,7 @@
 //! Whatever goes wrong, and whenever: the promises of the engine hold.
 
 mod retention;
+mod notary;
 
 use proptest::prelude::*;
 use wakeful_sim::search::{examine, nth};

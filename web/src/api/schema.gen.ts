@@ -19,6 +19,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/erasures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Erases contents of a run or of some events that have ended. The log stays whole and tells of it. */
+        post: operations["erase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/events": {
         parameters: {
             query?: never;
@@ -864,6 +881,49 @@ export interface components {
             run_key: string;
             /** @description The words. */
             text: string;
+        };
+        /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
+        EraseContent: {
+            /**
+             * Format: int64
+             * @description The first event whose contents go.
+             */
+            first_seq?: number;
+            /**
+             * Format: int64
+             * @description The last event whose contents go; the first, where it is not given.
+             */
+            last_seq?: number;
+            /**
+             * @description Why. It stays in the log.
+             * @example a name that was not ours to keep
+             */
+            reason: string;
+            /** @description The run whose contents go: what was said in it, what it was told, what its events say. Or else `first_seq`. */
+            run_key?: string;
+        };
+        /** @description What was erased. */
+        Erasure: {
+            /**
+             * Format: int64
+             * @description Contents that are gone. Those that others name as well stay.
+             */
+            blobs: number;
+            /**
+             * Format: int64
+             * @description Events that lost what they say.
+             */
+            events: number;
+            /**
+             * Format: int64
+             * @description The event that tells of it; absent when nothing was left to erase.
+             */
+            seq?: number;
+            /**
+             * Format: int64
+             * @description Transitions that lost what they were told.
+             */
+            transitions: number;
         };
         /** @description What every request that did not succeed is answered with. */
         ErrorBody: {
@@ -1718,6 +1778,66 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    erase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EraseContent"];
+            };
+        };
+        responses: {
+            /** @description They are gone */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Erasure"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent or run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The run has not ended, or somebody moved the log at the same moment */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];

@@ -6,6 +6,7 @@ mod care;
 mod event;
 pub(crate) mod head;
 pub(crate) mod journal;
+mod proof;
 mod queue;
 mod run;
 mod runner;

@@ -114,9 +114,10 @@ fn tell(
     }
     let mut lines: Vec<String> = verdicts.iter().map(|verdict| line(verdict, own)).collect();
     let (logs, gone) = (verdicts.len(), erased_words(erased));
-    lines.push(match wrong {
-        0 => format!("{logs} logs with {events} events are as they were written{gone}"),
-        wrong => format!("{wrong} of {logs} logs are not as they were written"),
+    lines.push(match (wrong, logs) {
+        (0, 1) => format!("the log with its {events} events is as it was written{gone}"),
+        (0, logs) => format!("{logs} logs with {events} events are as they were written{gone}"),
+        (wrong, logs) => format!("{wrong} of {logs} logs are not as they were written"),
     });
     out.answer(&object, &lines.join("\n"));
     if let Some(failure) = failure {

@@ -71,6 +71,7 @@ fn a_settled_home_has_no_problem() {
             "scratch",
             "log",
             "stop",
+            "key",
             "database",
             "runs",
             "workspace",

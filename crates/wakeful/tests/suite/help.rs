@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 47] = [
+const VERBS: [&str; 51] = [
     "init",
     "run",
     "message",
@@ -22,6 +22,10 @@ const VERBS: [&str; 47] = [
     "agent resume",
     "transcript",
     "record",
+    "verify",
+    "replay",
+    "export",
+    "erase",
     "serve",
     "daemon",
     "daemon start",

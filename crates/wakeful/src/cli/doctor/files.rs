@@ -184,16 +184,13 @@ pub(super) fn token(home: &Home, config: Option<&Config>, mode: Mode) -> Option<
 pub(super) fn device_key(home: &Home, mode: Mode) -> Option<Check> {
     let path = home.device_key();
     fs::symlink_metadata(&path).ok()?;
-    let open = closed("device key", &path, 0o600, mode);
+    let open = closed("key", &path, 0o600, mode);
     Some(open.unwrap_or_else(|| match device::read(&path) {
         Ok(key) => {
             let key = key.public().fingerprint();
-            Check::ok(
-                "device key",
-                format!("only you may read the key of this device, {key}"),
-            )
+            Check::ok("key", format!("only you may read the key of this device, {key}"))
         }
-        Err(failure) => Check::failure("device key", &failure),
+        Err(failure) => Check::failure("key", &failure),
     }))
 }
 

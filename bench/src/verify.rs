@@ -1,0 +1,192 @@
+//! How fast a log is verified, beside hashing the same bytes and nothing else.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use anyhow::{Result, ensure};
+use serde_json::json;
+use wakeful_core::id::{AgentId, Incarnation};
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::proof::signing::DeviceKey;
+use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::Visibility;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::proof::{EVENTS_BETWEEN, Wanted, sign, verify};
+use wakeful_store::Store;
+
+use crate::Setting;
+use crate::measure::{Measure, Target};
+use crate::world::{HOST, runtime, sqlite};
+
+pub(crate) const NAME: &str = "verify_events_per_s";
+
+/// Events of one log. A daemon signs one of so many heads.
+const EVENTS: u64 = 200_000;
+
+/// Events of one commit while the log is made.
+const BATCH: u64 = EVENTS_BETWEEN;
+
+/// What has to be hashed of one event: its header, its payload, and the salted hash of that.
+struct Hashed {
+    header: String,
+    payload: Vec<u8>,
+    salted: String,
+}
+
+/// Takes the measure.
+pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let home = setting.folder.join("verify");
+    let events = match setting.effort.pick(0, 1) {
+        0 => EVENTS / 10,
+        _ => EVENTS,
+    };
+    let (mut here, mut bare) = (Vec::new(), Vec::new());
+    let mut bytes = 0;
+    runtime()?.block_on(async {
+        let store = sqlite(&home)?;
+        let hashed = write(&store, events).await?;
+        bytes = hashed.iter().map(Hashed::len).sum::<usize>();
+        for _ in 0..setting.effort.pick(2, 7) {
+            bare.push(rate(events, || hashed.iter().for_each(Hashed::hash)));
+            let begun = Instant::now();
+            let mut seen = Vec::new();
+            verify(&store, &Wanted::default(), |verdict| seen.push(verdict)).await?;
+            here.push(per_second(events, begun));
+            let flaw = seen.iter().find_map(|verdict| verdict.flaw.as_ref());
+            ensure!(flaw.is_none(), "the log is wrong: {flaw:?}");
+            ensure!(seen.iter().map(|verdict| verdict.seen.events).sum::<u64>() == events);
+        }
+        store.close().await?;
+        anyhow::Ok(())
+    })?;
+    #[expect(clippy::cast_precision_loss, reason = "bytes of one event are few")]
+    let per_event = bytes as f64 / events as f64;
+    let measure = Measure::median(NAME, "1/s", &here, Target::AtLeast(100_000.0));
+    let measure = measure.beside("SHA-256 of the same bytes, in memory, on one core", &bare);
+    Ok(vec![measure.with("hashed_bytes_per_event", per_event)])
+}
+
+fn rate(events: u64, work: impl FnOnce()) -> f64 {
+    let begun = Instant::now();
+    work();
+    per_second(events, begun)
+}
+
+fn per_second(events: u64, begun: Instant) -> f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred thousand")]
+    let events = events as f64;
+    events / begun.elapsed().as_secs_f64()
+}
+
+impl Hashed {
+    fn len(&self) -> usize {
+        self.header.len() + self.payload.len() + self.salted.len()
+    }
+
+    fn hash(&self) {
+        black_box(Digest::of(self.header.as_bytes()));
+        black_box(Digest::of(&self.payload));
+        black_box(Digest::of(self.salted.as_bytes()));
+    }
+}
+
+/// Writes a log such as runs with a tool leave, signed at the intervals of a daemon.
+async fn write(store: &Store, events: u64) -> Result<Vec<Hashed>> {
+    let agent = AgentId::parse("main")?;
+    let key = DeviceKey::from_seed(&[1; 32]);
+    let mut head = Head {
+        next_seq: 1,
+        chain_hash: Digest::ZERO,
+        incarnation: Incarnation::new(format!("{HOST}.1")),
+    };
+    let name = agent.clone();
+    store.write(move |tx| tx.create_agent(&new_agent(&name))).await?;
+    let mut hashed = Vec::new();
+    while head.next_seq <= events {
+        let mut batch: Vec<Event> = Vec::new();
+        for _ in 0..BATCH {
+            let previous = head.chain_hash;
+            let event = head.chain(&agent, sealed(head.next_seq)?);
+            hashed.push(bytes_of(&agent, &head.incarnation, previous, &event));
+            batch.push(event);
+        }
+        let (name, moved) = (agent.clone(), head.clone());
+        store
+            .write(move |tx| {
+                batch.iter().try_for_each(|event| tx.append_event(&name, event))?;
+                tx.put_head(&name, &moved)
+            })
+            .await?;
+        sign(store, &key, Millis(1)).await?;
+    }
+    Ok(hashed)
+}
+
+/// The events of a run with one tool call, over and over.
+fn sealed(seq: u64) -> Result<Sealed> {
+    let run = RunKey(Digest::of(&(seq / 8).to_le_bytes()));
+    let (kind, payload) = match seq % 8 {
+        0 => (
+            Kind::MessageAdmitted,
+            json!({"run_key": run, "kind": "operator_prompt", "text": "Do your work, please."}),
+        ),
+        1 => (
+            Kind::WakeDecided,
+            json!({"run_key": run, "verdict": "run", "reason": "operator_prompt"}),
+        ),
+        2 => (
+            Kind::RunStarted,
+            json!({"run_key": run, "model_ref": "scripted:script.yaml", "max_rounds": 50}),
+        ),
+        3 | 6 => (
+            Kind::AssistantRoundRecorded,
+            json!({"text": "Let me look at what is there.", "tools": ["ExecCommand"]}),
+        ),
+        4 => (
+            Kind::PolicyDecided,
+            json!({"operation_id": run, "tool": "ExecCommand", "effect": "permit", "rule": "registered_tool",
+                "input": "{\"cmd\":\"ls -la\"}"}),
+        ),
+        5 => (
+            Kind::ToolExecuted,
+            json!({"operation_id": run, "tool": "ExecCommand", "status": "ok", "duration_ms": seq, "sandbox": "enforced"}),
+        ),
+        _ => (
+            Kind::RunEnded,
+            json!({"outcome": "completed", "rounds": 2, "token_usage": {"input_tokens": seq, "output_tokens": 8}}),
+        ),
+    };
+    let at = Millis(1_790_000_000_000 + i64::try_from(seq)?);
+    let salt = *Digest::of(&seq.to_le_bytes()).as_bytes();
+    Ok(Sealed::new(Draft::new(kind, payload), at, Some(run), salt)?)
+}
+
+fn bytes_of(agent: &AgentId, incarnation: &Incarnation, previous: Digest, event: &Event) -> Hashed {
+    let sealed = &event.sealed;
+    let (kind, at, hash) = (sealed.kind.as_str(), sealed.at.rfc3339(), sealed.payload_hash);
+    let seq = event.seq;
+    Hashed {
+        header: format!("v1|event|{previous}|{agent}|{incarnation}|{seq}|{kind}|{at}|{hash}|"),
+        salted: format!(
+            "v1|payload|{}|{}",
+            Digest::from_bytes(sealed.salt),
+            Digest::of(&sealed.payload)
+        ),
+        payload: sealed.payload.clone(),
+    }
+}
+
+fn new_agent(agent: &AgentId) -> wakeful_ports::records::Agent {
+    wakeful_ports::records::Agent {
+        agent_id: agent.clone(),
+        visibility: Visibility::Public,
+        lifecycle: wakeful_core::wake::Lifecycle::Active,
+        control: wakeful_core::wake::Control::Running,
+        workspace: String::new(),
+        model_ref: None,
+        created_at: Millis(0),
+        usage: wakeful_core::conversation::Usage::default(),
+        model_rounds: 0,
+    }
+}

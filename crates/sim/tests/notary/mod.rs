@@ -1,0 +1,161 @@
+//! The notary, with a clock that only a test moves.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Notify;
+use wakeful_core::id::{AgentId, Incarnation};
+use wakeful_core::key::Digest;
+use wakeful_core::proof::signing::DeviceKey;
+use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::records::Visibility;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::proof::{EVENTS_BETWEEN, Notary, REST_MS, Wanted, verify};
+use wakeful_runtime::{Halt, Observer as _};
+use wakeful_store::Store;
+
+/// A clock whose sleepers wake when the test says so.
+#[derive(Default)]
+struct Stopped {
+    sleeping: AtomicU64,
+    wake: Notify,
+}
+
+impl Clock for Stopped {
+    fn now(&self) -> Millis {
+        Millis(1)
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        assert_eq!(ms, REST_MS);
+        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        Box::pin(self.wake.notified())
+    }
+}
+
+struct Salt;
+
+impl Entropy for Salt {
+    fn bytes32(&self) -> [u8; 32] {
+        [5; 32]
+    }
+}
+
+fn agent() -> AgentId {
+    AgentId::parse("main").expect("an id")
+}
+
+/// So many events that were committed somewhere: only their number matters here.
+fn events(count: u64) -> Vec<Event> {
+    let draft = Draft::new(Kind::RunEnded, serde_json::json!({}));
+    let sealed = Sealed::new(draft, Millis(0), None, [0; 32]).expect("canonical");
+    let mut head = Head {
+        next_seq: 1,
+        chain_hash: Digest::ZERO,
+        incarnation: Incarnation::new("h.1"),
+    };
+    (0..count).map(|_| head.chain(&agent(), sealed.clone())).collect()
+}
+
+async fn signed(store: &Store) -> usize {
+    let heads = store.read(|view| view.signed_heads(&agent(), 0, 100)).await;
+    heads.expect("read").len()
+}
+
+async fn create(store: &Store, name: &str) {
+    let clerk = Clerk::alone(store.clone(), Arc::new(Stopped::default()), Arc::new(Salt));
+    let new = NewAgent {
+        agent_id: AgentId::parse(name).expect("an id"),
+        workspace: "/w".to_owned(),
+        visibility: Visibility::Public,
+    };
+    clerk.create_agent(new).await.expect("made");
+}
+
+/// Lets everybody who can go on do so.
+async fn settle() {
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+}
+
+fn block_on(work: impl Future<Output = ()>) {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
+    runtime.block_on(work);
+}
+
+#[test]
+fn heads_are_signed_after_many_events_or_some_rest_and_no_timer_runs_while_nothing_happens() {
+    block_on(async {
+        let store = Store::in_memory("host").expect("a database");
+        create(&store, "main").await;
+        let (clock, hub) = (Arc::new(Stopped::default()), Arc::new(Hub::new()));
+        let (switch, halt) = Halt::new();
+        let notary = Notary {
+            store: store.clone(),
+            key: DeviceKey::from_seed(&[1; 32]),
+            clock: Arc::clone(&clock) as _,
+            hub: Arc::clone(&hub),
+        };
+        let running = tokio::spawn(async move {
+            notary.run(&halt).await;
+            notary
+        });
+        settle().await;
+        assert_eq!(
+            (clock.sleeping.load(Ordering::SeqCst), signed(&store).await),
+            (0, 0),
+            "it rests"
+        );
+        hub.saw(&agent(), &events(1));
+        settle().await;
+        assert_eq!(
+            (clock.sleeping.load(Ordering::SeqCst), signed(&store).await),
+            (1, 0),
+            "one is little"
+        );
+        hub.saw(&agent(), &events(EVENTS_BETWEEN - 1));
+        settle().await;
+        assert_eq!(
+            (clock.sleeping.load(Ordering::SeqCst), signed(&store).await),
+            (1, 1),
+            "many are enough"
+        );
+        // The log has not moved since, so there is nothing to sign when its time has come.
+        hub.saw(&agent(), &events(1));
+        settle().await;
+        clock.wake.notify_one();
+        settle().await;
+        assert_eq!(
+            (clock.sleeping.load(Ordering::SeqCst), signed(&store).await),
+            (2, 1)
+        );
+        create(&store, "second").await;
+        switch.throw();
+        let notary = running.await.expect("it ends");
+        assert_eq!(
+            notary.sign().await.expect("signed"),
+            1,
+            "what is left is signed at the end"
+        );
+        let mut verdicts = Vec::new();
+        let found = verify(&store, &Wanted::default(), |verdict| verdicts.push(verdict)).await;
+        assert!(found.expect("walked"));
+        assert_eq!(verdicts.len(), 2);
+        for verdict in verdicts {
+            assert_eq!((verdict.flaw, verdict.seen.signers.len()), (None, 1));
+        }
+    });
+}

@@ -1,0 +1,213 @@
+//! `wakeful export` and `wakeful verify --bundle`: one run in one file, proved on a machine that knows nothing of it.
+
+use std::fs;
+
+use serde_json::Value;
+
+use super::daemon::Daemon;
+use super::proof::{ran, ran_as, verify};
+use super::world::{Said, World, program};
+
+/// Exports a run and says where to.
+fn export(world: &World, run: &str) -> String {
+    let path = world.path().join("run.bundle").display().to_string();
+    let said = world.wakeful(&["export", run, "--out", &path, "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    path
+}
+
+fn key(world: &World) -> String {
+    let status = world.wakeful(&["status", "--json"]).json();
+    status["proof"]["key"].as_str().expect("a key").to_owned()
+}
+
+#[test]
+fn a_bundle_proves_its_run_on_a_machine_that_has_no_home() {
+    let (here, there) = (World::new(), World::new());
+    ran(&here);
+    ran_as(&here, "other");
+    let run = ran(&here);
+    ran(&here);
+    // Beside a daemon as well as alone: it only looks.
+    let daemon = Daemon::serve(&here, &[]);
+    let streamed = here.wakeful(&["export", &run]);
+    daemon.terminate();
+    let path = export(&here, &run);
+    let said = verify(&there, &["--bundle", &path]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!there.home().exists(), "checking made something");
+    let answer = said.json();
+    assert_eq!(answer["run_key"], run.as_str());
+    assert_eq!(
+        (&answer["replayed"], &answer["withheld"]),
+        (&true.into(), &0.into()),
+        "{answer}"
+    );
+    assert_eq!(answer["keys"][0], key(&here).as_str());
+    assert_eq!(
+        verify(&there, &["--bundle", &path, "--key", &key(&here)]).code,
+        Some(0)
+    );
+    // What was streamed is the same but for the time of the export.
+    let lines = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(
+        lines(&streamed.stdout),
+        lines(&fs::read_to_string(&path).expect("a file"))
+    );
+    // Nobody's business: what other runs of the agent said stays at home.
+    let text = fs::read_to_string(&path).expect("a file");
+    let own = text.matches("\"own\":true").count();
+    assert_eq!(text.matches("\"payload\":[").count(), own, "{text}");
+    // A file is not overwritten, and not every run can leave.
+    assert_eq!(
+        here.wakeful(&["export", &run, "--out", &path, "--json"])
+            .error_code(),
+        "out_unwritable"
+    );
+    assert_eq!(
+        here.wakeful(&["export", "beef", "--json"]).error_code(),
+        "run_unknown"
+    );
+    let open = here.orphan("silent.yaml", &["--agent", "other"]);
+    assert_eq!(
+        here.wakeful(&["export", &open, "--json"]).error_code(),
+        "run_open"
+    );
+}
+
+#[test]
+fn a_bundle_that_was_changed_cut_off_or_reordered_proves_nothing() {
+    let world = World::new();
+    let run = ran(&world);
+    let path = export(&world, &run);
+    let whole = fs::read_to_string(&path).expect("a file");
+    let lines: Vec<&str> = whole.lines().collect();
+    let refused = |text: &str, what: &str| {
+        fs::write(&path, text).expect("changed");
+        let said = verify(&world, &["--bundle", &path]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(6), "verification_failed"),
+            "{what}: {said:?}"
+        );
+    };
+    let cut = lines.len() - 1;
+    refused(&(lines[..cut].join("\n") + "\n"), "its last line is gone");
+    refused(&whole[..whole.len() / 2], "its last half is gone");
+    refused(whole.trim_end(), "its last line does not end");
+    for place in [1, 3, lines.len() - 3] {
+        let mut fewer = lines.clone();
+        fewer.remove(place);
+        refused(&(fewer.join("\n") + "\n"), "a line is gone");
+    }
+    let mut swapped = lines.clone();
+    swapped.swap(2, 3);
+    refused(&(swapped.join("\n") + "\n"), "two lines changed places");
+    refused(&whole.replace("do it", "do that"), "the prompt was changed");
+    refused(&whole.replace("all done", "all gone"), "the answer was changed");
+    refused(
+        &whole.replacen("run_ended", "run_failed", 1),
+        "an event was changed",
+    );
+    let journal = lines
+        .iter()
+        .find(|line| line.starts_with("{\"journal\""))
+        .expect("a transition");
+    refused(
+        &whole.replace(journal, &journal.replace("\"ordinal\":1", "\"ordinal\":2")),
+        "a number was changed",
+    );
+    fs::write(&path, &whole).expect("as it was");
+    assert_eq!(verify(&world, &["--bundle", &path]).code, Some(0));
+}
+
+#[test]
+fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart() {
+    let (here, there) = (World::new(), World::new());
+    let path = export(&there, &ran(&there));
+    ran(&here);
+    // It is sound, and from elsewhere.
+    let said = verify(&here, &["--bundle", &path]);
+    assert_eq!(
+        (said.code, said.json()["keys"][0].as_str()),
+        (Some(0), Some(key(&there).as_str()))
+    );
+    let said = verify(&here, &["--bundle", &path, "--key", &key(&here)]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(6), "verification_failed"),
+        "{said:?}"
+    );
+    assert!(said.stdout.contains(&key(&there)), "{said:?}");
+    let whole = fs::read_to_string(&path).expect("a file");
+    let code = |text: &[u8]| {
+        fs::write(&path, text).expect("changed");
+        let said = verify(&here, &["--bundle", &path]);
+        assert_eq!(said.code, Some(1), "{said:?}");
+        said.error_code()
+    };
+    assert_eq!(
+        code(whole.replacen("\"version\":1", "\"version\":2", 1).as_bytes()),
+        "bundle_newer"
+    );
+    let version = "\"machine_version\":";
+    let other = whole.replacen(&format!("{version}1"), &format!("{version}99"), 1);
+    assert_eq!(code(other.as_bytes()), "machine_version_unsupported");
+    assert_eq!(code(b""), "bundle_foreign");
+    assert_eq!(code(b"rounds: [{text: hello}]\n"), "bundle_foreign");
+    assert_eq!(code(&[0xff; 4096]), "bundle_foreign");
+    assert_eq!(
+        code(&fs::read(here.home().join("agent.sqlite")).expect("a database")),
+        "bundle_foreign"
+    );
+    assert_eq!(
+        verify(&here, &["--bundle", "/nowhere"]).error_code(),
+        "bundle_unreadable"
+    );
+}
+
+#[test]
+fn what_was_changed_here_does_not_leave_as_a_bundle() {
+    let world = World::new();
+    let run = ran(&world);
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    let sql = "UPDATE event SET at_ms = at_ms + 1 WHERE seq = 4";
+    database.execute_batch(sql).expect("changed");
+    drop(database);
+    let path = world.path().join("run.bundle");
+    let said = world.wakeful(&["export", &run, "--out", &path.display().to_string(), "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(6), "verification_failed"),
+        "{said:?}"
+    );
+    assert!(!path.exists(), "half a bundle was left");
+}
+
+#[test]
+fn secrets_do_not_leave_with_a_bundle() {
+    const KEY: &str = "a-secret-of-no-known-shape";
+    let world = World::new();
+    let script = format!(
+        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo {KEY}\"}}}}]\n  - text: 'it is {KEY}'\n"
+    );
+    let said = world.run(&script, &["--agent", "main", "--create-agent"]);
+    let run = said.json()["run_key"].as_str().expect("a key").to_owned();
+    let path = world.path().join("run.bundle").display().to_string();
+    let mut command = world.command(program());
+    command
+        .args(["export", &run, "--out", &path, "--json"])
+        .env("MY_API_KEY", KEY);
+    let said: Said = command.output().expect("the program starts").into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let text = fs::read_to_string(&path).expect("a file");
+    let device = fs::read_to_string(world.home().join("device.key")).expect("a key");
+    assert!(!text.contains(KEY) && !text.contains(&device), "{text}");
+    assert!(said.json()["withheld"].as_u64() > Some(2), "{said:?}");
+    // What is left still proves that the log is whole, and says that something stayed behind.
+    let said = verify(&World::new(), &["--bundle", &path]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let answer: Value = said.json();
+    assert_eq!(answer["replayed"], false);
+    assert!(answer["withheld"].as_u64() > Some(2), "{answer}");
+}

@@ -1,0 +1,218 @@
+//! `wakeful erase`: contents go for good, the log stays whole and tells of it.
+
+use std::fs;
+
+use super::daemon::Daemon;
+use super::proof::verify;
+use super::world::{Said, World, wait_until};
+
+const SECRET: &str = "the name nobody may read";
+
+/// A run that says the secret in every way there is, and its key.
+fn told(world: &World, prompt: &str) -> String {
+    let model = world.script(&format!(
+        "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo '{SECRET}'\"}}}}]\n  - text: '{SECRET}'\n"
+    ));
+    let args = [
+        "run",
+        prompt,
+        "--json",
+        "--agent",
+        "main",
+        "--create-agent",
+        "--model",
+        &model,
+    ];
+    let said = world.wakeful(&args);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said.json()["run_key"].as_str().expect("a key").to_owned()
+}
+
+fn erase(world: &World, args: &[&str]) -> Said {
+    let call = [
+        "erase",
+        "--agent",
+        "main",
+        "--reason",
+        "it was not ours to keep",
+        "--json",
+    ];
+    world.wakeful(&[&call, args].concat())
+}
+
+/// Whether any file of the home holds these words.
+fn holds(world: &World, words: &str) -> bool {
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    // What stands in the log beside the database goes into it.
+    let _: i64 = database
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
+        .expect("a checkpoint");
+    drop(database);
+    let bytes = fs::read(world.home().join("agent.sqlite")).expect("a database");
+    bytes
+        .windows(words.len())
+        .any(|window| window == words.as_bytes())
+}
+
+#[test]
+fn an_erased_run_is_gone_from_the_disk_and_the_log_stays_whole() {
+    let world = World::new();
+    let run = told(&world, "remember Rumpelstilzchen");
+    assert!(holds(&world, "Rumpelstilzchen") && holds(&world, SECRET));
+    let said = erase(&world, &["--run", &run[..12]]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let erased = said.json();
+    assert!(
+        erased["events"].as_u64() > Some(4) && erased["transitions"].as_u64() > Some(2),
+        "{erased}"
+    );
+    assert!(
+        !holds(&world, "Rumpelstilzchen") && !holds(&world, SECRET),
+        "it is still on the disk"
+    );
+    let said = verify(&world, &[]);
+    assert_eq!(
+        (said.code, &said.json()["erased"]),
+        (Some(0), &erased["events"]),
+        "{said:?}"
+    );
+    // Who, what, why and how much stands in the log, and cannot be erased itself.
+    let events = world.wakeful(&["events", "main", "--json"]).stdout;
+    let record = events
+        .lines()
+        .find(|line| line.contains("content_erased"))
+        .expect("a record");
+    assert!(
+        record.contains("it was not ours to keep") && record.contains(&run),
+        "{record}"
+    );
+    let last = erased["seq"].as_u64().expect("a number").to_string();
+    let again = erase(&world, &["--seq", &format!("1..{last}")]).json();
+    assert_eq!(
+        (&again["events"], &again["seq"]),
+        (&0.into(), &serde_json::Value::Null),
+        "{again}"
+    );
+    // Whoever asks for it is told plainly.
+    for verb in ["replay", "export"] {
+        assert_eq!(world.wakeful(&[verb, &run, "--json"]).error_code(), "run_erased");
+    }
+    let shown = world.wakeful(&["runs", "show", &run, "--json"]);
+    assert_eq!(
+        (shown.code, shown.json()["outcome"].as_str()),
+        (Some(0), Some("completed")),
+        "{shown:?}"
+    );
+    // The agent goes on.
+    let next = told(&world, "and now?");
+    assert_eq!(world.wakeful(&["replay", &next]).code, Some(0));
+    assert_eq!(verify(&world, &[]).code, Some(0));
+}
+
+#[test]
+fn what_another_run_names_as_well_stays() {
+    let world = World::new();
+    let (first, second) = (told(&world, "the same words"), told(&world, "the same words"));
+    let said = erase(&world, &["--run", &first]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(world.wakeful(&["replay", &second]).code, Some(0));
+    let transcript = world.wakeful(&["transcript", "main"]).stdout;
+    assert_eq!(transcript.matches("the same words").count(), 1, "{transcript}");
+    assert!(!transcript.contains("erased"), "{transcript}");
+}
+
+#[test]
+fn single_events_lose_what_they_say_and_nothing_else() {
+    let world = World::new();
+    let run = told(&world, "hello");
+    let said = erase(&world, &["--seq", "1..2"]);
+    assert_eq!(
+        (said.code, &said.json()["events"]),
+        (Some(0), &2.into()),
+        "{said:?}"
+    );
+    let said = verify(&world, &[]);
+    assert_eq!(
+        (said.code, &said.json()["erased"]),
+        (Some(0), &2.into()),
+        "{said:?}"
+    );
+    assert_eq!(
+        world.wakeful(&["replay", &run]).code,
+        Some(0),
+        "its journal is whole"
+    );
+}
+
+#[test]
+fn only_what_has_ended_can_be_erased_and_only_with_a_reason() {
+    let world = World::new();
+    told(&world, "hello");
+    let open = world.orphan("silent.yaml", &["--agent", "main"]);
+    assert_eq!(erase(&world, &["--run", &open]).error_code(), "run_open");
+    assert_eq!(erase(&world, &["--seq", "1..999"]).error_code(), "run_open");
+    assert_eq!(erase(&world, &["--seq", "1"]).code, Some(0));
+    assert_eq!(erase(&world, &["--run", "beef"]).error_code(), "run_unknown");
+    for (args, code) in [
+        (vec!["--seq", "0"], "bad_seq"),
+        (vec!["--seq", "3..1"], "bad_seq"),
+        (vec![], "usage"),
+        (vec!["--seq", "1", "--run", &open], "usage"),
+    ] {
+        let said = erase(&world, &args);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), code),
+            "{args:?}"
+        );
+    }
+    for reason in ["", " ", "two\nlines"] {
+        let said = world.wakeful(&[
+            "erase", "--agent", "main", "--seq", "1", "--json", "--reason", reason,
+        ]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "bad_reason"),
+            "{reason:?}"
+        );
+    }
+    assert_eq!(
+        world
+            .wakeful(&[
+                "erase", "--agent", "nobody", "--seq", "1", "--json", "--reason", "x"
+            ])
+            .error_code(),
+        "agent_unknown"
+    );
+    // A run of somebody else.
+    let other = world.run(
+        "rounds: [{text: hello}]\n",
+        &["--agent", "other", "--create-agent"],
+    );
+    let other = other.json()["run_key"].as_str().expect("a key").to_owned();
+    assert_eq!(erase(&world, &["--run", &other]).error_code(), "run_unknown");
+}
+
+#[test]
+fn a_daemon_erases_what_it_is_asked_to() {
+    let world = World::new();
+    let run = told(&world, "remember Rumpelstilzchen");
+    let daemon = Daemon::serve(&world, &[]);
+    let said = erase(&world, &["--run", &run]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.json()["blobs"].as_u64() > Some(2), "{said:?}");
+    assert_eq!(
+        erase(&world, &["--run", &run]).json()["seq"],
+        serde_json::Value::Null
+    );
+    assert_eq!(
+        world.wakeful(&["replay", &run, "--json"]).error_code(),
+        "run_erased"
+    );
+    let events = world.wakeful(&["events", "main", "--json"]).stdout;
+    assert!(events.contains("\"channel\":\"api\""), "{events}");
+    assert_eq!(erase(&world, &["--seq", "9999"]).json()["events"], 0);
+    daemon.terminate();
+    assert_eq!(verify(&world, &[]).code, Some(0));
+    wait_until(|| !holds(&world, "Rumpelstilzchen"));
+}

@@ -1,0 +1,431 @@
+//! `wakeful verify` and `wakeful replay`: whoever changes what was written is found, with the place.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use super::daemon::Daemon;
+use super::world::{Said, World, commands};
+
+/// A world with a run of one command, one denial and an answer, and the key of that run.
+pub(super) fn ran(world: &World) -> String {
+    ran_as(world, "main")
+}
+
+/// The same for another agent.
+pub(super) fn ran_as(world: &World, agent: &str) -> String {
+    let script = commands(&["echo one >> world.txt"]);
+    let said = world.run(&script, &["--agent", agent, "--create-agent"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said.json()["run_key"].as_str().expect("a key").to_owned()
+}
+
+/// Changes the database behind the program's back.
+fn tamper(world: &World, sql: &str) {
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    database.execute_batch(sql).expect(sql);
+}
+
+pub(super) fn verify(world: &World, args: &[&str]) -> Said {
+    world.wakeful(&[&["verify", "--json"], args].concat())
+}
+
+/// The flaw of the only agent.
+fn flaw(said: &Said) -> Value {
+    assert_eq!(said.code, Some(6), "{said:?}");
+    assert_eq!(said.error_code(), "verification_failed");
+    let answer = said.json();
+    assert_eq!(answer["ok"], false);
+    let agent = &answer["agents"][0];
+    assert_eq!(agent["agent_id"], "main", "{answer}");
+    assert!(!agent["flaw"]["hint"].as_str().unwrap_or_default().is_empty());
+    agent["flaw"].clone()
+}
+
+#[test]
+fn a_log_as_it_was_written_is_verified_denials_included_and_signed_by_this_device() {
+    let world = World::new();
+    let denied = world.run(
+        &commands(&["echo no"]),
+        &["--agent", "main", "--create-agent", "--deny-tools", "ExecCommand"],
+    );
+    assert_eq!(denied.code, Some(4), "{denied:?}");
+    let said = verify(&world, &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (answer, status) = (said.json(), world.wakeful(&["status", "--json"]).json());
+    let agent = &answer["agents"][0];
+    let listed = world.wakeful(&["events", "main", "--json"]).stdout;
+    assert!(listed.contains("policy_decided"), "{listed}");
+    assert_eq!(agent["events"], listed.lines().count(), "{answer}");
+    assert_eq!(agent["last_seq"], agent["signers"][0]["seq"]);
+    assert_eq!(agent["signers"][0]["key"], status["proof"]["key"]);
+    assert_eq!(answer["heads"], status["proof"]["heads"]);
+    // In words.
+    let words = world.wakeful(&["verify", "--agent", "main"]).stdout;
+    assert!(words.contains("signed by this device up to event"), "{words}");
+    assert_eq!(
+        verify(&world, &["--agent", "nobody"]).error_code(),
+        "agent_unknown"
+    );
+}
+
+/// What is done to the log, what it is found as, and at which event.
+const CHANGES: [(&str, &str, Option<u64>); 13] = [
+    (
+        "UPDATE event SET payload = CAST('{}' AS BLOB) WHERE seq = 3",
+        "payload_changed",
+        Some(3),
+    ),
+    (
+        "UPDATE event SET salt = zeroblob(32) WHERE seq = 3",
+        "payload_changed",
+        Some(3),
+    ),
+    (
+        "UPDATE event SET kind = 'run_ended' WHERE seq = 3",
+        "event_changed",
+        Some(3),
+    ),
+    (
+        "UPDATE event SET at_ms = at_ms + 1 WHERE seq = 3",
+        "event_changed",
+        Some(3),
+    ),
+    (
+        "UPDATE event SET policy_version = 'x' WHERE seq = 3",
+        "event_changed",
+        Some(3),
+    ),
+    ("DELETE FROM event WHERE seq = 3", "event_missing", Some(3)),
+    (
+        "UPDATE event SET seq = -1 WHERE seq = 3; UPDATE event SET seq = 3 WHERE seq = 4; UPDATE event SET seq = 4 WHERE seq = -1",
+        "event_changed",
+        Some(3),
+    ),
+    (
+        "UPDATE event SET run_key = zeroblob(32) WHERE kind = 'run_started'",
+        "event_moved",
+        Some(3),
+    ),
+    (
+        "DELETE FROM event WHERE seq = (SELECT MAX(seq) FROM event)",
+        "log_short",
+        None,
+    ),
+    (
+        "UPDATE agent_head SET chain_hash = zeroblob(32)",
+        "head_changed",
+        None,
+    ),
+    (
+        "UPDATE signed_head SET signature = zeroblob(64)",
+        "signature_wrong",
+        None,
+    ),
+    (
+        "UPDATE event SET payload = NULL, salt = NULL WHERE seq = 3",
+        "erasure_unrecorded",
+        None,
+    ),
+    (
+        "UPDATE event_life SET incarnation = 'other.1'",
+        "event_changed",
+        Some(1),
+    ),
+];
+
+#[test]
+fn whatever_is_changed_in_the_database_is_found_with_its_place() {
+    let world = World::new();
+    ran(&world);
+    let path = world.home().join("agent.sqlite");
+    let whole = fs::read(&path).expect("a database");
+    for (sql, code, seq) in CHANGES {
+        fs::write(&path, &whole).expect("as it was");
+        assert_eq!(verify(&world, &[]).code, Some(0), "before {sql}");
+        tamper(&world, sql);
+        let flaw = flaw(&verify(&world, &[]));
+        assert_eq!(flaw["code"], code, "{sql}: {flaw}");
+        if let Some(seq) = seq {
+            assert_eq!(flaw["seq"], seq, "{sql}: {flaw}");
+        }
+    }
+}
+
+/// Moves the head of the log back behind its last events.
+const CUT: &str = "
+    DELETE FROM event WHERE seq > 5;
+    UPDATE agent_head SET next_seq = 6, chain_hash = (SELECT hash FROM event WHERE seq = 5);";
+
+#[test]
+fn a_log_that_was_cut_off_with_its_head_is_found_by_the_signed_one() {
+    let world = World::new();
+    ran(&world);
+    tamper(&world, CUT);
+    let flaw = flaw(&verify(&world, &[]));
+    assert_eq!(flaw["code"], "log_cut", "{flaw}");
+}
+
+#[test]
+fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsewhere() {
+    let world = World::new();
+    ran(&world);
+    let status = world.wakeful(&["status", "--json"]);
+    let kept = world.path().join("kept.json");
+    fs::write(&kept, &status.stdout).expect("kept");
+    let kept = kept.display().to_string();
+    let status = status.json();
+    let hash = status["proof"]["heads"][0]["chain_hash"]
+        .as_str()
+        .expect("a hash");
+    for head in [kept.as_str(), hash] {
+        assert_eq!(verify(&world, &["--head", head]).code, Some(0), "{head}");
+    }
+    tamper(&world, CUT);
+    tamper(&world, "DELETE FROM signed_head");
+    // Nothing here knows better.
+    assert_eq!(verify(&world, &[]).code, Some(0));
+    let found = flaw(&verify(&world, &["--head", &kept]));
+    assert_eq!(found["code"], "log_cut", "{found}");
+    let said = verify(&world, &["--head", hash]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(6), "verification_failed")
+    );
+    // All of the agent is gone.
+    tamper(
+        &world,
+        "DELETE FROM event; DELETE FROM agent_head; DELETE FROM agent",
+    );
+    let found = flaw(&verify(&world, &["--head", &kept]));
+    assert_eq!(found["code"], "log_cut", "{found}");
+}
+
+#[test]
+fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
+    let (here, there) = (World::new(), World::new());
+    ran(&here);
+    ran(&there);
+    let heads = there.wakeful(&["status", "--json"]).stdout;
+    let path = here.path().join("theirs.json");
+    fs::write(&path, &heads).expect("kept");
+    let found = flaw(&verify(&here, &["--head", &path.display().to_string()]));
+    assert!(
+        ["signed_head_differs", "log_cut"].contains(&found["code"].as_str().expect("a code")),
+        "{found}"
+    );
+    // A head that somebody wrote themselves.
+    let mut forged: Value = serde_json::from_str(&heads).expect("JSON");
+    forged["proof"]["heads"][0]["seq"] = json!(1);
+    fs::write(&path, forged.to_string()).expect("kept");
+    let found = flaw(&verify(&here, &["--head", &path.display().to_string()]));
+    assert_eq!(found["code"], "signature_wrong", "{found}");
+    fs::write(&path, "{}").expect("kept");
+    for bad in [
+        path.display().to_string(),
+        "beef".to_owned(),
+        "/nowhere".to_owned(),
+    ] {
+        let said = verify(&here, &["--head", &bad]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "bad_head"),
+            "{bad}"
+        );
+    }
+    for (args, code) in [(["--since", "soon"], "bad_since"), (["--key", "mine"], "bad_key")] {
+        let said = verify(&here, &args);
+        assert_eq!((said.code, said.error_code().as_str()), (Some(2), code));
+    }
+    let said = verify(&here, &["--key", &"0".repeat(32)]);
+    assert_eq!(flaw(&said)["code"], "key_differs");
+    let own = here.wakeful(&["status", "--json"]).json()["proof"]["key"].clone();
+    assert_eq!(
+        verify(&here, &["--key", own.as_str().expect("a key")]).code,
+        Some(0)
+    );
+}
+
+#[test]
+fn only_what_is_new_enough_is_walked_when_that_is_asked_for() {
+    let world = World::new();
+    ran(&world);
+    let all = verify(&world, &["--since", "2000-01-01"]).json();
+    assert_eq!(all["events"], verify(&world, &[]).json()["events"]);
+    tamper(&world, "UPDATE event SET at_ms = 5 WHERE seq <= 3");
+    assert_eq!(verify(&world, &[]).code, Some(6));
+    let said = verify(&world, &["--since", "2000-01-01T00:00:00Z"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let (events, last) = (said.json()["events"].as_u64(), all["events"].as_u64());
+    assert_eq!(events, last.map(|last| last - 3));
+    assert_eq!(verify(&world, &["--since", "2999-01-01"]).json()["events"], 0);
+}
+
+#[test]
+fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
+    let world = World::new();
+    let run = ran(&world);
+    fs::remove_file(world.path().join("script.yaml")).expect("the model is gone");
+    let said = world.wakeful(&["replay", &run[..12], "--json"]);
+    assert_eq!(
+        (said.code, said.json()["ok"].as_bool()),
+        (Some(0), Some(true)),
+        "{said:?}"
+    );
+    assert_eq!(world.lines(), ["one"], "nothing was done again");
+    let path = world.home().join("agent.sqlite");
+    let whole = fs::read(&path).expect("a database");
+    let changes = [
+        (
+            "UPDATE journal SET state_hash = zeroblob(32) WHERE ordinal = 2",
+            "transition 2: the state",
+        ),
+        (
+            "UPDATE journal SET effects_hash = zeroblob(32) WHERE ordinal = 2",
+            "transition 2: the list of effects",
+        ),
+        (
+            "UPDATE journal SET reads_hash = zeroblob(32) WHERE ordinal = 2",
+            "transition 2: the read set",
+        ),
+        (
+            "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), 'duration_ms\":', 'duration_ms\":1') AS BLOB) WHERE ordinal = 3",
+            "",
+        ),
+        (
+            "DELETE FROM journal WHERE ordinal = 2",
+            "transition 3 stands where transition 2 should",
+        ),
+        (
+            "DELETE FROM journal WHERE ordinal = (SELECT MAX(ordinal) FROM journal)",
+            "its journal holds",
+        ),
+        (
+            "UPDATE run SET state = replace(state, 'completed', 'cancelled')",
+            "the state that is kept",
+        ),
+        (
+            "DELETE FROM event WHERE kind = 'tool_executed'",
+            "the log does not tell of the tool_executed",
+        ),
+    ];
+    for (sql, words) in changes {
+        fs::write(&path, &whole).expect("as it was");
+        tamper(&world, sql);
+        let said = world.wakeful(&["replay", &run, "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(6), "replay_differs"),
+            "{sql}: {said:?}"
+        );
+        assert!(said.stdout.contains(words), "{sql}: {said:?}");
+    }
+    fs::write(&path, &whole).expect("as it was");
+    tamper(&world, "UPDATE run SET machine_version = 999");
+    let said = world.wakeful(&["replay", &run, "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "machine_version_unsupported")
+    );
+    assert_eq!(
+        world.wakeful(&["replay", "beef", "--json"]).error_code(),
+        "run_unknown"
+    );
+}
+
+#[test]
+fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
+    let world = World::new();
+    let run = ran(&world);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(world.wakeful(&["agent", "create", "second"]).code, Some(0));
+    assert_eq!(verify(&world, &[]).code, Some(0));
+    assert_eq!(world.wakeful(&["replay", &run]).code, Some(0));
+    // One event is not worth a signature yet.
+    let heads = |world: &World| world.wakeful(&["status", "--json"]).json()["proof"]["heads"].clone();
+    assert_eq!(heads(&world).as_array().map(Vec::len), Some(1));
+    assert!(daemon.terminate().success());
+    assert_eq!(
+        heads(&world).as_array().map(Vec::len),
+        Some(2),
+        "signed at its end"
+    );
+    assert_eq!(verify(&world, &[]).code, Some(0));
+}
+
+#[test]
+fn the_device_key_is_closed_to_commands_and_doctor_looks_after_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let world = World::new();
+    ran(&world);
+    let key = world.home().join("device.key");
+    let secret = fs::read_to_string(&key).expect("a key");
+    let said = world.run(
+        &commands(&[&format!("cat {} >> world.txt; true", key.display())]),
+        &["--agent", "main"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(world.lines(), ["one"], "a command has read the key");
+    assert_eq!(
+        fs::metadata(&key).expect("a key").permissions().mode() & 0o777,
+        0o600
+    );
+    fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).expect("opened");
+    let said = world.wakeful(&["doctor", "--json"]);
+    let check = |said: &Said| {
+        let checks = said.json()["checks"].as_array().cloned().expect("checks");
+        checks
+            .into_iter()
+            .find(|check| check["name"] == "key")
+            .expect("a check")
+    };
+    assert_eq!(check(&said)["status"], "problem", "{said:?}");
+    // Nobody signs with a key that others know; the run itself is not touched by that.
+    let said = world.run("rounds: [{text: hello}]\n", &["--agent", "main"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stderr.contains("device_key_exposed"), "{said:?}");
+    let fixed = world.wakeful(&["doctor", "--fix", "--json"]);
+    assert_eq!(check(&fixed)["status"], "fixed", "{fixed:?}");
+    for shown in [said.stderr, said.stdout, fixed.stdout] {
+        assert!(!shown.contains(&secret), "the key was told");
+    }
+    assert_eq!(
+        world.run("rounds: [{text: hello}]\n", &["--agent", "main"]).code,
+        Some(0)
+    );
+    assert_eq!(verify(&world, &[]).code, Some(0));
+}
+
+#[test]
+fn on_postgres_logs_are_verified_runs_replayed_and_exported_and_contents_erased() {
+    let world = World::on_postgres();
+    let run = ran(&world);
+    let said = verify(&world, &[]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(
+        said.json()["agents"][0]["signers"].as_array().map(Vec::len),
+        Some(1)
+    );
+    let said = world.wakeful(&["replay", &run, "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let bundle = world.path().join("run.bundle").display().to_string();
+    let said = world.wakeful(&["export", &run, "--out", &bundle, "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let elsewhere = World::new();
+    assert_eq!(verify(&elsewhere, &["--bundle", &bundle]).code, Some(0));
+    let said = world.wakeful(&[
+        "erase", "--agent", "main", "--run", &run, "--reason", "because", "--json",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.json()["blobs"].as_u64() >= Some(3), "{said:?}");
+    assert_eq!(world.database().value("SELECT COUNT(*) FROM wakeful.blob"), "0");
+    let said = verify(&world, &[]);
+    assert_eq!(
+        (said.code, said.json()["erased"].as_u64() > Some(3)),
+        (Some(0), true),
+        "{said:?}"
+    );
+    let values = "UPDATE wakeful.event SET kind = 'run_ended' WHERE seq = 3 RETURNING 1";
+    assert_eq!(world.database().value(values), "1");
+    assert_eq!(flaw(&verify(&world, &[]))["seq"], 3);
+}
