@@ -47,7 +47,7 @@ run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed aft
 run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
 run_ended | {"outcome": "cancelled"} | TurnResult | Run cancelled
 run_ended | null | TurnResult | Run ended
-data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away: 3 rows of events
+data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
 agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
 "#;
 
