@@ -211,8 +211,14 @@ impl<S: Store> Keeper<S> {
         let held = self.store.read(move |view| view.held(class)).await?;
         let mut excess = self.retention.of(class).excess(held.bytes);
         let mut pruned = Held::default();
+        let mut before: Option<Aged> = None;
         loop {
             let (due, is_more) = self.due(class, clock, excess).await?;
+            // What comes again was not taken, and would come for ever.
+            if due.first() == before.as_ref() {
+                return Ok(pruned);
+            }
+            before = due.first().cloned();
             let mut rest = due.as_slice();
             while !rest.is_empty() && !halt.is_set() {
                 let (slice, later) = rest.split_at(slice_of(rest));

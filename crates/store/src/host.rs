@@ -34,11 +34,17 @@ const FREE_ALL: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 
 
 const FORGET_RUNNERS: &str = "DELETE FROM runner";
 
-/// Begins a new life. Its number must be higher than all before it.
-pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64) -> Result<Incarnation, StoreError> {
-    if sql.execute(REBORN, &[number.into()])? != 1 {
-        return Err(StoreError::Malformed("host.incarnation"));
+/// Gives a database that has a host another life of it. Its number must be higher than all before it.
+pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<(), StoreError> {
+    match sql.execute(REBORN, &[number.into()])? {
+        1 => Ok(()),
+        _ => Err(StoreError::Malformed("host.incarnation")),
     }
+}
+
+/// Begins a new life of the database of agents.
+pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64) -> Result<Incarnation, StoreError> {
+    reborn(sql, number)?;
     sql.execute(FREE_ALL, &[])?;
     sql.execute(FORGET_RUNNERS, &[])?;
     incarnation(sql)

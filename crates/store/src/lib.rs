@@ -66,7 +66,7 @@ pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
 pub use crate::schema::SCHEMA;
 pub use crate::sqlite::copy::{
     COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
-    sqlite_blob_files,
+    reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
 pub use crate::store::Store;

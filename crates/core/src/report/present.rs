@@ -5,11 +5,13 @@
 
 mod deciding;
 mod notice;
+mod provenance;
 #[cfg(test)]
 mod tests;
 
 use serde_json::Value;
 
+pub use self::provenance::{Provenance, provenance};
 use super::Kind;
 use crate::failure::{SUMMARY_CHARS_MAX as FAILURE_CHARS_MAX, clip};
 use crate::step::{OUTCOME_UNKNOWN, UNDECIDED};
@@ -163,42 +165,6 @@ pub fn present(kind: &str, payload: &Value) -> Presentation {
     }
 }
 
-/// Where an event came from, as far as its payload says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Provenance {
-    /// The message behind it, by its key.
-    pub message_id: Option<String>,
-    /// Whose word it was.
-    pub authority: Option<String>,
-    /// The door by which it came in.
-    pub surface: Option<String>,
-    /// How that door knew the sender.
-    pub context: Option<String>,
-    /// What belongs together: the run.
-    pub correlation_id: Option<String>,
-    /// The operation that caused it.
-    pub causation_id: Option<String>,
-}
-
-/// Reads the provenance out of a payload.
-#[must_use]
-pub fn provenance(kind: &str, payload: &Value) -> Provenance {
-    let fact = |name| word(payload, name).map(|text| line(text, FACT_CHARS_MAX));
-    // A message and the run that answers it have one key; only events about the message itself name it as such.
-    let speaks_of_message = match Kind::parse(kind) {
-        Some(Kind::MessageAdmitted | Kind::WakeDecided | Kind::RunStarted) => true,
-        Some(_) | None => false,
-    };
-    Provenance {
-        message_id: fact("run_key").filter(|_| speaks_of_message),
-        authority: fact("authority"),
-        surface: fact("surface"),
-        context: fact("context"),
-        correlation_id: fact("run_key"),
-        causation_id: fact("operation_id"),
-    }
-}
-
 /// What an event says, before it is cut to size.
 struct Row {
     level: Level,
@@ -257,7 +223,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::RunQuarantined => deciding::quarantined(payload),
         Kind::RunReleased => deciding::released(payload),
         Kind::ContentErased => notice::content_erased(payload),
-        Kind::DataPruned => data_pruned(payload),
+        Kind::DataPruned => Row::plain(Level::Trace, "Old data taken away"),
     }
 }
 
@@ -282,17 +248,6 @@ fn agent_state_changed(payload: &Value) -> Row {
         _ => "Agent changed",
     };
     Row::plain(Level::Trace, title)
-}
-
-fn data_pruned(payload: &Value) -> Row {
-    let row = Row::plain(Level::Trace, "Old data taken away");
-    match (
-        word(payload, "class"),
-        payload.get("rows").and_then(Value::as_u64),
-    ) {
-        (Some(class), Some(rows)) => row.with_summary(format!("Old data taken away: {rows} rows of {class}")),
-        _ => row,
-    }
 }
 
 fn wake_decided(payload: &Value) -> Row {

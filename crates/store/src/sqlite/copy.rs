@@ -149,6 +149,12 @@ pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
     crate::pack::place(folder, hash).1
 }
 
+/// Begins a new life in a database file beside that of agents, which has a host of its own.
+pub fn reborn_sqlite(path: &Path, number: i64) -> Result<(), StoreError> {
+    let mut connection = Connection::open(path, Access::Write, Duration::ZERO)?;
+    crate::host::reborn(&mut connection, number)
+}
+
 /// Keeps what a database is before it is brought up to date. None when another process was faster.
 pub(crate) fn keep_old(
     connection: &Connection,

@@ -15,7 +15,9 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_ports::records::{RunFilter, RunState};
 use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
-use wakeful_store::{BUSY_MS, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite};
+use wakeful_store::{
+    BUSY_MS, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite, reborn_sqlite,
+};
 
 use super::Shared;
 use super::backup::{unusable, unwritable};
@@ -158,15 +160,18 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
         let message = format!("{}: {}", file.display(), failure.message());
         Failure::new("backup_damaged", message, "use another backup")
     };
-    for name in Home::DATABASES
-        .into_iter()
-        .filter(|name| contents.files.contains_key(*name))
-    {
+    let is_there = |name: &&str| contents.files.contains_key(*name);
+    for name in Home::DATABASES.into_iter().filter(is_there) {
         check_sqlite(&home.root().join(name), Depth::Quick, BUSY_MS).map_err(damaged)?;
     }
     let before = identify_sqlite(&home.database(), BUSY_MS).map_err(damaged)?;
     let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
-    let restored = begin_life(&store, &before.incarnation, &contents.about.made_at).await;
+    let number = life_number(&before.incarnation, RealClock::new().now(), RealEntropy.bytes32());
+    // All of a home has one life: whoever hears of a write must be able to tell it from one of the old home.
+    for name in Home::DATABASES.into_iter().skip(1).filter(is_there) {
+        reborn_sqlite(&home.root().join(name), number).map_err(damaged)?;
+    }
+    let restored = begin_life(&store, number, &contents.about.made_at).await;
     let missing = store.inspect_files().await?.missing;
     store.close().await?;
     if missing > 0 {
@@ -178,9 +183,8 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
 }
 
 /// A new life, said in the log of every agent.
-async fn begin_life(store: &Store, before: &str, made_at: &str) -> Result<Restored, Failure> {
+async fn begin_life(store: &Store, number: i64, made_at: &str) -> Result<Restored, Failure> {
     let now = RealClock::new().now();
-    let number = life_number(before, now, RealEntropy.bytes32());
     let heads = store.read(|view| view.heads()).await?;
     let agents: Vec<(AgentId, [u8; 32])> = heads
         .into_iter()

@@ -137,6 +137,28 @@ fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
 }
 
 #[test]
+fn a_second_database_is_part_of_a_home_and_of_its_new_life() {
+    let world = lived_in();
+    let journal = |home: &Path| rusqlite::Connection::open(home.join("db.sqlite")).expect("opens");
+    journal(&world.home())
+        .execute_batch(
+            "PRAGMA journal_mode = WAL; CREATE TABLE host (row_id INTEGER, host_id TEXT, incarnation INTEGER);
+            INSERT INTO host VALUES (1, 'journal', 1); CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('mine');",
+        )
+        .expect("written");
+    backed_up(&world);
+    let told = restored(&world, &other(&world)).json();
+    let (text, life): (String, i64) = journal(&other(&world))
+        .query_row("SELECT text, incarnation FROM note, host", [], |row| {
+            Ok((row.get(0)?, row.get(1)?))
+        })
+        .expect("read");
+    assert_eq!(text, "mine");
+    let told = told["incarnation"].as_str().expect("an incarnation");
+    assert!(told.ends_with(&format!(".{life}")), "{told} {life}");
+}
+
+#[test]
 fn secrets_are_in_a_backup_only_when_they_are_asked_for() {
     let world = lived_in();
     let said = world.wakeful(&["backup", &file(&world), "--with-secrets"]);

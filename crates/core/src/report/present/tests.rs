@@ -58,7 +58,7 @@ run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run c
 run_released | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
 run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
-data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away: 3 rows of events
+data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
 agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
 "#;
 
