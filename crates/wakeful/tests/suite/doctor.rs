@@ -71,6 +71,8 @@ fn a_settled_home_has_no_problem() {
             "database",
             "runs",
             "workspace",
+            "sagas",
+            "journal",
             "sandbox",
             "space"
         ]
