@@ -144,10 +144,26 @@ fn new_category(name: &str, reads: &Reads, operation: &OperationId, at: Millis) 
     }))
 }
 
-/// The record that takes a write back. `version` is the one that the write made, `before` what was there, `now` what is.
-/// When somebody has written since, a person must decide: undoing would take their words away.
-pub fn undo(version: u64, before: Option<Record>, now: Record, at: Millis) -> Result<Record, Refusal> {
-    if now.version() != version {
+/// What is known of a write that is to be taken back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// The version that it made.
+    pub version: u64,
+    /// The record before it; none when it made the record.
+    pub record: Option<Record>,
+    /// Whether somebody has written notes about the record.
+    pub has_notes: bool,
+}
+
+/// The record that takes a write back, from what is there now. When somebody has written since, a person must decide:
+/// undoing would take their words away, or what their words are about.
+pub fn undo(before: Before, now: Record, at: Millis) -> Result<Record, Refusal> {
+    let Before {
+        version,
+        record: before,
+        has_notes,
+    } = before;
+    if now.version() != version || (before.is_none() && has_notes) {
         return Err(Refusal::ChangedSince {
             kind: now.kind().as_str(),
             id: now.id().to_string(),
@@ -370,17 +386,35 @@ mod tests {
         let task = task_of(&made);
         let (mutation, reads) = done(&task);
         let updated = apply(&mutation, &reads, &operation("b"), Millis(9)).unwrap();
-        let back = undo(2, updated.before.clone(), updated.after.clone(), Millis(11)).unwrap();
+        let before = |version, record| Before {
+            version,
+            record,
+            has_notes: false,
+        };
+        let back = undo(
+            before(2, updated.before.clone()),
+            updated.after.clone(),
+            Millis(11),
+        )
+        .unwrap();
         let Record::Task(back) = back else {
             panic!("no task")
         };
         assert_eq!((back.status, back.version), (TaskStatus::Open, 3));
-        let gone = undo(1, None, made.after.clone(), Millis(11)).unwrap();
+        let noted = Before {
+            has_notes: true,
+            ..before(1, None)
+        };
+        assert_eq!(
+            undo(noted, made.after.clone(), Millis(11)).unwrap_err().code(),
+            "changed_since"
+        );
+        let gone = undo(before(1, None), made.after.clone(), Millis(11)).unwrap();
         let Record::Task(gone) = gone else {
             panic!("no task")
         };
         assert_eq!((gone.removed_at, gone.version), (Some(Millis(11)), 2));
-        let late = undo(1, None, updated.after, Millis(11)).unwrap_err();
+        let late = undo(before(1, None), updated.after, Millis(11)).unwrap_err();
         assert_eq!(late.code(), "changed_since");
     }
 }

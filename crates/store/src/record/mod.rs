@@ -10,9 +10,9 @@ mod table;
 use std::sync::Arc;
 
 use wakeful_core::change::{Token, Unit};
-use wakeful_core::journal::rule::{self, Reads, Written};
+use wakeful_core::journal::rule::{self, Before, Reads, Written};
 use wakeful_core::journal::{
-    Author, Category, Mutation, Note, Record, RecordId, Refusal, Task, compensation,
+    Author, Category, Kind, Mutation, Note, Record, RecordId, Refusal, Task, compensation,
 };
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
@@ -190,7 +190,7 @@ fn carry_out(
         mutation: Some(digest),
         receipt: Some(receipt.clone()),
         previous: before,
-        author: order.author.clone(),
+        author: Some(order.author.clone()),
     };
     outbox::put_operation(sql, &order.operation_id, &operation, order.at)?;
     Ok(Ok(receipt))
@@ -228,7 +228,7 @@ fn take_back(
             mutation: None,
             receipt: None,
             previous: None,
-            author: Author::Person,
+            author: None,
         };
         outbox::put_operation(sql, operation, &void, at)?;
         return Ok(Ok(Undone::Void));
@@ -240,14 +240,19 @@ fn take_back(
         author,
         ..
     } = known;
-    let receipt = match (state, receipt) {
-        (State::Written, Some(receipt)) => receipt,
-        (State::Undone, _) => return Ok(undone_before(sql, operation)?),
-        (State::Void | State::Written, _) => return Ok(Ok(Undone::Void)),
+    let (receipt, author) = match (state, receipt, author) {
+        (State::Written, Some(receipt), Some(author)) => (receipt, author),
+        (State::Undone, ..) => return undone_before(sql, operation),
+        (State::Void | State::Written, ..) => return Ok(Ok(Undone::Void)),
     };
     let now = table::record(sql, receipt.kind, &receipt.record_id)?;
     let now = now.ok_or(StoreError::Malformed("operation.receipt"))?;
-    let after = match rule::undo(receipt.version, previous, now, at) {
+    let before = Before {
+        version: receipt.version,
+        has_notes: receipt.kind == Kind::Task && !table::notes(sql, Some(&receipt.record_id), 1)?.is_empty(),
+        record: previous,
+    };
+    let after = match rule::undo(before, now, at) {
         Ok(after) => after,
         Err(refusal) => return Ok(Err(refusal)),
     };
@@ -259,7 +264,7 @@ fn take_back(
         mutation: None,
         receipt: Some(receipt.clone()),
         previous: None,
-        author,
+        author: Some(author),
     };
     outbox::put_operation(sql, &name, &inverse, at)?;
     outbox::mark_undone(sql, operation)?;

@@ -129,7 +129,8 @@ pub(super) struct Operation {
     pub(super) receipt: Option<Receipt>,
     /// The record before it.
     pub(super) previous: Option<Record>,
-    pub(super) author: Author,
+    /// Who wanted it; none for one that never took place.
+    pub(super) author: Option<Author>,
 }
 
 impl Operation {
@@ -164,7 +165,7 @@ pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Op
         previous: previous
             .map(|text| parsed("operation.previous", &text))
             .transpose()?,
-        author: row.word("operation.author", Author::parse)?,
+        author: author(row.optional_text("operation.author")?)?,
     }))
 }
 
@@ -183,14 +184,14 @@ pub(super) fn put_operation(
     let receipt = operation.receipt.as_ref().map(encoded).transpose()?;
     let encoded = |record: &Record| json("operation.previous", record);
     let previous = operation.previous.as_ref().map(encoded).transpose()?;
-    let author = operation.author.to_text();
+    let author = operation.author.as_ref().map(Author::to_text);
     let params = [
         id.into(),
         operation.state.as_str().into(),
         operation.mutation.as_ref().into(),
         receipt.as_deref().into(),
         previous.as_deref().into(),
-        author.as_str().into(),
+        author.as_deref().into(),
         at.into(),
     ];
     sql.execute(PUT, &params).map(drop)
@@ -202,6 +203,11 @@ const MARK_UNDONE: &str =
 /// Marks an operation as undone.
 pub(super) fn mark_undone(sql: &mut dyn Sql, id: &OperationId) -> Result<(), StoreError> {
     exactly_one(sql.execute(MARK_UNDONE, &[id.into()])?)
+}
+
+fn author(text: Option<String>) -> Result<Option<Author>, StoreError> {
+    let author = text.map(|text| Author::parse(&text).ok_or(StoreError::Malformed("operation.author")));
+    author.transpose()
 }
 
 fn json(place: &'static str, value: &impl serde::Serialize) -> Result<String, StoreError> {

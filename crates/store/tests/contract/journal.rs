@@ -225,6 +225,17 @@ fn what_somebody_wrote_since_is_not_taken_away() {
             [("Buy milk".to_owned(), TaskStatus::Done)]
         );
         assert_eq!(changes(&journal).await.len(), 2);
+        let other = wrote(&journal, create("c", "Buy bread")).await;
+        let note = Order {
+            mutation: Mutation::CreateNote {
+                text: "rye".into(),
+                task: Some(other.record_id),
+            },
+            ..create("d", "")
+        };
+        wrote(&journal, note).await;
+        let undone = journal.undo(sample::operation("c"), Millis(3_000)).await;
+        assert!(undone.is_err(), "a note is about it: {undone:?}");
     });
 }
 

@@ -78,6 +78,8 @@ fn a_settled_home_has_no_problem() {
             "blobs",
             "clock",
             "pages",
+            "sagas",
+            "journal",
             "sandbox",
             "space"
         ]

@@ -203,7 +203,8 @@ fn debug_prompt_shows_every_block_with_its_source_and_weight() {
     for place in ["workspace", "execution_root", "cwd"] {
         assert_eq!(frame[place], work);
     }
-    assert_eq!(frame["policy"]["permitted_tools"], json!(["ExecCommand"]));
+    let tools = json!(["ExecCommand", "journal_create_task", "journal_update_task"]);
+    assert_eq!(frame["policy"]["permitted_tools"], tools);
     assert_eq!(
         frame["loaded_agents_md"],
         json!([

@@ -195,6 +195,30 @@ fn cut_off() -> Stage {
 }
 
 #[test]
+fn the_journal_commits_before_the_agents_side_and_under_the_same_operation_id() {
+    let stage = cut_off();
+    let all = |file: &str, query: &str| -> Vec<Vec<u8>> {
+        let database = rusqlite::Connection::open(stage.world.home().join(file)).expect("opens");
+        let mut statement = database.prepare(query).expect("a query");
+        let rows = statement.query_map([], |row| row.get(0)).expect("rows");
+        rows.map(|row| row.expect("bytes")).collect()
+    };
+    // The journal has the first write; the agent's side has its intent and no result.
+    let written = all(
+        "db.sqlite",
+        "SELECT operation_id FROM change WHERE author = 'agent:main'",
+    );
+    let intended =
+        "SELECT operation_id FROM step WHERE class = 'saga' AND status = 'intended' ORDER BY ordinal";
+    let intended = all("agent.sqlite", intended);
+    assert_eq!((written.len(), intended.len()), (1, 2));
+    assert_eq!(written[0], intended[0]);
+    let row =
+        "SELECT operation_id FROM saga WHERE phase = 'intent' AND status = 'open' AND last_error IS NULL";
+    assert!(all("agent.sqlite", row).contains(&written[0]));
+}
+
+#[test]
 fn what_a_run_that_can_never_go_on_wrote_is_taken_back() {
     let stage = cut_off();
     stage.end_runs();

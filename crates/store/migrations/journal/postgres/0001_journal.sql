@@ -76,7 +76,8 @@ CREATE TABLE operation (
     mutation     BYTEA  CHECK (octet_length(mutation) = 32),
     receipt      TEXT   COLLATE "C",
     previous     TEXT   COLLATE "C",
-    author       TEXT   COLLATE "C" NOT NULL,
+    author       TEXT   COLLATE "C",
     at_ms        BIGINT NOT NULL,
-    CHECK ((state = 'void') = (receipt IS NULL))
+    CHECK ((state = 'void') = (receipt IS NULL)),
+    CHECK ((state = 'void') = (author IS NULL))
 );

@@ -74,7 +74,8 @@ CREATE TABLE operation (
     mutation     BLOB    CHECK (length(mutation) = 32),
     receipt      TEXT,
     previous     TEXT,
-    author       TEXT    NOT NULL,
+    author       TEXT,
     at_ms        INTEGER NOT NULL,
-    CHECK ((state = 'void') = (receipt IS NULL))
+    CHECK ((state = 'void') = (receipt IS NULL)),
+    CHECK ((state = 'void') = (author IS NULL))
 ) STRICT;
