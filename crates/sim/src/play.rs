@@ -291,8 +291,6 @@ impl Stage {
                 | EngineError::Braked { .. }
                 | EngineError::Quarantined { .. }
                 | EngineError::CrashLoop { .. }
-                | EngineError::NotEnded { .. }
-                | EngineError::RunErased { .. }
                 | EngineError::Store(_),
             ) => false,
         };

@@ -1,7 +1,7 @@
 //! Whatever goes wrong, and whenever: the promises of the engine hold.
 
-mod retention;
 mod notary;
+mod retention;
 
 use proptest::prelude::*;
 use wakeful_sim::search::{examine, nth};
