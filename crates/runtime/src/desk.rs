@@ -2,6 +2,7 @@
 
 mod clerk;
 pub mod ledger;
+mod spoil;
 mod work;
 
 use std::future::Future;

@@ -10,6 +10,7 @@ use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
+use wakeful_ports::planted;
 use wakeful_ports::records::{
     EntryRow, Fence, JournalRow, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
 };
@@ -261,6 +262,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             reason,
             usage,
             settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
+                (Some(_), _) if planted::bug("money_kept") => Settlement::Nothing,
                 (Some(cost), _) => Settlement::Cost(cost),
                 // A request may have been under way, and nobody waited for its end.
                 (None, Input::Cancelled) => Settlement::InFull,
