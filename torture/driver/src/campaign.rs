@@ -1,9 +1,10 @@
 //! A campaign: worlds of every kind, one after the other, until time is up.
 
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
 use wakeful_ports::fail::POINTS;
@@ -17,9 +18,11 @@ use crate::tally::Tally;
 /// Deaths in one world of a long campaign: enough for a database that has seen something, and few enough that a world
 /// which goes wrong can be read.
 const DEATHS: u64 = 40;
+const DEATHS_ON_A_BAD_DISK: u64 = 12;
 
 /// Worlds that a planted bug is given to show itself. Each is nearly certain to do it.
 const PLANTED_TRIES: u64 = 4;
+const PLANTED_DEATHS: u64 = 6;
 
 /// Kills the program and judges what it says afterwards.
 #[derive(Debug, Clone, Parser)]
@@ -81,6 +84,8 @@ struct Campaign {
     began: Instant,
     /// Pairs of fail points that are still to be tried, in an order of chance.
     pairs: Vec<(&'static str, &'static str)>,
+    /// How many planted bugs were looked for.
+    planted: usize,
     /// What went wrong, for people.
     wrong: Vec<Value>,
 }
@@ -110,6 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<End> {
         tally: Tally::default(),
         began: Instant::now(),
         pairs: Vec::new(),
+        planted: 0,
         wrong: Vec::new(),
     };
     if options.short {
@@ -158,49 +164,37 @@ impl Campaign {
             Only::Power => Kind::Power,
             Only::Faults => Kind::Faults,
         };
-        let deaths = if matches!(kind, Kind::Faults) { deaths.min(12) } else { deaths };
-        let outcome = self.play_world(kind, deaths, None)?;
-        if !outcome.tally.is_sound() {
-            let folder = self.keep_folder();
-            self.wrong.push(json!({"world": self.worlds, "folder": folder, "verdict": outcome.verdict}));
+        let deaths = if matches!(kind, Kind::Faults) { deaths.min(DEATHS_ON_A_BAD_DISK) } else { deaths };
+        let plan = self.plan(kind, deaths, None);
+        let outcome = match play_told(&plan, &self.tools) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.folder.disable_cleanup(true);
+                self.close();
+                return Err(error);
+            }
+        };
+        if outcome.tally.is_sound() {
+            // Only what went wrong is worth its space.
+            let _ = std::fs::remove_dir_all(&plan.folder);
+        } else {
+            self.folder.disable_cleanup(true);
+            self.wrong.push(json!({"folder": plan.folder, "kind": plan.kind.name(), "verdict": outcome.verdict}));
         }
         self.tally += outcome.tally;
         Ok(())
     }
 
-    fn play_world(&mut self, kind: Kind, deaths: u64, planted: Option<&'static str>) -> Result<Outcome> {
+    /// The next world.
+    fn plan(&mut self, kind: Kind, deaths: u64, planted: Option<&'static str>) -> Plan {
         self.worlds += 1;
-        let (seed, name) = (self.rng.next(), kind.name());
-        let folder = self.folder.path().join(format!("w{}", self.worlds));
-        let plan = Plan {
-            seed,
+        Plan {
+            seed: self.rng.next(),
             kind,
             deaths,
             planted,
-            folder: folder.clone(),
-        };
-        let began = Instant::now();
-        let played = play(&plan, &self.tools);
-        let outcome = match played {
-            Ok(outcome) => outcome,
-            Err(error) => {
-                let kept = self.keep_folder();
-                self.close();
-                return Err(error.context(format!("world {} ({name}) in {}", self.worlds, kept.display())));
-            }
-        };
-        let seconds = began.elapsed().as_secs_f64();
-        let (tally, planted) = (&outcome.tally, planted.map_or(String::new(), |bug| format!(" with {bug}")));
-        eprintln!(
-            "world {} {name}{planted}: {} kills, {} power cuts, {} requests on a bad disk, {} acknowledged, \
-             {} effects, {} unknown, {seconds:.1} s",
-            self.worlds, tally.kills, tally.power_cuts, tally.under_faults, tally.acknowledged, tally.effects, tally.unknown,
-        );
-        if outcome.tally.is_sound() || planted.starts_with(" with") {
-            // Only what went wrong is worth its space.
-            let _ = std::fs::remove_dir_all(&folder);
+            folder: self.folder.path().join(format!("w{}", self.worlds)),
         }
-        Ok(outcome)
     }
 
     /// The next pairs of fail points: every point before every point, in an order of chance, again and again.
@@ -217,36 +211,34 @@ impl Campaign {
         pairs
     }
 
-    /// Each planted bug must be found, and by the promise that it breaks.
+    /// Each planted bug must be found, and by the promise that it breaks. Two worlds at once, because each mostly waits.
     fn play_planted(&mut self) -> Result<()> {
+        let mut cases = Vec::new();
         for (bug, promise) in BUGS {
-            let mut found = false;
-            for _ in 0..PLANTED_TRIES {
-                let kind = match *bug {
-                    "commit_unsynced" | "blob_unsynced" => Kind::Power,
-                    "plain_again" | "unknown_called_failed" => {
-                        Kind::Points(vec![("act.after_perform", "transition.after_commit"); 2])
-                    }
-                    "unknown_called_ok" => Kind::Points(vec![("act.before_perform", "transition.after_commit"); 2]),
-                    _ => Kind::Kill,
-                };
-                let outcome = self.play_world(kind, 4, Some(bug))?;
-                found = outcome.tally.broken(promise) > 0;
-                if found {
-                    break;
+            let tries = (0..PLANTED_TRIES).map(|_| self.plan(shows(bug), PLANTED_DEATHS, Some(bug)));
+            let tries: Vec<Plan> = tries.collect();
+            cases.push((*bug, *promise, tries));
+        }
+        let waiting = Mutex::new(cases.into_iter());
+        let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || -> Result<Vec<Value>> {
+            let mut missed = Vec::new();
+            while let Some((bug, promise, tries)) = next() {
+                if !is_found(promise, &tries, &self.tools)? {
+                    missed.push(json!({"planted": bug, "not_found_by": promise}));
                 }
             }
-            if !found {
-                self.wrong.push(json!({"planted": bug, "not_found_by": promise}));
-            }
+            Ok(missed)
+        };
+        let missed = std::thread::scope(|scope| {
+            let workers = [scope.spawn(work), scope.spawn(work)];
+            workers.map(|worker| worker.join().map_err(|_| anyhow!("a world panicked"))?)
+        });
+        for missed in missed {
+            self.wrong.extend(missed?);
         }
+        self.planted = BUGS.len();
         Ok(())
-    }
-
-    /// Makes the folder outlive the campaign.
-    fn keep_folder(&mut self) -> PathBuf {
-        self.folder.disable_cleanup(true);
-        self.folder.path().join(format!("w{}", self.worlds))
     }
 
     /// Says in one line what was done, and how to do it again where something was wrong.
@@ -258,6 +250,7 @@ impl Campaign {
         line["seconds"] = self.began.elapsed().as_secs().into();
         line["database"] = if self.tools.database.is_some() { "postgres" } else { "sqlite" }.into();
         line["machine_load"] = load.into();
+        line["planted_bugs_looked_for"] = self.planted.into();
         if !self.wrong.is_empty() {
             line["wrong"] = self.wrong.clone().into();
         }
@@ -277,4 +270,51 @@ impl Campaign {
 /// Whether a daemon comes past a point at all: one of them stands in the way of a single run on the command line.
 fn is_met(point: &str) -> bool {
     point != "end.before_report"
+}
+
+/// The kind of world in which a planted bug shows itself.
+fn shows(bug: &str) -> Kind {
+    match bug {
+        "commit_unsynced" | "blob_unsynced" => Kind::Power,
+        "plain_again" | "unknown_called_failed" => {
+            Kind::Points(vec![("act.after_perform", "transition.after_commit"); 2])
+        }
+        "unknown_called_ok" => Kind::Points(vec![("act.before_perform", "transition.after_commit"); 2]),
+        _ => Kind::Kill,
+    }
+}
+
+/// Whether a promise is found broken in one of several worlds.
+fn is_found(promise: &str, tries: &[Plan], tools: &Tools) -> Result<bool> {
+    for plan in tries {
+        let outcome = play_told(plan, tools)?;
+        let _ = std::fs::remove_dir_all(&plan.folder);
+        if outcome.tally.broken(promise) > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Plays a world and says what happened in it.
+fn play_told(plan: &Plan, tools: &Tools) -> Result<Outcome> {
+    let began = Instant::now();
+    let outcome = play(plan, tools);
+    let outcome = outcome.with_context(|| format!("{} world in {}", plan.kind.name(), plan.folder.display()))?;
+    let seconds = began.elapsed().as_secs_f64();
+    let tally = &outcome.tally;
+    let planted = plan.planted.map_or(String::new(), |bug| format!(" with {bug}"));
+    let broken = if tally.is_sound() { "" } else { ", BROKEN" };
+    eprintln!(
+        "{}{planted}: {} kills, {} power cuts, {} requests on a bad disk, {} acknowledged, {} effects, {} unknown, \
+         {seconds:.1} s{broken}",
+        plan.kind.name(),
+        tally.kills,
+        tally.power_cuts,
+        tally.under_faults,
+        tally.acknowledged,
+        tally.effects,
+        tally.unknown,
+    );
+    Ok(outcome)
 }

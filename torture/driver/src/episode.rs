@@ -24,8 +24,10 @@ use crate::tally::Tally;
 const CLIENTS: usize = 6;
 const AGENTS: usize = 5;
 
-/// How long everything may take to come to rest when nobody kills any more.
-const REST: Duration = Duration::from_secs(90);
+/// How long nothing may move, when nobody kills any more, before it is taken for rest. With a planted bug it may be
+/// that something never moves again, and that is what the judge is to find out.
+const REST: Duration = Duration::from_secs(60);
+const REST_PLANTED: Duration = Duration::from_millis(2_500);
 
 /// A program that is armed and does not come past its point in this time is killed.
 const ARMED: Duration = Duration::from_millis(1_200);
@@ -104,7 +106,7 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
         history: &history,
         weight: if matches!(plan.kind, Kind::Faults) { Weight::Light } else { Weight::Heavy },
         window: if matches!(plan.kind, Kind::Faults) { 8 } else { 3 },
-        deadline: Mutex::new(None),
+        ending: Mutex::new(None),
         faulty: AtomicBool::new(false),
         counts: Counts::default(),
     };
@@ -135,7 +137,9 @@ impl World<'_> {
             // Whoever makes a folder for a home makes sure of it; the program's own folders are its own business.
             std::fs::create_dir_all(self.place.home(home)).context("making a home")?;
         }
-        let mut life = self.begin(0, &self.usual())?;
+        // A bug that loses everything would lose the agents first, and nothing would be left to judge.
+        let how = if self.plan.planted.is_some() { Circumstances::Healthy } else { self.usual() };
+        let mut life = self.begin(0, &how)?;
         let api = daemon::api(self.place, 0)?;
         life.wait_ready(&api)?;
         for agent in &self.load.agents {
@@ -170,6 +174,7 @@ impl World<'_> {
         if journal.exists() {
             let cut = power::cut(&self.place.home(home), &journal, &mut self.rng)?;
             self.tally.power_cuts += 1;
+            self.tally.cuts_felt += u64::from(cut.changed + cut.undone > 0);
             let Cut { unsynced, changed, undone } = cut;
             what = json!({"died": why, "unsynced": unsynced, "changed": changed, "undone": undone});
         } else {
@@ -242,14 +247,18 @@ impl World<'_> {
 
     /// Dies at one point, and at another when it has come back.
     fn die_at(&mut self, (first, second): (&'static str, &'static str)) -> Result<()> {
+        let mut depth = 0;
         for (point, most) in [(first, 4), (second, 1)] {
             let passage = self.rng.between(1, most);
             let mut life = self.begin(0, &Circumstances::Armed { point, passage })?;
             if life.wait(ARMED)? {
                 self.tally.reached(point);
+                depth += 1;
             }
             self.end(0, life, &format!("{point}:{passage}"))?;
         }
+        self.tally.pairs += 1;
+        self.tally.pairs_deep += u64::from(depth == 2);
         Ok(())
     }
 
@@ -273,10 +282,16 @@ impl World<'_> {
     fn live_on(&mut self) -> Result<()> {
         for (home, api) in self.load.apis.iter().enumerate() {
             let mut life = self.begin(home, &Circumstances::Healthy)?;
-            life.wait_ready(api)?;
+            if let Err(error) = life.wait_ready(api) {
+                // Then nobody can be asked for anything, and the judge will say so.
+                self.history.note(&json!({"dead": format!("{error:#}")}));
+                self.load.wind_down(Duration::ZERO);
+                return Ok(());
+            }
             self.last.push(life);
         }
-        self.load.wind_down(REST);
+        self.load
+            .wind_down(if self.plan.planted.is_some() { REST_PLANTED } else { REST });
         Ok(())
     }
 
@@ -297,9 +312,8 @@ impl World<'_> {
                 .put(&json!({"event": "final", "message": message, "status": answer.status, "answer": told}));
         }
         self.tally.kills_between = cut.len() as u64;
-        let budget = api.get("/api/budget").context("nobody answered")?;
-        let agents = budget.body["agents"].as_array().cloned().unwrap_or_default();
-        for agent in agents {
+        let budget = api.get("/api/budget").map(|budget| budget.body["agents"].clone());
+        for agent in budget.as_ref().and_then(Value::as_array).into_iter().flatten() {
             let is_ours = |name: &str| self.load.agents.iter().any(|ours| ours == name);
             if agent["agent_id"].as_str().is_some_and(is_ours) {
                 let (agent, usd) = (&agent["agent_id"], &agent["reserved_usd"]);

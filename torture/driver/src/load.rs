@@ -1,7 +1,7 @@
 //! Clients: they send messages with keys until each is acknowledged, ask after them, and put down what they were told.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -25,8 +25,8 @@ pub(crate) struct Load<'a> {
     pub(crate) weight: Weight,
     /// Messages of one client that are under way at once.
     pub(crate) window: usize,
-    /// Until when what was begun must be finished, once nothing new is begun.
-    pub(crate) deadline: Mutex<Option<Instant>>,
+    /// Once nothing new is begun: how long what was begun may stand still, and until when it may just now.
+    pub(crate) ending: Mutex<Option<(Duration, Instant)>>,
     /// Whether files fail just now.
     pub(crate) faulty: AtomicBool,
     pub(crate) counts: Counts,
@@ -49,18 +49,30 @@ pub(crate) struct Sent {
 }
 
 impl Load<'_> {
-    /// No new messages from now on; what was begun may take so long.
+    /// No new messages from now on; what was begun may stand still for so long.
     pub(crate) fn wind_down(&self, patience: Duration) {
-        *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now() + patience);
+        *self.ending() = Some((patience, Instant::now() + patience));
+    }
+
+    fn ending(&self) -> MutexGuard<'_, Option<(Duration, Instant)>> {
+        self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn is_ending(&self) -> bool {
-        self.deadline.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        self.ending().is_some()
     }
 
     fn is_late(&self) -> bool {
-        let deadline = *self.deadline.lock().unwrap_or_else(PoisonError::into_inner);
-        deadline.is_some_and(|deadline| deadline < Instant::now())
+        self.ending().is_some_and(|(_, deadline)| deadline < Instant::now())
+    }
+
+    /// Something came to its end, so nothing stands still.
+    fn moved_on(&self) {
+        if let Some((patience, deadline)) = self.ending().as_mut()
+            && *deadline >= Instant::now()
+        {
+            *deadline = Instant::now() + *patience;
+        }
     }
 
     /// One client from beginning to end: everything that it sent and that was acknowledged.
@@ -137,6 +149,7 @@ impl Load<'_> {
         let Some(oldest) = open.first().cloned() else { return };
         if self.look(&oldest, rng) {
             open.remove(0);
+            self.moved_on();
         } else {
             std::thread::sleep(PAUSE);
         }

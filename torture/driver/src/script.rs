@@ -56,7 +56,7 @@ impl Wish {
         }
         yaml.push_str("  - text: done\n    usage: { input_tokens: 1000, output_tokens: 0 }\n");
         let mut text = format!("do {name}");
-        if rng.percent(6) {
+        if rng.percent(10) {
             text.push(' ');
             while text.len() < LARGE_BYTES {
                 text.push_str(&format!("{:016x}", rng.next()));

@@ -14,6 +14,11 @@ pub(crate) struct Tally {
     /// Those of them, and of the power cuts, that fell between the intent and the result of an action.
     pub(crate) kills_between: u64,
     pub(crate) power_cuts: u64,
+    /// Cuts that took or tore something.
+    pub(crate) cuts_felt: u64,
+    /// Pairs of fail points that were tried, and those at both of which the program died, one after the other.
+    pub(crate) pairs: u64,
+    pub(crate) pairs_deep: u64,
     /// Lives on a disk that failed.
     pub(crate) fault_lives: u64,
     /// Requests that were answered while the disk failed, and those answers that were refusals.
@@ -63,7 +68,8 @@ impl Tally {
     pub(crate) fn json(&self) -> Value {
         json!({
             "worlds": self.worlds, "kills": self.kills, "kills_between_intent_and_result": self.kills_between,
-            "power_cuts": self.power_cuts, "lives_on_a_bad_disk": self.fault_lives,
+            "pairs_of_points": self.pairs, "pairs_two_deep": self.pairs_deep,
+            "power_cuts": self.power_cuts, "power_cuts_felt": self.cuts_felt, "lives_on_a_bad_disk": self.fault_lives,
             "operations_under_faults": self.under_faults, "refused_under_faults": self.refused,
             "acknowledged": self.acknowledged, "effects": self.effects, "outcome_unknown": self.unknown,
             "failed_runs": self.failed, "lost": self.broken("kept") + self.broken("ended") + self.broken("stays_told"),
@@ -80,6 +86,9 @@ impl AddAssign for Tally {
         self.kills += other.kills;
         self.kills_between += other.kills_between;
         self.power_cuts += other.power_cuts;
+        self.cuts_felt += other.cuts_felt;
+        self.pairs += other.pairs;
+        self.pairs_deep += other.pairs_deep;
         self.fault_lives += other.fault_lives;
         self.under_faults += other.under_faults;
         self.refused += other.refused;
