@@ -260,7 +260,11 @@ fn all_steps(view: &mut dyn View, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
         let after = steps.last().map_or(0, |step| step.ordinal);
         let page = view.steps(run, after, STEPS_PAGE)?;
         if page.is_empty() {
-            return Ok(if planted::bug("told_early") { told_early(steps) } else { steps });
+            return Ok(if planted::bug("told_early") {
+                told_early(steps)
+            } else {
+                steps
+            });
         }
         steps.extend(page);
     }

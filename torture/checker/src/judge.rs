@@ -137,15 +137,21 @@ fn kept(case: &mut Case<'_>) {
         }
         match &message.last {
             Some((200, Some(_))) => {}
-            Some((status, _)) => case.broken(format!("{name} was acknowledged, and asked for it is {status}")),
-            None => case.broken(format!("{name} was acknowledged, and nobody could be asked for it")),
+            Some((status, _)) => {
+                case.broken(format!("{name} was acknowledged, and asked for it is {status}"))
+            }
+            None => case.broken(format!(
+                "{name} was acknowledged, and nobody could be asked for it"
+            )),
         }
         let news = message
             .acknowledged
             .iter()
             .filter(|(_, _, admission)| *admission == Admission::New);
         if news.count() > 1 {
-            case.broken(format!("{name} was taken for new again after it had been acknowledged"));
+            case.broken(format!(
+                "{name} was taken for new again after it had been acknowledged"
+            ));
         }
     }
 }
@@ -185,7 +191,9 @@ fn done_is_done(case: &mut Case<'_>) {
         }
         if answer.outcome == "completed" && answer.calls.len() != message.actions {
             let (done, asked) = (answer.calls.len(), message.actions);
-            case.broken(format!("{name} is called completed with {done} of {asked} actions"));
+            case.broken(format!(
+                "{name} is called completed with {done} of {asked} actions"
+            ));
         }
     }
 }
@@ -217,7 +225,11 @@ fn one_run(case: &mut Case<'_>) {
                 case.broken(format!("{name} and {owner} have one run, {run}"));
             }
         }
-        let mut runs: Vec<&str> = message.acknowledged.iter().map(|(_, run, _)| run.as_str()).collect();
+        let mut runs: Vec<&str> = message
+            .acknowledged
+            .iter()
+            .map(|(_, run, _)| run.as_str())
+            .collect();
         runs.dedup();
         if runs.len() > 1 {
             case.broken(format!("{name} has several runs: {}", runs.join(", ")));
@@ -229,7 +241,12 @@ fn one_run(case: &mut Case<'_>) {
 fn stays_told(case: &mut Case<'_>) {
     let mut last: BTreeMap<&str, &Answer> = BTreeMap::new();
     for (_, message, answer) in case.answered() {
-        last.extend(message.acknowledged.iter().map(|(_, run, _)| (run.as_str(), answer)));
+        last.extend(
+            message
+                .acknowledged
+                .iter()
+                .map(|(_, run, _)| (run.as_str(), answer)),
+        );
     }
     let history = case.history;
     for (run, told) in &history.told {
@@ -238,15 +255,25 @@ fn stays_told(case: &mut Case<'_>) {
             continue;
         };
         let is_settled = |status: &str| !matches!(status, "planned" | "intended");
-        let settled = told.calls.iter().enumerate().filter(|(_, status)| is_settled(status));
+        let settled = told
+            .calls
+            .iter()
+            .enumerate()
+            .filter(|(_, status)| is_settled(status));
         for (index, status) in settled {
             let later = now.calls.get(index).map_or("gone", String::as_str);
             if later != status {
-                case.broken(format!("{run}: call {} was told as {status} and is {later}", index + 1));
+                case.broken(format!(
+                    "{run}: call {} was told as {status} and is {later}",
+                    index + 1
+                ));
             }
         }
         if told.has_ended() && told.outcome != now.outcome {
-            case.broken(format!("{run} was told as {} and is {}", told.outcome, now.outcome));
+            case.broken(format!(
+                "{run} was told as {} and is {}",
+                told.outcome, now.outcome
+            ));
         }
     }
 }
@@ -279,7 +306,9 @@ fn in_order(case: &mut Case<'_>) {
         let mut before = waiting.into_iter().peekable();
         let mut newest: Option<(usize, &str)> = None;
         for (name, message) in sent {
-            while let Some((earlier, _)) = before.next_if(|(_, other)| acknowledged_at(other) < message.sent_at) {
+            while let Some((earlier, _)) =
+                before.next_if(|(_, other)| acknowledged_at(other) < message.sent_at)
+            {
                 newest = newest.max(last_place(case, earlier).map(|place| (place, earlier.as_str())));
             }
             let first = first_place(case, name, message.actions);
@@ -302,7 +331,11 @@ fn first_place(case: &Case<'_>, name: &str, actions: usize) -> Option<usize> {
 }
 
 fn last_place(case: &Case<'_>, name: &str) -> Option<usize> {
-    let actions = case.history.messages.get(name).map_or(0, |message| message.actions);
+    let actions = case
+        .history
+        .messages
+        .get(name)
+        .map_or(0, |message| message.actions);
     let places = (1..=actions).filter_map(|action| case.world.places_of(name, action).last());
     places.max().copied()
 }

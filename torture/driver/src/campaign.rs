@@ -100,7 +100,8 @@ pub(crate) fn run(options: &Options) -> Result<End> {
         .context("making a folder")?;
     let beside = std::env::current_exe()?.with_file_name("wakeful-checker");
     let tools = Tools {
-        program: options.program.clone(),
+        // Absolute, because the program is started from another folder.
+        program: std::path::absolute(&options.program)?,
         checker: options.checker.clone().unwrap_or(beside),
         disk: build_disk(folder.path())?,
         database: options.database.clone(),
@@ -131,7 +132,14 @@ pub(crate) fn run(options: &Options) -> Result<End> {
 impl Campaign {
     fn play_long(&mut self) -> Result<()> {
         let until = Instant::now() + Duration::from_secs_f64(self.options.minutes * 60.0);
-        let every = [Only::Kill, Only::Points, Only::Power, Only::Kill, Only::Points, Only::Faults];
+        let every = [
+            Only::Kill,
+            Only::Points,
+            Only::Power,
+            Only::Kill,
+            Only::Points,
+            Only::Faults,
+        ];
         let mut turn = 0;
         while Instant::now() < until && self.wrong.is_empty() {
             let next = every.get(turn % every.len()).copied().unwrap_or(Only::Kill);
@@ -164,7 +172,11 @@ impl Campaign {
             Only::Power => Kind::Power,
             Only::Faults => Kind::Faults,
         };
-        let deaths = if matches!(kind, Kind::Faults) { deaths.min(DEATHS_ON_A_BAD_DISK) } else { deaths };
+        let deaths = if matches!(kind, Kind::Faults) {
+            deaths.min(DEATHS_ON_A_BAD_DISK)
+        } else {
+            deaths
+        };
         let plan = self.plan(kind, deaths, None);
         let outcome = match play_told(&plan, &self.tools) {
             Ok(outcome) => outcome,
@@ -179,7 +191,8 @@ impl Campaign {
             let _ = std::fs::remove_dir_all(&plan.folder);
         } else {
             self.folder.disable_cleanup(true);
-            self.wrong.push(json!({"folder": plan.folder, "kind": plan.kind.name(), "verdict": outcome.verdict}));
+            self.wrong
+                .push(json!({"folder": plan.folder, "kind": plan.kind.name(), "verdict": outcome.verdict}));
         }
         self.tally += outcome.tally;
         Ok(())
@@ -202,7 +215,9 @@ impl Campaign {
         let mut pairs = Vec::new();
         for _ in 0..count {
             if self.pairs.is_empty() {
-                let all = POINTS.iter().flat_map(|first| POINTS.iter().map(|second| (*first, *second)));
+                let all = POINTS
+                    .iter()
+                    .flat_map(|first| POINTS.iter().map(|second| (*first, *second)));
                 self.pairs = all.filter(|pair| is_met(pair.0) && is_met(pair.1)).collect();
                 self.rng.shuffle(&mut self.pairs);
             }
@@ -248,7 +263,12 @@ impl Campaign {
         let mut line = self.tally.json();
         line["seed"] = self.seed.into();
         line["seconds"] = self.began.elapsed().as_secs().into();
-        line["database"] = if self.tools.database.is_some() { "postgres" } else { "sqlite" }.into();
+        line["database"] = if self.tools.database.is_some() {
+            "postgres"
+        } else {
+            "sqlite"
+        }
+        .into();
         line["machine_load"] = load.into();
         line["planted_bugs_looked_for"] = self.planted.into();
         if !self.wrong.is_empty() {
@@ -262,7 +282,9 @@ impl Campaign {
             return End::Sound;
         }
         let (seed, minutes) = (self.seed, self.options.minutes);
-        eprintln!("again: make torture SEED={seed} MINUTES={minutes} (the plan is the same, the moments are not)");
+        eprintln!(
+            "again: make torture SEED={seed} MINUTES={minutes} (the plan is the same, the moments are not)"
+        );
         End::Broken
     }
 }
@@ -300,7 +322,8 @@ fn is_found(promise: &str, tries: &[Plan], tools: &Tools) -> Result<bool> {
 fn play_told(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let began = Instant::now();
     let outcome = play(plan, tools);
-    let outcome = outcome.with_context(|| format!("{} world in {}", plan.kind.name(), plan.folder.display()))?;
+    let outcome =
+        outcome.with_context(|| format!("{} world in {}", plan.kind.name(), plan.folder.display()))?;
     let seconds = began.elapsed().as_secs_f64();
     let tally = &outcome.tally;
     let planted = plan.planted.map_or(String::new(), |bug| format!(" with {bug}"));

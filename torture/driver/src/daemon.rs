@@ -45,12 +45,7 @@ pub(crate) struct Life {
 }
 
 /// Starts the program in one of a world's homes.
-pub(crate) fn begin(
-    place: &Place,
-    home: usize,
-    how: &Circumstances,
-    planted: Option<&str>,
-) -> Result<Life> {
+pub(crate) fn begin(place: &Place, home: usize, how: &Circumstances, planted: Option<&str>) -> Result<Life> {
     let log = OpenOptions::new()
         .create(true)
         .append(true)

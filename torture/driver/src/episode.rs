@@ -96,15 +96,24 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let homes = if tools.database.is_some() { 2 } else { 1 };
     let place = Place::make(plan.folder.clone(), tools, homes, &mut rng)?;
     let history = History::create(&place.history())?;
-    let name = plan.folder.file_name().map(|name| name.to_string_lossy().into_owned());
+    let name = plan
+        .folder
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
     let name = name.unwrap_or_default();
     let load = Load {
         place: &place,
-        apis: (0..homes).map(|home| daemon::api(&place, home)).collect::<Result<_>>()?,
+        apis: (0..homes)
+            .map(|home| daemon::api(&place, home))
+            .collect::<Result<_>>()?,
         // Worlds on one database tell their agents apart by name.
         agents: (0..AGENTS).map(|agent| format!("{name}-{agent}")).collect(),
         history: &history,
-        weight: if matches!(plan.kind, Kind::Faults) { Weight::Light } else { Weight::Heavy },
+        weight: if matches!(plan.kind, Kind::Faults) {
+            Weight::Light
+        } else {
+            Weight::Heavy
+        },
         window: if matches!(plan.kind, Kind::Faults) { 8 } else { 3 },
         ending: Mutex::new(None),
         faulty: AtomicBool::new(false),
@@ -138,7 +147,11 @@ impl World<'_> {
             std::fs::create_dir_all(self.place.home(home)).context("making a home")?;
         }
         // A bug that loses everything would lose the agents first, and nothing would be left to judge.
-        let how = if self.plan.planted.is_some() { Circumstances::Healthy } else { self.usual() };
+        let how = if self.plan.planted.is_some() {
+            Circumstances::Healthy
+        } else {
+            self.usual()
+        };
         let mut life = self.begin(0, &how)?;
         let api = daemon::api(self.place, 0)?;
         life.wait_ready(&api)?;
@@ -175,7 +188,11 @@ impl World<'_> {
             let cut = power::cut(&self.place.home(home), &journal, &mut self.rng)?;
             self.tally.power_cuts += 1;
             self.tally.cuts_felt += u64::from(cut.changed + cut.undone > 0);
-            let Cut { unsynced, changed, undone } = cut;
+            let Cut {
+                unsynced,
+                changed,
+                undone,
+            } = cut;
             what = json!({"died": why, "unsynced": unsynced, "changed": changed, "undone": undone});
         } else {
             self.tally.kills += 1;
@@ -272,7 +289,15 @@ impl World<'_> {
         let ms = self.rng.between(300, 2_000);
         let over = life.wait(Duration::from_millis(ms))?;
         self.load.faulty.store(false, Ordering::Relaxed);
-        self.end(0, life, if over { "gave up on its disk" } else { "killed on a bad disk" })?;
+        self.end(
+            0,
+            life,
+            if over {
+                "gave up on its disk"
+            } else {
+                "killed on a bad disk"
+            },
+        )?;
         self.tally.kills -= 1;
         self.tally.fault_lives += 1;
         Ok(())
@@ -290,8 +315,11 @@ impl World<'_> {
             }
             self.last.push(life);
         }
-        self.load
-            .wind_down(if self.plan.planted.is_some() { REST_PLANTED } else { REST });
+        self.load.wind_down(if self.plan.planted.is_some() {
+            REST_PLANTED
+        } else {
+            REST
+        });
         Ok(())
     }
 
@@ -305,7 +333,10 @@ impl World<'_> {
             };
             let is_run = answer.status == 200;
             let steps = answer.body["steps"].as_array().filter(|_| is_run);
-            let unknown = steps.into_iter().flatten().filter(|step| step["status"] == "outcome_unknown");
+            let unknown = steps
+                .into_iter()
+                .flatten()
+                .filter(|step| step["status"] == "outcome_unknown");
             cut.extend(unknown.filter_map(|step| self.killed_in(step["at"].as_str()?)));
             let told = is_run.then(|| told(&answer.body));
             self.history
@@ -330,7 +361,9 @@ impl World<'_> {
     /// Which life was cut off between the intent that was put down at this moment and its result.
     fn killed_in(&self, at: &str) -> Option<usize> {
         let at = moment::parse(at)?;
-        self.lives.iter().position(|(began, ended)| (*began..=*ended).contains(&at))
+        self.lives
+            .iter()
+            .position(|(began, ended)| (*began..=*ended).contains(&at))
     }
 }
 
@@ -352,10 +385,15 @@ fn orders(rng: &mut Rng) -> String {
     let mut lines: Vec<String> = Vec::new();
     for _ in 0..rng.between(1, 3) {
         let name = rng.pick(&NAMES).copied().unwrap_or_default();
-        let probability = rng.pick(&["0.001", "0.005", "0.02", "0.1"]).copied().unwrap_or_default();
+        let probability = rng
+            .pick(&["0.001", "0.005", "0.02", "0.1"])
+            .copied()
+            .unwrap_or_default();
         let full = name.contains("write") && rng.percent(60);
         let error = if full { ENOSPC } else { EIO };
-        lines.push(format!("enable_random name={name},probability={probability},failinfo={error}"));
+        lines.push(format!(
+            "enable_random name={name},probability={probability},failinfo={error}"
+        ));
     }
     lines.join("\n")
 }
@@ -368,7 +406,10 @@ fn judged(place: &Place) -> Result<Value> {
         .output()
         .context("starting the judge")?;
     if !matches!(done.status.code(), Some(0 | 1)) {
-        bail!("the judge could not judge: {}", String::from_utf8_lossy(&done.stderr));
+        bail!(
+            "the judge could not judge: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
     }
     serde_json::from_slice(&done.stdout).context("reading the verdict")
 }

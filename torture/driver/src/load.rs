@@ -63,7 +63,8 @@ impl Load<'_> {
     }
 
     fn is_late(&self) -> bool {
-        self.ending().is_some_and(|(_, deadline)| deadline < Instant::now())
+        self.ending()
+            .is_some_and(|(_, deadline)| deadline < Instant::now())
     }
 
     /// Something came to its end, so nothing stands still.
@@ -82,7 +83,9 @@ impl Load<'_> {
         while !self.is_ending() {
             number += 1;
             let wish = Wish::new(format!("{name}-{number}"), self.weight, &mut rng);
-            let Some(sent) = self.send(&wish, &mut rng)? else { break };
+            let Some(sent) = self.send(&wish, &mut rng)? else {
+                break;
+            };
             all.push(sent.clone());
             open.push(sent);
             if rng.percent(30)
@@ -128,7 +131,9 @@ impl Load<'_> {
     }
 
     fn post(&self, agent: &str, message: &str, body: &Value, rng: &mut Rng) -> Option<String> {
-        let answer = self.asked(rng, |api| api.post(&format!("/api/agents/{agent}/messages"), body))?;
+        let answer = self.asked(rng, |api| {
+            api.post(&format!("/api/agents/{agent}/messages"), body)
+        })?;
         if answer.status >= 300 {
             let (status, code) = (answer.status, &answer.body["error"]["code"]);
             self.history
@@ -146,7 +151,9 @@ impl Load<'_> {
 
     /// Asks after one of the open messages, the oldest first, and lets it go when it has ended.
     fn await_one(&self, open: &mut Vec<Sent>, rng: &mut Rng) {
-        let Some(oldest) = open.first().cloned() else { return };
+        let Some(oldest) = open.first().cloned() else {
+            return;
+        };
         if self.look(&oldest, rng) {
             open.remove(0);
             self.moved_on();

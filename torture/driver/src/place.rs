@@ -89,15 +89,24 @@ fn free_port(rng: &mut Rng) -> Result<SocketAddr> {
 
 /// Compiles the disk.
 pub(crate) fn build_disk(folder: &Path) -> Result<PathBuf> {
-    let (source, library) = (folder.join("disk.c"), folder.join("disk.so"));
-    std::fs::write(&source, include_str!("../shim/disk.c")).context("writing disk.c")?;
+    let library = folder.join("disk.so");
+    compile(include_str!("../shim/disk.c"), &library, &["-shared", "-fPIC"])?;
+    Ok(library)
+}
+
+/// Compiles a text in C.
+pub(crate) fn compile(text: &str, to: &Path, flags: &[&str]) -> Result<()> {
+    let source = to.with_extension("c");
+    std::fs::write(&source, text).with_context(|| format!("writing {}", source.display()))?;
     let mut cc = std::process::Command::new("cc");
-    cc.args(["-O2", "-Wall", "-Werror", "-shared", "-fPIC", "-o"])
-        .arg(&library)
+    cc.args(["-O2", "-Wall", "-Werror"])
+        .args(flags)
+        .arg("-o")
+        .arg(to)
         .arg(&source);
     let status = cc.status().context("cc: install a C compiler")?;
     if !status.success() {
-        bail!("disk.c does not compile");
+        bail!("{} does not compile", source.display());
     }
-    Ok(library)
+    Ok(())
 }

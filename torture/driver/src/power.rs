@@ -5,7 +5,7 @@
 //! or sectors of 512. The same for names: a folder that was not synced may not know of files that were made, moved or
 //! removed in it. What a file system promises beyond that is not relied on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -50,19 +50,19 @@ pub(crate) struct Cut {
 pub(crate) fn cut(root: &Path, journal: &Path, rng: &mut Rng) -> Result<Cut> {
     let records = read(&journal.join("journal"))?;
     let mut done = Cut::default();
-    let places = places(root, journal)?;
     let changes = |record: &&Record| matches!(record.kind, b'W' | b'T');
-    let files: BTreeSet<u64> = records.iter().filter(changes).map(|record| record.file).collect();
-    for file in files {
+    // By name, because the numbers of files are the file system's own chance.
+    for (path, file) in places(root, journal)? {
         let synced = synced(&records, |record| record.kind == b'S' && record.file == file);
         let later: Vec<&Record> = records
             .iter()
             .skip(synced)
             .filter(|record| changes(record) && record.file == file)
             .collect();
-        let Some(path) = places.get(&file).filter(|_| !later.is_empty()) else {
+        if later.is_empty() {
             continue;
-        };
+        }
+        let path = &path;
         let left = fs::read(path).with_context(|| format!("reading {}", path.display()))?;
         let found = survivor(left.clone(), &later, rng);
         done.unsynced += later.len();
@@ -78,11 +78,16 @@ pub(crate) fn cut(root: &Path, journal: &Path, rng: &mut Rng) -> Result<Cut> {
 
 /// How many records the last matching sync covers.
 fn synced(records: &[Record], is_it: impl Fn(&Record) -> bool) -> usize {
-    records.iter().filter(|record| is_it(record)).map(|record| record.at).max().unwrap_or(0)
+    records
+        .iter()
+        .filter(|record| is_it(record))
+        .map(|record| record.at)
+        .max()
+        .unwrap_or(0)
 }
 
-/// Where each file is now, by its number.
-fn places(root: &Path, journal: &Path) -> Result<BTreeMap<u64, PathBuf>> {
+/// Every file that is there now, with its number. A name outside the disk counts only where there is no other.
+fn places(root: &Path, journal: &Path) -> Result<BTreeMap<PathBuf, u64>> {
     let mut found = BTreeMap::new();
     let mut folders = vec![journal.to_path_buf(), root.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -96,7 +101,7 @@ fn places(root: &Path, journal: &Path) -> Result<BTreeMap<u64, PathBuf>> {
             }
         }
     }
-    Ok(found)
+    Ok(found.into_iter().map(|(file, path)| (path, file)).collect())
 }
 
 /// What is left of a file whose later changes were never synced.
@@ -215,7 +220,9 @@ fn take_back(record: &Record, journal: &Path) -> Result<()> {
     match record.kind {
         b'C' if is_at(&record.path) => fs::remove_file(&record.path)?,
         b'M' if record.path.is_dir() => fs::remove_dir_all(&record.path)?,
-        b'U' if !record.path.exists() && folder_exists(&record.path) => fs::hard_link(grave(record.file), &record.path)?,
+        b'U' if !record.path.exists() && folder_exists(&record.path) => {
+            fs::hard_link(grave(record.file), &record.path)?
+        }
         b'X' if folder_exists(&record.path) => fs::create_dir_all(&record.path)?,
         b'R' if is_at(&record.other) && folder_exists(&record.path) => {
             fs::rename(&record.other, &record.path)?;

@@ -67,7 +67,10 @@ fn a_message_that_is_gone_or_new_again_was_not_kept() {
 
 #[test]
 fn a_run_that_stays_open_has_not_ended_and_a_failure_needs_a_cause() {
-    assert_eq!(broken(&with(7, last("open", &["ok", "ok"], "t")), WORLD), ["ended"]);
+    assert_eq!(
+        broken(&with(7, last("open", &["ok", "ok"], "t")), WORLD),
+        ["ended"]
+    );
     let failed = with(7, last("failed", &["ok", "ok"], "t"));
     assert_eq!(broken(&failed, WORLD), ["ended"]);
     let mut on_a_bad_disk = failed;
@@ -78,9 +81,15 @@ fn a_run_that_stays_open_has_not_ended_and_a_failure_needs_a_cause() {
 
 #[test]
 fn a_line_that_stands_twice_happened_twice() {
-    assert_eq!(broken(&sound(), "m1 1\nm1 2\nm2 1\nm2 2\nm2 2\n"), ["at_most_once"]);
+    assert_eq!(
+        broken(&sound(), "m1 1\nm1 2\nm2 1\nm2 2\nm2 2\n"),
+        ["at_most_once"]
+    );
     let unknown = with(7, last("completed", &["ok", "outcome_unknown"], "t"));
-    assert_eq!(broken(&unknown, "m1 1\nm1 2\nm2 1\nm2 2\nm2 2\n"), ["at_most_once"]);
+    assert_eq!(
+        broken(&unknown, "m1 1\nm1 2\nm2 1\nm2 2\nm2 2\n"),
+        ["at_most_once"]
+    );
     assert_eq!(broken(&unknown, WORLD), Vec::<&str>::new());
     assert_eq!(broken(&unknown, "m1 1\nm1 2\nm2 1\n"), Vec::<&str>::new());
 }
@@ -157,5 +166,8 @@ fn money_that_is_put_aside_for_nothing_is_caught() {
 #[test]
 fn a_line_that_is_not_understood_is_no_verdict() {
     assert!(History::parse("{\"event\": \"guess\"}").is_err());
-    assert!(History::parse("{\"event\": \"final\", \"message\": \"m\", \"status\": 200, \"answer\": null}").is_err());
+    assert!(
+        History::parse("{\"event\": \"final\", \"message\": \"m\", \"status\": 200, \"answer\": null}")
+            .is_err()
+    );
 }
