@@ -125,12 +125,20 @@ pub async fn claim<S: Store>(
     let claimed = store.write(move |tx| {
         let Some(row) = tx.run(&run)? else { return Ok(None) };
         // An ended run needs no claim, and must not take the agent from whoever drives another.
-        let claim = if row.status == RUN_OPEN {
-            Some(tx.claim_head(&row.agent_id, &runner)?)
-        } else {
-            None
-        };
-        Ok(Some((claim, row)))
+        if row.status != RUN_OPEN {
+            return Ok(Some((None, row)));
+        }
+        let claim = tx.claim_head(&row.agent_id, &runner)?;
+        // Only now does nobody else move the run: what was read before the claim may be old, and who went on from an
+        // old state would put money aside for a request that was answered long ago.
+        let row = tx.run(&run)?.unwrap_or(row);
+        match claim {
+            Claim::Won(fence) if row.status != RUN_OPEN => {
+                tx.release_head(&row.agent_id, fence)?;
+                Ok(Some((None, row)))
+            }
+            Claim::Won(_) | Claim::Held { .. } => Ok(Some((Some(claim), row))),
+        }
     });
     let Some((claim, row)) = claimed.await? else {
         return Err(EngineError::UnknownRun(run));
