@@ -262,13 +262,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         self.tools.clear(operation_id).await;
         fail::point("recover.after_clear");
         let fault = unknown_fault();
-        let code = match () {
-            () if planted::bug("unknown_called_ok") => None,
-            () if planted::bug("unknown_called_failed") => Some("exit_1".to_owned()),
-            () => Some(fault.kind.clone()),
+        let content = fault.receipt(&call.name);
+        let code = if planted::bug("unknown_called_ok") {
+            None
+        } else if planted::bug("unknown_called_failed") {
+            Some("planted".to_owned())
+        } else {
+            Some(fault.kind)
         };
         Done {
-            content: fault.receipt(&call.name),
+            content,
             code,
             sandbox: None,
             blobs: Vec::new(),

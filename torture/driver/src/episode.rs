@@ -96,18 +96,15 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let homes = if tools.database.is_some() { 2 } else { 1 };
     let place = Place::make(plan.folder.clone(), tools, homes, &mut rng)?;
     let history = History::create(&place.history())?;
-    let name = plan
-        .folder
-        .file_name()
-        .map(|name| name.to_string_lossy().into_owned());
-    let name = name.unwrap_or_default();
     let load = Load {
         place: &place,
         apis: (0..homes)
             .map(|home| daemon::api(&place, home))
             .collect::<Result<_>>()?,
         // Worlds on one database tell their agents apart by name.
-        agents: (0..AGENTS).map(|agent| format!("{name}-{agent}")).collect(),
+        agents: (0..AGENTS)
+            .map(|agent| format!("w{:x}-{agent}", plan.seed & 0xffff_ffff))
+            .collect(),
         history: &history,
         weight: if matches!(plan.kind, Kind::Faults) {
             Weight::Light
@@ -255,7 +252,8 @@ impl World<'_> {
         let mut other = self.begin(1, &Circumstances::Healthy)?;
         for turn in 0..self.plan.deaths {
             let life = self.begin(usize::from(turn % 2 == 1), &Circumstances::Healthy)?;
-            self.sleep();
+            // A server answers more slowly than a file, and whoever takes over has to find out first.
+            (0..3).for_each(|_| self.sleep());
             let dying = std::mem::replace(&mut other, life);
             self.end(0, dying, "killed")?;
         }
@@ -286,7 +284,7 @@ impl World<'_> {
         self.history.note(&json!({"orders": orders}));
         self.load.faulty.store(true, Ordering::Relaxed);
         let mut life = self.begin(0, &Circumstances::Faulty { orders })?;
-        let ms = self.rng.between(300, 2_000);
+        let ms = self.rng.between(300, 3_000);
         let over = life.wait(Duration::from_millis(ms))?;
         self.load.faulty.store(false, Ordering::Relaxed);
         self.end(
