@@ -4,7 +4,7 @@
 export CARGO_TARGET_DIR ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wakeful/target
 
 .DEFAULT_GOAL := help
-.PHONY: help run stop test build bench fmt
+.PHONY: help run stop test build bench torture fmt
 
 help: ## show this list
 	@sed -n 's/^\([a-z]*\): ## /\1\t/p' $(MAKEFILE_LIST) | expand -t 10
@@ -28,6 +28,9 @@ build: ## build the program for use
 bench: ## measure, on both databases
 	@scripts/need cargo cc postgres
 	@scripts/bench
+
+torture: ## kill the program under load and judge it (MINUTES=5 SEED=1 DATABASE=postgres)
+	@DATABASE="$(or $(DATABASE),sqlite)" scripts/torture --minutes "$(or $(MINUTES),5)" $(if $(SEED),--seed $(SEED))
 
 fmt: ## format all code
 	cargo fmt --all

@@ -12,7 +12,7 @@
 //! | [`policy`] | verdicts |
 //! | [`clock`] | time and chance |
 //! | [`guidance`] | what people wrote down for agents |
-//! | [`fail`] | named places where tests may stop the process |
+//! | [`fail`], [`planted`] | named places where tests may stop the process or make it err |
 //!
 //! No SQL, no HTTP and no process is known here. A trait names what its callers need and nothing of how it is done.
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ pub mod fail;
 pub mod guidance;
 pub mod journal;
 pub mod model;
+pub mod planted;
 pub mod policy;
 pub mod records;
 pub mod store;

@@ -5,6 +5,7 @@ mod clerk;
 pub mod deciding;
 pub mod journal;
 pub mod ledger;
+mod spoil;
 mod work;
 
 use std::future::Future;

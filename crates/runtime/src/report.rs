@@ -9,6 +9,7 @@ use wakeful_core::message::Message;
 use wakeful_core::run::{Outcome, Phase, Turn};
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
+use wakeful_ports::planted;
 use wakeful_ports::records::{RunRow, StepRow, WakeRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
@@ -259,8 +260,19 @@ fn all_steps(view: &mut dyn View, run: &RunKey) -> Result<Vec<StepRow>, StoreErr
         let after = steps.last().map_or(0, |step| step.ordinal);
         let page = view.steps(run, after, STEPS_PAGE)?;
         if page.is_empty() {
-            return Ok(steps);
+            return Ok(if planted::bug("told_early") {
+                told_early(steps)
+            } else {
+                steps
+            });
         }
         steps.extend(page);
     }
+}
+
+/// A planted bug: what is only intended is told as done.
+fn told_early(mut steps: Vec<StepRow>) -> Vec<StepRow> {
+    let intended = steps.iter_mut().filter(|step| step.status == Status::Intended);
+    intended.for_each(|step| step.status = Status::Ok);
+    steps
 }

@@ -141,11 +141,17 @@ pub async fn claim<S: Store>(
             return Ok(Some((None, 0, row)));
         }
         let claim = tx.claim_head(&row.agent_id, &runner)?;
-        let claims = match claim {
-            Claim::Won(_) => tx.count_claim(&run)?,
-            Claim::Held { .. } => 0,
-        };
-        Ok(Some((Some(claim), claims, row)))
+        // Only now does nobody else move the run: what was read before the claim may be old, and who went on from an
+        // old state would put money aside for a request that was answered long ago.
+        let row = tx.run(&run)?.unwrap_or(row);
+        match claim {
+            Claim::Won(fence) if row.status != RUN_OPEN => {
+                tx.release_head(&row.agent_id, fence)?;
+                Ok(Some((None, 0, row)))
+            }
+            Claim::Won(_) => Ok(Some((Some(claim), tx.count_claim(&run)?, row))),
+            Claim::Held { .. } => Ok(Some((Some(claim), 0, row))),
+        }
     });
     let Some((claim, claims, row)) = claimed.await? else {
         return Err(EngineError::UnknownRun(run));

@@ -13,6 +13,7 @@ use wakeful_core::run::Turn;
 use wakeful_core::wake::Control;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
+use wakeful_ports::planted;
 use wakeful_ports::records::{Agent, Overview, QueueRow};
 use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
@@ -380,7 +381,8 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     let wanted = agent.clone();
     let loaded = store.read(move |view| {
         let overview = view.overview(&wanted)?;
-        let next = view.queue(&wanted, 1)?.pop();
+        let first = if planted::bug("newest_first") { 100 } else { 1 };
+        let next = view.queue(&wanted, first)?.pop();
         let body = next.as_ref().map(|row| view.blob(&row.message.body));
         let body = body.transpose()?.flatten();
         Ok((overview, next, body))
@@ -388,6 +390,9 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     let (overview, next, body) = loaded.await?;
     let overview = overview.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
     if let Some(run) = overview.open_run {
+        if planted::bug("open_run_left") {
+            return Ok(Did::Nothing);
+        }
         let Some(claimed) = claim(store, runner, run).await? else {
             return Ok(Did::Something);
         };

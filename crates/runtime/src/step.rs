@@ -14,6 +14,7 @@ use wakeful_core::step::{
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
+use wakeful_ports::planted;
 use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
@@ -192,12 +193,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let call = self.call_at(claimed, position).await?;
             let began = self.clock.ticks_ms();
             let done = match (claimed.freshness, class.after_crash()) {
-                (Freshness::Recovered, AfterCrash::Unknown) => self.unknown(operation_id, &call).await,
+                (Freshness::Recovered, AfterCrash::Unknown) if !planted::bug("plain_again") => {
+                    self.unknown(operation_id, &call).await
+                }
                 // Since the look at the run a stop came. A plain action stands alone, so nothing else was done.
                 (Freshness::Fresh, AfterCrash::Unknown) if self.halt.is_set() => {
                     return Ok(Next::just(Input::Postponed));
                 }
-                (Freshness::Recovered, AfterCrash::Again) | (Freshness::Fresh, _) => {
+                (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) | (Freshness::Fresh, _) => {
                     match self.do_it(claimed, operation_id, &call).await? {
                         Some(done) => done,
                         // A brake came between the look and the act.
@@ -323,9 +326,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         self.tools.clear(operation_id).await;
         fail::point("recover.after_clear");
         let fault = unknown_fault();
+        let content = fault.receipt(&call.name);
+        let code = if planted::bug("unknown_called_ok") {
+            None
+        } else if planted::bug("unknown_called_failed") {
+            Some("planted".to_owned())
+        } else {
+            Some(fault.kind)
+        };
         Done {
-            content: fault.receipt(&call.name),
-            code: Some(fault.kind),
+            content,
+            code,
             sandbox: None,
             blobs: Vec::new(),
             again: None,

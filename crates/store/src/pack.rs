@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_ports::fail;
+use wakeful_ports::planted;
 use wakeful_ports::records::{PackedBlob, PackedBody};
 use wakeful_ports::store::StoreError;
 
@@ -197,6 +198,9 @@ fn is_left_behind(entry: &DirEntry) -> bool {
 fn write_synced(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create_new(path)?;
     file.write_all(bytes)?;
+    if planted::bug("blob_unsynced") {
+        return Ok(());
+    }
     file.sync_all()
 }
 

@@ -16,14 +16,17 @@ enum Allowed {
 }
 
 /// Crates that exist for development alone. Nothing that ships may be built on them.
-const NEVER_SHIPPED: [&str; 3] = ["sim", "tidy", "bench"];
+const NEVER_SHIPPED: [&str; 5] = ["sim", "tidy", "bench", "torture", "checker"];
 
 const SIBLINGS: [&str; 6] = ["store", "models", "policy", "tools", "fleet", "runtime"];
 
 fn allowed(crate_name: &str) -> Option<Allowed> {
     Some(match crate_name {
-        "core" | "api" | "tidy" => Allowed::Only(&[]),
+        // Who judges the program shares nothing with it, else both could be wrong in the same way.
+        "core" | "api" | "tidy" | "checker" => Allowed::Only(&[]),
         "ports" => Allowed::Only(&["core"]),
+        // Only for the names of the fail points and planted bugs: it meets the program as a stranger does.
+        "torture" => Allowed::Only(&["ports"]),
         sibling if SIBLINGS.contains(&sibling) => Allowed::Only(&["core", "ports"]),
         "server" => Allowed::Only(&["core", "ports", "api", "runtime"]),
         "tui" => Allowed::Only(&["api"]),
@@ -90,6 +93,23 @@ mod tests {
     }
 
     #[test]
+    fn the_judge_of_the_program_links_none_of_it_not_even_in_tests() {
+        for to in [
+            "wakeful-core",
+            "wakeful-ports",
+            "wakeful-api",
+            "wakeful",
+            "wakeful-torture",
+        ] {
+            for kind in [Kind::Normal, Kind::Dev, Kind::Build] {
+                assert!(caught("wakeful-checker", to, kind), "{to}");
+            }
+        }
+        assert!(caught("wakeful-torture", "wakeful-store", Kind::Normal));
+        assert!(!caught("wakeful-torture", "wakeful-ports", Kind::Normal));
+    }
+
+    #[test]
     fn siblings_see_core_and_ports_but_never_one_another_not_even_in_tests() {
         assert!(!caught("wakeful-store", "wakeful-core", Kind::Normal));
         assert!(!caught("wakeful-store", "wakeful-ports", Kind::Dev));
@@ -107,7 +127,13 @@ mod tests {
 
     #[test]
     fn nothing_that_ships_is_built_on_what_does_not() {
-        for to in ["wakeful-sim", "wakeful-tidy", "wakeful-bench"] {
+        for to in [
+            "wakeful-sim",
+            "wakeful-tidy",
+            "wakeful-bench",
+            "wakeful-torture",
+            "wakeful-checker",
+        ] {
             assert!(caught("wakeful", to, Kind::Normal), "{to}");
             assert!(caught("wakeful", to, Kind::Build), "{to}");
         }

@@ -16,6 +16,7 @@ use wakeful_ports::records::{
 };
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
+use super::spoil;
 use super::work::Work;
 use super::{
     AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
@@ -105,6 +106,9 @@ impl<S: Store> Clerk<S> {
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
         let message = message.through_api(wishes);
         let run_key = message.run_key;
+        if let Some(posted) = spoil::dropped(run_key, now) {
+            return Ok(posted);
+        }
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.store.pack(body).await?;
         let found = self
@@ -245,7 +249,7 @@ impl<S: Store> Clerk<S> {
 
 impl<S: Store> Desk for Clerk<S> {
     fn post(&self, post: Post) -> Asked<'_, Posted> {
-        Box::pin(self.post_one(post))
+        Box::pin(self.post_one(spoil::post(post, self.clock.now())))
     }
 
     fn create_agent(&self, new: NewAgent) -> Asked<'_, AgentView> {

@@ -15,6 +15,7 @@ use wakeful_core::run::{
 use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
+use wakeful_ports::planted;
 use wakeful_ports::records::{
     EntryRow, Fence, JournalRow, NEVER, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
 };
@@ -355,6 +356,7 @@ fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> 
             reason,
             usage,
             settlement: match (attempt.as_ref().and_then(|attempt| attempt.cost), input) {
+                (Some(_), _) if planted::bug("money_kept") => Settlement::Nothing,
                 (Some(cost), _) => Settlement::Cost(cost),
                 // A request may have been under way, and nobody waited for its end.
                 (None, Input::Cancelled) => Settlement::InFull,

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use wakeful_ports::planted;
 use wakeful_ports::store::StoreError;
 
 use crate::host;
@@ -42,7 +43,11 @@ pub(crate) fn open_to_write(
     use_write_ahead_log(&mut connection, busy)?;
     // FULL: a commit that was answered survives a power cut. The limit gives back the space of a rare huge
     // transaction; it is four times what the log grows to between two checkpoints.
-    connection.control("PRAGMA synchronous = FULL")?;
+    connection.control(if planted::bug("commit_unsynced") {
+        "PRAGMA synchronous = OFF"
+    } else {
+        "PRAGMA synchronous = FULL"
+    })?;
     connection.control("PRAGMA journal_size_limit = 16777216")?;
     let mut upgraded = None;
     if found != schema.number {

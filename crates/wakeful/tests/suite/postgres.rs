@@ -1,10 +1,11 @@
 //! A PostgreSQL database for one test, made in the server that the check script started.
 
+use std::io::Write as _;
 use std::process::Command;
 
 use serde_json::json;
 
-use super::world::{World, commands, statuses};
+use super::world::{World, commands, statuses, wait_until};
 
 /// A database that is dropped at the end.
 pub(super) struct Database {
@@ -249,4 +250,62 @@ fn a_workspace_around_the_place_for_the_home_is_refused_although_the_database_is
         "{said:?}"
     );
     assert!(!world.home().exists(), "a wrong call made a home");
+}
+
+#[test]
+fn who_takes_over_while_a_run_ends_does_not_go_on_from_what_it_was() {
+    let world = World::on_postgres();
+    let script = |delay_ms: u32| {
+        format!("price: {{ input: 1, output: 1 }}\nrounds:\n  - text: late\n    delay_ms: {delay_ms}\n")
+    };
+    let model = world.script(&script(60_000));
+    let mut first = world.start(&[
+        "run",
+        "do it",
+        "--model",
+        &model,
+        "--agent",
+        "a",
+        "--create-agent",
+    ]);
+    let requests = || {
+        world
+            .database()
+            .value("SELECT coalesce(sum(requests), 0) FROM wakeful.spend_day WHERE agent_id = 'a'")
+    };
+    let has_schema =
+        "SELECT count(*) FROM pg_tables WHERE schemaname = 'wakeful' AND tablename = 'spend_day'";
+    wait_until(|| world.database().value(has_schema) == "1" && requests() == "1");
+    first.kill().expect("kill -9");
+    first.wait().expect("gone");
+    world.script(&script(0));
+    let free = "UPDATE wakeful.agent_head SET runner_id = NULL; DELETE FROM wakeful.runner";
+    world.database().value(free);
+    // Another process holds the head, and ends the run when the second one already waits for its turn.
+    let mut other = Command::new("psql");
+    let mut other = other
+        .args(["-qAt", "-d", &world.database().url()])
+        .stdin(std::process::Stdio::piped())
+        .spawn()
+        .expect("psql");
+    let mut says = other.stdin.take().expect("a pipe");
+    writeln!(says, "BEGIN; SELECT 1 FROM wakeful.agent_head FOR UPDATE;").expect("said");
+    let locks = "SELECT count(*) FROM pg_locks WHERE mode = 'RowShareLock' AND relation = 'wakeful.agent_head'::regclass";
+    wait_until(|| world.database().value(locks) == "1");
+    let second = world.start(&["run", "--resume", "--json"]);
+    let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()";
+    wait_until(|| world.database().value(waiting) == "1");
+    writeln!(
+        says,
+        "UPDATE wakeful.run SET status = 'cancelled', ended_at_ms = started_at_ms, version = version + 1; COMMIT;"
+    )
+    .expect("said");
+    drop(says);
+    other.wait().expect("ends");
+    second.wait_with_output().expect("ends");
+    let held = "SELECT count(*) FROM wakeful.agent_head WHERE runner_id IS NOT NULL";
+    assert_eq!(
+        (requests().as_str(), world.database().value(held).as_str()),
+        ("1", "0")
+    );
 }

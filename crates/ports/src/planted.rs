@@ -1,0 +1,41 @@
+//! Planted bugs: one for each promise, for a judge who must be shown to find them.
+//!
+//! Compiled in only under `--cfg fail_points`; in the shipped binary [`bug`] is false and vanishes with what it guards.
+
+/// Every planted bug there is, each with the promise that it breaks first, in the words of the judge of `make torture`.
+pub const BUGS: &[(&str, &str)] = &[
+    ("message_dropped", "kept"),
+    ("open_run_left", "ended"),
+    ("plain_again", "at_most_once"),
+    ("unknown_called_ok", "done_is_done"),
+    ("unknown_called_failed", "no_silence"),
+    ("key_forgotten", "one_run"),
+    ("told_early", "stays_told"),
+    ("commit_unsynced", "kept"),
+    ("blob_unsynced", "kept"),
+    ("text_cut", "whole"),
+    ("newest_first", "in_order"),
+    ("money_kept", "nothing_put_aside"),
+];
+
+/// Whether the environment asks for this bug: `WAKEFUL_PLANTED=name`.
+#[cfg(fail_points)]
+#[must_use]
+pub fn bug(name: &str) -> bool {
+    use std::sync::OnceLock;
+    static WANTED: OnceLock<Option<String>> = OnceLock::new();
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "planted bugs exist only in test builds and have no other channel"
+    )]
+    let wanted = WANTED.get_or_init(|| std::env::var("WAKEFUL_PLANTED").ok());
+    wanted.as_deref() == Some(name)
+}
+
+/// Never, in this build.
+#[cfg(not(fail_points))]
+#[inline(always)]
+#[must_use]
+pub const fn bug(_name: &str) -> bool {
+    false
+}

@@ -1,0 +1,354 @@
+//! The promises, one function each, held against what was told and what happened.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use crate::history::{Admission, Answer, History, Message};
+use crate::world::World;
+
+/// Broken promises that are spelled out at most; the rest is counted.
+const SHOWN_MAX: usize = 20;
+
+/// One broken promise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    /// Which promise.
+    pub(crate) promise: &'static str,
+    /// Who, and what was seen.
+    pub(crate) what: String,
+}
+
+/// What the judge says.
+#[derive(Debug)]
+pub(crate) struct Verdict {
+    messages: usize,
+    acknowledged: usize,
+    effects: usize,
+    unknown: usize,
+    failed: usize,
+    pub(crate) faults: Vec<Fault>,
+}
+
+impl Verdict {
+    /// As one line of JSON.
+    pub(crate) fn line(&self) -> String {
+        let mut broken: BTreeMap<&str, usize> = PROMISES.iter().map(|(name, _)| (*name, 0)).collect();
+        for fault in &self.faults {
+            *broken.entry(fault.promise).or_default() += 1;
+        }
+        let shown = self.faults.iter().take(SHOWN_MAX);
+        let shown: Vec<String> = shown
+            .map(|fault| format!("{}: {}", fault.promise, fault.what))
+            .collect();
+        json!({
+            "messages": self.messages, "acknowledged": self.acknowledged, "effects": self.effects,
+            "unknown": self.unknown, "failed": self.failed, "broken": broken, "faults": shown,
+        })
+        .to_string()
+    }
+}
+
+/// What is known of everything, and where a promise puts down that it was broken.
+struct Case<'a> {
+    history: &'a History,
+    world: &'a World,
+    faults: Vec<Fault>,
+    promise: &'static str,
+}
+
+/// A promise looks at the case and notes where it was broken.
+type Promise = fn(&mut Case<'_>);
+
+/// Every promise by its name.
+const PROMISES: &[(&str, Promise)] = &[
+    ("kept", kept),
+    ("ended", ended),
+    ("at_most_once", at_most_once),
+    ("done_is_done", done_is_done),
+    ("no_silence", no_silence),
+    ("one_run", one_run),
+    ("stays_told", stays_told),
+    ("whole", whole),
+    ("in_order", in_order),
+    ("nothing_put_aside", nothing_put_aside),
+];
+
+/// Holds every promise against the case.
+pub(crate) fn judge(history: &History, world: &World) -> Verdict {
+    let mut case = Case {
+        history,
+        world,
+        faults: Vec::new(),
+        promise: "",
+    };
+    for (name, promise) in PROMISES {
+        case.promise = name;
+        promise(&mut case);
+    }
+    let answers = || history.messages.values().filter_map(answer);
+    let calls = |status: &str| {
+        let calls = answers().flat_map(|answer| &answer.calls);
+        calls.filter(|call| *call == status).count()
+    };
+    let acknowledged = history
+        .messages
+        .values()
+        .filter(|message| !message.acknowledged.is_empty());
+    Verdict {
+        messages: history.messages.len(),
+        acknowledged: acknowledged.count(),
+        effects: world.lines(),
+        unknown: calls("outcome_unknown"),
+        failed: answers().filter(|answer| answer.outcome == "failed").count(),
+        faults: case.faults,
+    }
+}
+
+/// What the program says of a message in the end.
+fn answer(message: &Message) -> Option<&Answer> {
+    message.last.as_ref().and_then(|(_, answer)| answer.as_ref())
+}
+
+impl<'a> Case<'a> {
+    fn broken(&mut self, what: String) {
+        self.faults.push(Fault {
+            promise: self.promise,
+            what,
+        });
+    }
+
+    fn messages(&self) -> impl Iterator<Item = (&'a String, &'a Message)> + use<'a> {
+        self.history.messages.iter()
+    }
+
+    /// Those of which the program says something in the end.
+    fn answered(&self) -> impl Iterator<Item = (&'a String, &'a Message, &'a Answer)> + use<'a> {
+        self.messages()
+            .filter_map(|(name, message)| Some((name, message, answer(message)?)))
+    }
+}
+
+/// A message that was acknowledged is there, for ever.
+fn kept(case: &mut Case<'_>) {
+    for (name, message) in case.messages() {
+        if message.acknowledged.is_empty() {
+            continue;
+        }
+        match &message.last {
+            Some((200, Some(_))) => {}
+            Some((status, _)) => {
+                case.broken(format!("{name} was acknowledged, and asked for it is {status}"))
+            }
+            None => case.broken(format!(
+                "{name} was acknowledged, and nobody could be asked for it"
+            )),
+        }
+        let news = message
+            .acknowledged
+            .iter()
+            .filter(|(_, _, admission)| *admission == Admission::New);
+        if news.count() > 1 {
+            case.broken(format!(
+                "{name} was taken for new again after it had been acknowledged"
+            ));
+        }
+    }
+}
+
+/// A message comes to its end, and to a good one where nothing but crashes happened.
+fn ended(case: &mut Case<'_>) {
+    for (name, message) in case.messages() {
+        if message.acknowledged.is_empty() {
+            case.broken(format!("{name} was never acknowledged"));
+        }
+        let Some(answer) = answer(message) else { continue };
+        let failed = case.history.faults && answer.outcome == "failed";
+        if answer.outcome != "completed" && !failed {
+            case.broken(format!("{name} came to rest as {}", answer.outcome));
+        }
+    }
+}
+
+/// Nothing happens twice, whatever is said about it.
+fn at_most_once(case: &mut Case<'_>) {
+    let world = case.world;
+    for (message, action) in world.effects() {
+        let times = world.times(message, action);
+        if times > 1 {
+            case.broken(format!("{message} {action} happened {times} times"));
+        }
+    }
+}
+
+/// What is called done was done.
+fn done_is_done(case: &mut Case<'_>) {
+    for (name, message, answer) in case.answered() {
+        for (index, status) in answer.calls.iter().enumerate() {
+            if status == "ok" && case.world.times(name, index + 1) == 0 {
+                case.broken(format!("{name} {} is called ok and did not happen", index + 1));
+            }
+        }
+        if answer.outcome == "completed" && answer.calls.len() != message.actions {
+            let (done, asked) = (answer.calls.len(), message.actions);
+            case.broken(format!(
+                "{name} is called completed with {done} of {asked} actions"
+            ));
+        }
+    }
+}
+
+/// What happened is called done, or unknown; never undone, and never nothing at all.
+fn no_silence(case: &mut Case<'_>) {
+    let world = case.world;
+    for (message, action) in world.effects() {
+        let known = case.history.messages.get(message).and_then(answer);
+        let status = known.and_then(|answer| answer.calls.get(action.saturating_sub(1)));
+        match status.map(String::as_str) {
+            Some("ok" | "outcome_unknown") => {}
+            Some(other) => case.broken(format!("{message} {action} happened and is called {other}")),
+            None => case.broken(format!("{message} {action} happened and nobody speaks of it")),
+        }
+    }
+    for line in &world.strange {
+        case.broken(format!("nobody asked for {line:?}"));
+    }
+}
+
+/// One message, one run.
+fn one_run(case: &mut Case<'_>) {
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, message) in case.messages() {
+        for (_, run, _) in &message.acknowledged {
+            let owner = owners.entry(run).or_insert(name);
+            if *owner != name.as_str() {
+                case.broken(format!("{name} and {owner} have one run, {run}"));
+            }
+        }
+        let mut runs: Vec<&str> = message
+            .acknowledged
+            .iter()
+            .map(|(_, run, _)| run.as_str())
+            .collect();
+        runs.dedup();
+        if runs.len() > 1 {
+            case.broken(format!("{name} has several runs: {}", runs.join(", ")));
+        }
+    }
+}
+
+/// What was told once is told again: an end stays, and so does the status of a call that had one.
+fn stays_told(case: &mut Case<'_>) {
+    let mut last: BTreeMap<&str, &Answer> = BTreeMap::new();
+    for (_, message, answer) in case.answered() {
+        last.extend(
+            message
+                .acknowledged
+                .iter()
+                .map(|(_, run, _)| (run.as_str(), answer)),
+        );
+    }
+    let history = case.history;
+    for (run, told) in &history.told {
+        let Some(now) = last.get(run.as_str()) else {
+            case.broken(format!("{run} was spoken of and is gone"));
+            continue;
+        };
+        let is_settled = |status: &str| !matches!(status, "planned" | "intended");
+        let settled = told
+            .calls
+            .iter()
+            .enumerate()
+            .filter(|(_, status)| is_settled(status));
+        for (index, status) in settled {
+            let later = now.calls.get(index).map_or("gone", String::as_str);
+            if later != status {
+                case.broken(format!(
+                    "{run}: call {} was told as {status} and is {later}",
+                    index + 1
+                ));
+            }
+        }
+        if told.has_ended() && told.outcome != now.outcome {
+            case.broken(format!(
+                "{run} was told as {} and is {}",
+                told.outcome, now.outcome
+            ));
+        }
+    }
+}
+
+/// The message that is answered is the message that was sent.
+fn whole(case: &mut Case<'_>) {
+    for (name, message, answer) in case.answered() {
+        if answer.text != message.text {
+            case.broken(format!("{name} is not the text that was sent"));
+        }
+    }
+}
+
+/// An agent takes its messages one after the other as they came, and the actions of each in their order.
+fn in_order(case: &mut Case<'_>) {
+    for (name, message) in case.messages() {
+        let firsts = (1..=message.actions).filter_map(|action| case.world.places_of(name, action).first());
+        if !firsts.is_sorted() {
+            case.broken(format!("the actions of {name} happened out of order"));
+        }
+    }
+    let mut agents: BTreeMap<&str, Vec<(&String, &Message)>> = BTreeMap::new();
+    for (name, message) in case.messages() {
+        agents.entry(&message.agent).or_default().push((name, message));
+    }
+    for mut sent in agents.into_values() {
+        sent.sort_by_key(|(_, message)| message.sent_at);
+        let mut waiting = sent.clone();
+        waiting.sort_by_key(|(_, message)| acknowledged_at(message));
+        let mut before = waiting.into_iter().peekable();
+        let mut newest: Option<(usize, &str)> = None;
+        for (name, message) in sent {
+            while let Some((earlier, _)) =
+                before.next_if(|(_, other)| acknowledged_at(other) < message.sent_at)
+            {
+                newest = newest.max(last_place(case, earlier).map(|place| (place, earlier.as_str())));
+            }
+            let first = first_place(case, name, message.actions);
+            if let (Some(first), Some((place, earlier))) = (first, newest)
+                && first < place
+            {
+                case.broken(format!("{name} came after {earlier} and was done before it"));
+            }
+        }
+    }
+}
+
+fn acknowledged_at(message: &Message) -> u64 {
+    message.acknowledged.first().map_or(u64::MAX, |(at, _, _)| *at)
+}
+
+fn first_place(case: &Case<'_>, name: &str, actions: usize) -> Option<usize> {
+    let places = (1..=actions).filter_map(|action| case.world.places_of(name, action).first());
+    places.min().copied()
+}
+
+fn last_place(case: &Case<'_>, name: &str) -> Option<usize> {
+    let actions = case
+        .history
+        .messages
+        .get(name)
+        .map_or(0, |message| message.actions);
+    let places = (1..=actions).filter_map(|action| case.world.places_of(name, action).last());
+    places.max().copied()
+}
+
+/// When nothing moves, no money is put aside for anything.
+fn nothing_put_aside(case: &mut Case<'_>) {
+    let history = case.history;
+    for (agent, usd) in &history.reserved {
+        if usd.parse::<f64>().ok() != Some(0.0) {
+            case.broken(format!("{usd} USD are put aside for {agent}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,343 @@
+//! A campaign: worlds of every kind, one after the other, until time is up.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, anyhow};
+use clap::{Parser, ValueEnum};
+use serde_json::{Value, json};
+use wakeful_ports::fail::POINTS;
+use wakeful_ports::planted::BUGS;
+
+use crate::episode::{Kind, Outcome, Plan, play};
+use crate::place::{Tools, build_disk};
+use crate::rng::Rng;
+use crate::tally::Tally;
+
+/// Deaths in one world of a long campaign: enough for a database that has seen something, and few enough that a world
+/// which goes wrong can be read.
+const DEATHS: u64 = 40;
+const DEATHS_ON_A_BAD_DISK: u64 = 12;
+
+/// Worlds that a planted bug is given to show itself. Each is nearly certain to do it.
+const PLANTED_TRIES: u64 = 4;
+const PLANTED_DEATHS: u64 = 6;
+
+/// Kills the program and judges what it says afterwards.
+#[derive(Debug, Clone, Parser)]
+#[command(name = "wakeful-torture")]
+pub(crate) struct Options {
+    /// How long; worlds that have begun are played to their end
+    #[arg(long, default_value_t = 5.0)]
+    minutes: f64,
+    /// Chance; the same seed plans the same deaths [default: from the clock]
+    #[arg(long)]
+    seed: Option<u64>,
+    /// One kind of worlds alone
+    #[arg(long)]
+    only: Option<Only>,
+    /// A few worlds of every kind and all planted bugs, whatever the time
+    #[arg(long)]
+    short: bool,
+    /// Shows instead that the judge finds every planted bug
+    #[arg(long)]
+    planted: bool,
+    /// The program under torture, built with `--cfg fail_points`
+    #[arg(long)]
+    program: PathBuf,
+    /// The judge; else the one beside this program
+    #[arg(long)]
+    checker: Option<PathBuf>,
+    /// A PostgreSQL to work on, as `key=value` words
+    #[arg(long)]
+    database: Option<String>,
+}
+
+/// Kinds of worlds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Only {
+    Kill,
+    Points,
+    Power,
+    Faults,
+}
+
+/// How a campaign ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// Every promise was held.
+    Sound,
+    /// One was broken, or a planted bug was not found.
+    Broken,
+}
+
+/// A campaign under way.
+struct Campaign {
+    options: Options,
+    tools: Tools,
+    rng: Rng,
+    seed: u64,
+    folder: tempfile::TempDir,
+    worlds: u64,
+    tally: Tally,
+    began: Instant,
+    /// Pairs of fail points that are still to be tried, in an order of chance.
+    pairs: Vec<(&'static str, &'static str)>,
+    /// How many planted bugs were looked for.
+    planted: usize,
+    /// What went wrong, for people.
+    wrong: Vec<Value>,
+}
+
+/// Runs it.
+pub(crate) fn run(options: &Options) -> Result<End> {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let seed = options.seed.unwrap_or(now.map_or(1, |now| now.as_secs()));
+    let folder = tempfile::Builder::new()
+        .prefix("wakeful-torture-")
+        .tempdir()
+        .context("making a folder")?;
+    let beside = std::env::current_exe()?.with_file_name("wakeful-checker");
+    let tools = Tools {
+        // Absolute, because the program is started from another folder.
+        program: std::path::absolute(&options.program)?,
+        checker: options.checker.clone().unwrap_or(beside),
+        disk: build_disk(folder.path())?,
+        database: options.database.clone(),
+    };
+    let mut campaign = Campaign {
+        options: options.clone(),
+        tools,
+        rng: Rng::new(seed),
+        seed,
+        folder,
+        worlds: 0,
+        tally: Tally::default(),
+        began: Instant::now(),
+        pairs: Vec::new(),
+        planted: 0,
+        wrong: Vec::new(),
+    };
+    if options.short {
+        campaign.play_short()?;
+    } else if options.planted {
+        campaign.play_planted()?;
+    } else {
+        campaign.play_long()?;
+    }
+    Ok(campaign.close())
+}
+
+impl Campaign {
+    fn play_long(&mut self) -> Result<()> {
+        let until = Instant::now() + Duration::from_secs_f64(self.options.minutes * 60.0);
+        let every = [
+            Only::Kill,
+            Only::Points,
+            Only::Power,
+            Only::Kill,
+            Only::Points,
+            Only::Faults,
+        ];
+        let mut turn = 0;
+        while Instant::now() < until && self.wrong.is_empty() {
+            let next = every.get(turn % every.len()).copied().unwrap_or(Only::Kill);
+            turn += 1;
+            // A disk of ours is not PostgreSQL's.
+            let apart = self.tools.database.is_some() && matches!(next, Only::Power | Only::Faults);
+            if !apart && self.options.only.is_none_or(|only| only == next) {
+                self.play_one(next, DEATHS)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The same in small, for every run of the checks.
+    fn play_short(&mut self) -> Result<()> {
+        self.play_one(Only::Kill, 20)?;
+        self.play_one(Only::Points, 20)?;
+        if self.tools.database.is_none() {
+            self.play_one(Only::Power, 15)?;
+            self.play_one(Only::Faults, 4)?;
+            self.play_planted()?;
+        }
+        Ok(())
+    }
+
+    fn play_one(&mut self, kind: Only, deaths: u64) -> Result<()> {
+        let kind = match kind {
+            Only::Kill => Kind::Kill,
+            Only::Points => Kind::Points(self.next_pairs(deaths / 2)),
+            Only::Power => Kind::Power,
+            Only::Faults => Kind::Faults,
+        };
+        let deaths = if matches!(kind, Kind::Faults) {
+            deaths.min(DEATHS_ON_A_BAD_DISK)
+        } else {
+            deaths
+        };
+        let plan = self.plan(kind, deaths, None);
+        let outcome = match play_told(&plan, &self.tools) {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                self.folder.disable_cleanup(true);
+                self.close();
+                return Err(error);
+            }
+        };
+        if outcome.tally.is_sound() {
+            // Only what went wrong is worth its space.
+            let _ = std::fs::remove_dir_all(&plan.folder);
+        } else {
+            self.folder.disable_cleanup(true);
+            self.wrong
+                .push(json!({"folder": plan.folder, "kind": plan.kind.name(), "verdict": outcome.verdict}));
+        }
+        self.tally += outcome.tally;
+        Ok(())
+    }
+
+    /// The next world.
+    fn plan(&mut self, kind: Kind, deaths: u64, planted: Option<&'static str>) -> Plan {
+        self.worlds += 1;
+        Plan {
+            seed: self.rng.next(),
+            kind,
+            deaths,
+            planted,
+            folder: self.folder.path().join(format!("w{}", self.worlds)),
+        }
+    }
+
+    /// The next pairs of fail points: every point before every point, in an order of chance, again and again.
+    fn next_pairs(&mut self, count: u64) -> Vec<(&'static str, &'static str)> {
+        let mut pairs = Vec::new();
+        for _ in 0..count {
+            if self.pairs.is_empty() {
+                let all = POINTS
+                    .iter()
+                    .flat_map(|first| POINTS.iter().map(|second| (*first, *second)));
+                self.pairs = all.filter(|pair| is_met(pair.0) && is_met(pair.1)).collect();
+                self.rng.shuffle(&mut self.pairs);
+            }
+            pairs.extend(self.pairs.pop());
+        }
+        pairs
+    }
+
+    /// Each planted bug must be found, and by the promise that it breaks. Two worlds at once, because each mostly waits.
+    fn play_planted(&mut self) -> Result<()> {
+        let mut cases = Vec::new();
+        for (bug, promise) in BUGS {
+            let tries = (0..PLANTED_TRIES).map(|_| self.plan(shows(bug), PLANTED_DEATHS, Some(bug)));
+            let tries: Vec<Plan> = tries.collect();
+            cases.push((*bug, *promise, tries));
+        }
+        let waiting = Mutex::new(cases.into_iter());
+        let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || -> Result<Vec<Value>> {
+            let mut missed = Vec::new();
+            while let Some((bug, promise, tries)) = next() {
+                if !is_found(promise, &tries, &self.tools)? {
+                    missed.push(json!({"planted": bug, "not_found_by": promise}));
+                }
+            }
+            Ok(missed)
+        };
+        let missed = std::thread::scope(|scope| {
+            let workers = [scope.spawn(work), scope.spawn(work)];
+            workers.map(|worker| worker.join().map_err(|_| anyhow!("a world panicked"))?)
+        });
+        for missed in missed {
+            self.wrong.extend(missed?);
+        }
+        self.planted = BUGS.len();
+        Ok(())
+    }
+
+    /// Says in one line what was done, and how to do it again where something was wrong.
+    fn close(&self) -> End {
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        let load = load.split_whitespace().next().unwrap_or_default().to_owned();
+        let mut line = self.tally.json();
+        line["seed"] = self.seed.into();
+        line["seconds"] = self.began.elapsed().as_secs().into();
+        line["database"] = if self.tools.database.is_some() {
+            "postgres"
+        } else {
+            "sqlite"
+        }
+        .into();
+        line["machine_load"] = load.into();
+        line["planted_bugs_looked_for"] = self.planted.into();
+        if !self.wrong.is_empty() {
+            line["wrong"] = self.wrong.clone().into();
+        }
+        #[expect(clippy::print_stdout, reason = "the one line that the campaign is for")]
+        {
+            println!("{line}");
+        }
+        if self.wrong.is_empty() {
+            return End::Sound;
+        }
+        let (seed, minutes) = (self.seed, self.options.minutes);
+        eprintln!(
+            "again: make torture SEED={seed} MINUTES={minutes} (the plan is the same, the moments are not)"
+        );
+        End::Broken
+    }
+}
+
+/// Whether a daemon comes past a point at all: one of them stands in the way of a single run on the command line.
+fn is_met(point: &str) -> bool {
+    point != "end.before_report"
+}
+
+/// The kind of world in which a planted bug shows itself.
+fn shows(bug: &str) -> Kind {
+    match bug {
+        "commit_unsynced" | "blob_unsynced" => Kind::Power,
+        "plain_again" | "unknown_called_failed" => {
+            Kind::Points(vec![("act.after_perform", "transition.after_commit"); 2])
+        }
+        "unknown_called_ok" => Kind::Points(vec![("act.before_perform", "transition.after_commit"); 2]),
+        _ => Kind::Kill,
+    }
+}
+
+/// Whether a promise is found broken in one of several worlds.
+fn is_found(promise: &str, tries: &[Plan], tools: &Tools) -> Result<bool> {
+    for plan in tries {
+        let outcome = play_told(plan, tools)?;
+        let _ = std::fs::remove_dir_all(&plan.folder);
+        if outcome.tally.broken(promise) > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Plays a world and says what happened in it.
+fn play_told(plan: &Plan, tools: &Tools) -> Result<Outcome> {
+    let began = Instant::now();
+    let outcome = play(plan, tools);
+    let outcome =
+        outcome.with_context(|| format!("{} world in {}", plan.kind.name(), plan.folder.display()))?;
+    let seconds = began.elapsed().as_secs_f64();
+    let tally = &outcome.tally;
+    let planted = plan.planted.map_or(String::new(), |bug| format!(" with {bug}"));
+    let broken = if tally.is_sound() { "" } else { ", BROKEN" };
+    eprintln!(
+        "{}{planted}: {} kills, {} power cuts, {} requests on a bad disk, {} acknowledged, {} effects, {} unknown, \
+         {seconds:.1} s{broken}",
+        plan.kind.name(),
+        tally.kills,
+        tally.power_cuts,
+        tally.under_faults,
+        tally.acknowledged,
+        tally.effects,
+        tally.unknown,
+    );
+    Ok(outcome)
+}

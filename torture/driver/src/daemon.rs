@@ -1,0 +1,165 @@
+//! One life of the program: how it begins, and how it ends.
+
+use std::fs::OpenOptions;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+use anyhow::{Context as _, Result, bail};
+
+use crate::http::Api;
+use crate::place::Place;
+
+/// The token of every world; a fixed one, because clients must not depend on a file that a power cut may take.
+const TOKEN: &str = "torture-torture-torture-torture-01";
+
+/// Where Debian keeps the libraries of libfiu.
+const FIU: &str = "/usr/lib/fiu";
+
+/// Longest time a healthy program may take until it serves.
+const READY: Duration = Duration::from_secs(30);
+
+/// How long one sync takes at most on a disk that will lose power.
+const SYNC_US: &str = "1500";
+
+/// Between two looks at a process.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// Under which circumstances a life is led.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Circumstances {
+    /// Nothing special.
+    Healthy,
+    /// It ends itself at the n-th passage of a fail point.
+    Armed { point: &'static str, passage: u64 },
+    /// Its disk remembers what was not synced.
+    Journaled,
+    /// Its disk fails so many of a million calls, each line of libfiu's.
+    Faulty { orders: String },
+}
+
+/// A living program.
+#[derive(Debug)]
+pub(crate) struct Life {
+    child: Child,
+    pub(crate) began: SystemTime,
+}
+
+/// Starts the program in one of a world's homes.
+pub(crate) fn begin(place: &Place, home: usize, how: &Circumstances, planted: Option<&str>) -> Result<Life> {
+    let log = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(place.folder.join("daemon.log"))
+        .context("opening the log")?;
+    let mut command = Command::new(&place.tools.program);
+    let address = place.addresses.get(home).context("a home without an address")?;
+    command
+        .args(["serve", "--listen", &address.to_string()])
+        .current_dir(place.workspace())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(log)
+        .env_clear();
+    command
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("HOME", &place.folder)
+        .env("WAKEFUL_HOME", place.home(home))
+        .env("WAKEFUL_TOKEN", TOKEN);
+    if let Some(database) = &place.tools.database {
+        command.env("WAKEFUL_DATABASE", database);
+    }
+    if let Some(bug) = planted {
+        command.env("WAKEFUL_PLANTED", bug);
+    }
+    circumstances(&mut command, place, home, how)?;
+    let began = SystemTime::now();
+    let child = command.spawn().context("starting the program")?;
+    Ok(Life { child, began })
+}
+
+fn circumstances(command: &mut Command, place: &Place, home: usize, how: &Circumstances) -> Result<()> {
+    match how {
+        Circumstances::Healthy => {}
+        Circumstances::Armed { point, passage } => {
+            command.env("WAKEFUL_FAIL", format!("{point}:{passage}"));
+        }
+        Circumstances::Journaled => {
+            let journal = place.journal(home);
+            std::fs::create_dir_all(&journal).context("making the journal")?;
+            command
+                .env("LD_PRELOAD", &place.tools.disk)
+                .env("DISK_ROOT", place.home(home))
+                .env("DISK_JOURNAL", journal)
+                .env("DISK_SYNC_US", SYNC_US);
+        }
+        Circumstances::Faulty { orders } => {
+            // What `fiu-run -x` sets, with our disk before it, so that only files fail.
+            let disk = place.tools.disk.display();
+            let preload = format!("{disk} {FIU}/fiu_run_preload.so {FIU}/fiu_posix_preload.so");
+            command
+                .env("LD_PRELOAD", preload)
+                .env("DISK_ROOT", place.home(home))
+                .env("FIU_ENABLE", orders);
+        }
+    }
+    Ok(())
+}
+
+/// The API of one of a world's homes.
+pub(crate) fn api(place: &Place, home: usize) -> Result<Api> {
+    let address = *place.addresses.get(home).context("a home without an address")?;
+    let token = TOKEN.to_owned();
+    Ok(Api { address, token })
+}
+
+impl Life {
+    /// Waits until it serves.
+    pub(crate) fn wait_ready(&mut self, api: &Api) -> Result<()> {
+        let deadline = Instant::now() + READY;
+        while Instant::now() < deadline {
+            if api.get("/readyz").is_some_and(|answer| answer.status == 200) {
+                return Ok(());
+            }
+            if self.is_over()? {
+                bail!("the program ended before it served");
+            }
+            std::thread::sleep(LOOK);
+        }
+        bail!("the program did not serve within {READY:?}")
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn is_over(&mut self) -> Result<bool> {
+        Ok(self.child.try_wait().context("looking at the program")?.is_some())
+    }
+
+    /// Lets it live so long, or until it ends by itself. True when it did.
+    pub(crate) fn wait(&mut self, at_most: Duration) -> Result<bool> {
+        let deadline = Instant::now() + at_most;
+        while Instant::now() < deadline {
+            if self.is_over()? {
+                return Ok(true);
+            }
+            std::thread::sleep(LOOK.min(deadline.saturating_duration_since(Instant::now())));
+        }
+        self.is_over()
+    }
+
+    /// `kill -9`.
+    pub(crate) fn kill(mut self) -> Result<()> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Result<()> {
+        // It may have ended by itself a moment ago.
+        let _ = self.child.kill();
+        self.child.wait().context("waiting for the program")?;
+        Ok(())
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        let _ = self.end();
+    }
+}

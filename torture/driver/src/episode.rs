@@ -1,0 +1,413 @@
+//! One world from its beginning to its judgement: clients send, the program dies again and again, then everything comes
+//! to rest and the judge is asked.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use crate::daemon::{self, Circumstances, Life};
+use crate::history::{History, told};
+use crate::load::{Counts, Load, Sent};
+use crate::moment;
+use crate::place::{Place, Tools};
+use crate::power::{self, Cut};
+use crate::rng::Rng;
+use crate::script::Weight;
+use crate::tally::Tally;
+
+/// Clients of one world, and agents that they write to.
+const CLIENTS: usize = 6;
+const AGENTS: usize = 5;
+
+/// How long nothing may move, when nobody kills any more, before it is taken for rest. With a planted bug it may be
+/// that something never moves again, and that is what the judge is to find out.
+const REST: Duration = Duration::from_secs(60);
+const REST_PLANTED: Duration = Duration::from_millis(2_500);
+
+/// A program that is armed and does not come past its point in this time is killed.
+const ARMED: Duration = Duration::from_millis(1_200);
+
+/// How the program dies in this world.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    /// At random moments, by `kill -9`.
+    Kill,
+    /// At named points, and at another one while it recovers.
+    Points(Vec<(&'static str, &'static str)>),
+    /// With the power.
+    Power,
+    /// On a disk that fails.
+    Faults,
+}
+
+impl Kind {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Kill => "kill",
+            Self::Points(_) => "points",
+            Self::Power => "power",
+            Self::Faults => "faults",
+        }
+    }
+}
+
+/// What a world is to be.
+#[derive(Debug, Clone)]
+pub(crate) struct Plan {
+    pub(crate) seed: u64,
+    pub(crate) kind: Kind,
+    /// How often the program dies, where the kind does not say it.
+    pub(crate) deaths: u64,
+    /// A bug that the program is to have.
+    pub(crate) planted: Option<&'static str>,
+    pub(crate) folder: PathBuf,
+}
+
+/// What came of a world.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) tally: Tally,
+    /// What the judge said.
+    pub(crate) verdict: Value,
+}
+
+/// A world while it lasts.
+struct World<'a> {
+    plan: &'a Plan,
+    place: &'a Place,
+    history: &'a History,
+    load: &'a Load<'a>,
+    rng: Rng,
+    tally: Tally,
+    /// When each life that was cut off began and ended.
+    lives: Vec<(SystemTime, SystemTime)>,
+    /// Those who live on when nobody is killed any more.
+    last: Vec<Life>,
+}
+
+/// Plays a world and has it judged.
+pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
+    let mut rng = Rng::new(plan.seed);
+    let homes = if tools.database.is_some() { 2 } else { 1 };
+    let place = Place::make(plan.folder.clone(), tools, homes, &mut rng)?;
+    let history = History::create(&place.history())?;
+    let load = Load {
+        place: &place,
+        apis: (0..homes)
+            .map(|home| daemon::api(&place, home))
+            .collect::<Result<_>>()?,
+        // Worlds on one database tell their agents apart by name.
+        agents: (0..AGENTS)
+            .map(|agent| format!("w{:x}-{agent}", plan.seed & 0xffff_ffff))
+            .collect(),
+        history: &history,
+        weight: if matches!(plan.kind, Kind::Faults) {
+            Weight::Light
+        } else {
+            Weight::Heavy
+        },
+        window: if matches!(plan.kind, Kind::Faults) { 8 } else { 3 },
+        ending: Mutex::new(None),
+        faulty: AtomicBool::new(false),
+        counts: Counts::default(),
+    };
+    let mut world = World {
+        plan,
+        place: &place,
+        history: &history,
+        load: &load,
+        rng: rng.branch(1),
+        tally: Tally::default(),
+        lives: Vec::new(),
+        last: Vec::new(),
+    };
+    history.note(&json!({"seed": plan.seed, "kind": plan.kind.name(), "planted": plan.planted}));
+    world.prepare()?;
+    let sent = world.torment(&rng)?;
+    world.finish(&sent)?;
+    let verdict = judged(&place)?;
+    world.tally.add_verdict(&verdict);
+    let tally = world.tally;
+    Ok(Outcome { tally, verdict })
+}
+
+impl World<'_> {
+    /// Homes and agents, made in peace.
+    fn prepare(&mut self) -> Result<()> {
+        for home in 0..self.load.apis.len() {
+            // Whoever makes a folder for a home makes sure of it; the program's own folders are its own business.
+            std::fs::create_dir_all(self.place.home(home)).context("making a home")?;
+        }
+        // A bug that loses everything would lose the agents first, and nothing would be left to judge.
+        let how = if self.plan.planted.is_some() {
+            Circumstances::Healthy
+        } else {
+            self.usual()
+        };
+        let mut life = self.begin(0, &how)?;
+        let api = daemon::api(self.place, 0)?;
+        life.wait_ready(&api)?;
+        for agent in &self.load.agents {
+            let body = json!({"agent_id": agent, "workspace": self.place.workspace()});
+            let answer = api.post("/api/agents", &body).context("nobody answered")?;
+            if answer.status >= 300 {
+                bail!("no agent: {}", answer.body);
+            }
+        }
+        self.end(0, life, "prepared")
+    }
+
+    /// The circumstances of a life in which nothing is meant to go wrong before its end.
+    fn usual(&self) -> Circumstances {
+        match self.plan.kind {
+            Kind::Kill | Kind::Points(_) | Kind::Faults => Circumstances::Healthy,
+            Kind::Power => Circumstances::Journaled,
+        }
+    }
+
+    fn begin(&self, home: usize, how: &Circumstances) -> Result<Life> {
+        daemon::begin(self.place, home, how, self.plan.planted)
+    }
+
+    /// Ends a life, by the power where that is what this world is about.
+    fn end(&mut self, home: usize, life: Life, why: &str) -> Result<()> {
+        let began = life.began;
+        life.kill()?;
+        self.lives.push((began, SystemTime::now()));
+        let journal = self.place.journal(home);
+        let mut what = json!({"died": why});
+        if journal.exists() {
+            let cut = power::cut(&self.place.home(home), &journal, &mut self.rng)?;
+            self.tally.power_cuts += 1;
+            self.tally.cuts_felt += u64::from(cut.changed + cut.undone > 0);
+            let Cut {
+                unsynced,
+                changed,
+                undone,
+            } = cut;
+            what = json!({"died": why, "unsynced": unsynced, "changed": changed, "undone": undone});
+        } else {
+            self.tally.kills += 1;
+        }
+        self.history.note(&what);
+        Ok(())
+    }
+
+    /// Clients send while the program dies; at the end it lives until they are content.
+    fn torment(&mut self, rng: &Rng) -> Result<Vec<Sent>> {
+        std::thread::scope(|scope| {
+            let clients: Vec<_> = (0..CLIENTS)
+                .map(|client| {
+                    let (load, rng) = (self.load, rng.branch(100 + client as u64));
+                    scope.spawn(move || load.client(&format!("c{client}"), rng))
+                })
+                .collect();
+            let died = self.die_often().and_then(|()| self.live_on());
+            // Also where something went wrong: else the clients would go on for ever.
+            if died.is_err() {
+                self.load.wind_down(Duration::ZERO);
+            }
+            let mut sent = Vec::new();
+            let done = clients.into_iter().map(|client| client.join());
+            let done: Vec<_> = done.collect();
+            died?;
+            for result in done {
+                let result = result.map_err(|_| anyhow::anyhow!("a client panicked"))?;
+                sent.extend(result?);
+            }
+            Ok(sent)
+        })
+    }
+
+    fn die_often(&mut self) -> Result<()> {
+        match self.plan.kind.clone() {
+            Kind::Points(pairs) => pairs.into_iter().try_for_each(|pair| self.die_at(pair)),
+            Kind::Faults => (0..self.plan.deaths).try_for_each(|_| self.suffer()),
+            Kind::Kill if self.load.apis.len() > 1 => self.die_in_turns(),
+            Kind::Kill | Kind::Power => (0..self.plan.deaths).try_for_each(|_| {
+                let life = self.begin(0, &self.usual())?;
+                self.sleep();
+                self.end(0, life, "killed")
+            }),
+        }
+    }
+
+    /// Lets the program live for a moment of chance: mostly in the middle of its work, sometimes while it starts.
+    fn sleep(&mut self) {
+        let ms = match self.rng.below(10) {
+            0 => self.rng.between(0, 50),
+            1..=7 => self.rng.between(50, 250),
+            _ => self.rng.between(250, 500),
+        };
+        std::thread::sleep(Duration::from_millis(ms));
+    }
+
+    /// Two programs on one database: one dies while the other lives, again and again.
+    fn die_in_turns(&mut self) -> Result<()> {
+        let mut other = self.begin(1, &Circumstances::Healthy)?;
+        for turn in 0..self.plan.deaths {
+            let life = self.begin(usize::from(turn % 2 == 1), &Circumstances::Healthy)?;
+            // A server answers more slowly than a file, and whoever takes over has to find out first.
+            (0..3).for_each(|_| self.sleep());
+            let dying = std::mem::replace(&mut other, life);
+            self.end(0, dying, "killed")?;
+        }
+        self.end(0, other, "killed")
+    }
+
+    /// Dies at one point, and at another when it has come back.
+    fn die_at(&mut self, (first, second): (&'static str, &'static str)) -> Result<()> {
+        let mut depth = 0;
+        for (point, most) in [(first, 4), (second, 1)] {
+            let passage = self.rng.between(1, most);
+            let mut life = self.begin(0, &Circumstances::Armed { point, passage })?;
+            if life.wait(ARMED)? {
+                self.tally.reached(point);
+                depth += 1;
+            }
+            self.end(0, life, &format!("{point}:{passage}"))?;
+        }
+        self.tally.pairs += 1;
+        self.tally.pairs_deep += u64::from(depth == 2);
+        Ok(())
+    }
+
+    /// Lives on a disk that fails, and dies with it.
+    fn suffer(&mut self) -> Result<()> {
+        let orders = orders(&mut self.rng);
+        self.history.put(&json!({"event": "faults"}));
+        self.history.note(&json!({"orders": orders}));
+        self.load.faulty.store(true, Ordering::Relaxed);
+        let mut life = self.begin(0, &Circumstances::Faulty { orders })?;
+        let ms = self.rng.between(300, 3_000);
+        let over = life.wait(Duration::from_millis(ms))?;
+        self.load.faulty.store(false, Ordering::Relaxed);
+        self.end(
+            0,
+            life,
+            if over {
+                "gave up on its disk"
+            } else {
+                "killed on a bad disk"
+            },
+        )?;
+        self.tally.kills -= 1;
+        self.tally.fault_lives += 1;
+        Ok(())
+    }
+
+    /// A last life, in which everything comes to rest.
+    fn live_on(&mut self) -> Result<()> {
+        for (home, api) in self.load.apis.iter().enumerate() {
+            let mut life = self.begin(home, &Circumstances::Healthy)?;
+            if let Err(error) = life.wait_ready(api) {
+                // Then nobody can be asked for anything, and the judge will say so.
+                self.history.note(&json!({"dead": format!("{error:#}")}));
+                self.load.wind_down(Duration::ZERO);
+                return Ok(());
+            }
+            self.last.push(life);
+        }
+        self.load.wind_down(if self.plan.planted.is_some() {
+            REST_PLANTED
+        } else {
+            REST
+        });
+        Ok(())
+    }
+
+    /// What the program says in the end, of every message and of its money.
+    fn finish(&mut self, sent: &[Sent]) -> Result<()> {
+        let api = daemon::api(self.place, 0)?;
+        let mut cut = std::collections::BTreeSet::new();
+        for Sent { message, run } in sent {
+            let Some(answer) = api.get(&format!("/api/runs/{run}")) else {
+                continue;
+            };
+            let is_run = answer.status == 200;
+            let steps = answer.body["steps"].as_array().filter(|_| is_run);
+            let unknown = steps
+                .into_iter()
+                .flatten()
+                .filter(|step| step["status"] == "outcome_unknown");
+            cut.extend(unknown.filter_map(|step| self.killed_in(step["at"].as_str()?)));
+            let told = is_run.then(|| told(&answer.body));
+            self.history
+                .put(&json!({"event": "final", "message": message, "status": answer.status, "answer": told}));
+        }
+        self.tally.kills_between = cut.len() as u64;
+        let budget = api.get("/api/budget").map(|budget| budget.body["agents"].clone());
+        for agent in budget.as_ref().and_then(Value::as_array).into_iter().flatten() {
+            let is_ours = |name: &str| self.load.agents.iter().any(|ours| ours == name);
+            if agent["agent_id"].as_str().is_some_and(is_ours) {
+                let (agent, usd) = (&agent["agent_id"], &agent["reserved_usd"]);
+                self.history
+                    .put(&json!({"event": "rest", "agent": agent, "reserved_usd": usd}));
+            }
+        }
+        self.tally.under_faults = self.load.counts.under_faults.load(Ordering::Relaxed);
+        self.tally.refused = self.load.counts.refused.load(Ordering::Relaxed);
+        self.last.clear();
+        self.history.close()
+    }
+
+    /// Which life was cut off between the intent that was put down at this moment and its result.
+    fn killed_in(&self, at: &str) -> Option<usize> {
+        let at = moment::parse(at)?;
+        self.lives
+            .iter()
+            .position(|(began, ended)| (*began..=*ended).contains(&at))
+    }
+}
+
+/// What libfiu is told: which calls fail, how often, and how.
+fn orders(rng: &mut Rng) -> String {
+    const NAMES: [&str; 9] = [
+        "posix/io/rw/write",
+        "posix/io/rw/pwrite",
+        "posix/io/rw/write/reduce",
+        "posix/io/sync/fsync",
+        "posix/io/oc/open",
+        "posix/io/rw/ftruncate",
+        "posix/io/dir/rename",
+        "posix/io/dir/unlink",
+        "posix/io/rw/read",
+    ];
+    const EIO: u8 = 5;
+    const ENOSPC: u8 = 28;
+    let mut lines: Vec<String> = Vec::new();
+    for _ in 0..rng.between(1, 3) {
+        let name = rng.pick(&NAMES).copied().unwrap_or_default();
+        let probability = rng
+            .pick(&["0.001", "0.005", "0.02", "0.1"])
+            .copied()
+            .unwrap_or_default();
+        let full = name.contains("write") && rng.percent(60);
+        let error = if full { ENOSPC } else { EIO };
+        lines.push(format!(
+            "enable_random name={name},probability={probability},failinfo={error}"
+        ));
+    }
+    lines.join("\n")
+}
+
+/// Asks the judge: another program, which sees the history and the world file and nothing else.
+fn judged(place: &Place) -> Result<Value> {
+    let done = Command::new(&place.tools.checker)
+        .arg(place.history())
+        .arg(place.world())
+        .output()
+        .context("starting the judge")?;
+    if !matches!(done.status.code(), Some(0 | 1)) {
+        bail!(
+            "the judge could not judge: {}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    }
+    serde_json::from_slice(&done.stdout).context("reading the verdict")
+}
