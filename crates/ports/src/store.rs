@@ -19,9 +19,9 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 
 use crate::records::{
-    Admission, Agent, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence, JournalRow,
-    LockedHead, Overview, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay,
-    StepEnd, StepRow, WakeRow,
+    Admission, Agent, AnnouncementRow, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence,
+    JournalRow, LockedHead, Overview, Owed, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow,
+    Runner, SpendDay, StepEnd, StepRow, WakeRow,
 };
 
 /// Most rows that a listing verb returns, whatever it is asked for.
@@ -176,6 +176,10 @@ pub trait View {
     fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError>;
     /// Whether a brake holds an agent.
     fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError>;
+    /// What waits for a person, over all agents.
+    fn owed(&mut self) -> Result<Owed, StoreError>;
+    /// Who was told of a question, and who could not be.
+    fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError>;
 }
 
 /// Reads and writes of one transaction.
@@ -253,6 +257,8 @@ pub trait Tx: View {
     fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError>;
     /// Notes that the run has been told how a question ended.
     fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError>;
+    /// Keeps that somebody was told of a question, or could not be. The last try stands; what was done stays done.
+    fn put_announcement(&mut self, announcement: &AnnouncementRow) -> Result<(), StoreError>;
     /// Sets a brake. One that is on stays as it was set.
     fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError>;
     /// Releases a brake. False where there was none.

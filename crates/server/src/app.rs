@@ -23,7 +23,8 @@ use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
-    agent, budget, descriptor, event, guard, login, message, metrics, openapi, page, run, runtime, transcript,
+    agent, brake, budget, decision, descriptor, event, guard, login, message, metrics, openapi, page, run,
+    runtime, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -214,7 +215,9 @@ pub fn router(options: Options) -> Router {
     Router::new()
         .merge(runtime::routes())
         .merge(agent::routes())
+        .merge(brake::routes())
         .merge(budget::routes())
+        .merge(decision::routes())
         .merge(message::routes())
         .merge(run::routes())
         .merge(event::routes())

@@ -281,6 +281,7 @@ impl Stage {
                 | EngineError::MachineVersion { .. }
                 | EngineError::Broken { .. }
                 | EngineError::UnknownDecision(_)
+                | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }

@@ -2,7 +2,7 @@
 
 use wakeful_core::decision::Decision;
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_ports::records::DecisionFilter;
+use wakeful_ports::records::{DecisionFilter, Owed};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::run::range;
@@ -102,6 +102,20 @@ const RULINGS: &str = "
 /// Questions of a run that are closed and that it has not been told of.
 pub(crate) fn rulings(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
     records(sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
+}
+
+const OWED: &str = "
+    SELECT (SELECT COUNT(*) FROM decision WHERE status = 'pending'),
+        (SELECT COUNT(*) FROM run WHERE status = 'quarantined')";
+
+/// What waits for a person, over all agents.
+pub(crate) fn owed(sql: &mut dyn Sql) -> Result<Owed, StoreError> {
+    let row = at_most_one(sql.query(OWED, &[])?);
+    let mut row = row.ok_or(StoreError::Malformed("decision"))?;
+    Ok(Owed {
+        pending_decisions: row.count("decision.pending")?,
+        quarantined_runs: row.count("run.quarantined")?,
+    })
 }
 
 fn read(mut row: Row) -> Result<Decision, StoreError> {

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod announcement;
 mod blob;
 mod brake;
 mod commit;

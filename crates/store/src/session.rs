@@ -14,16 +14,16 @@ use wakeful_core::step::Seen;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{
-    Admission, Agent, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence, JournalRow,
-    LockedHead, Overview, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SpendDay,
-    StepEnd, StepRow, WakeRow,
+    Admission, Agent, AnnouncementRow, BrakeRow, CapRow, Claim, DecisionFilter, EntryRow, EventRow, Fence,
+    JournalRow, LockedHead, Overview, Owed, PackedBlob, QueueRow, ReceiptRow, Reservation, RunFilter, RunRow,
+    Runner, SpendDay, StepEnd, StepRow, WakeRow,
 };
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
 use crate::{
-    agent, blob, brake, decision, entry, event, head, host, journal, message, queue, run, runner, spend,
-    step, wake,
+    agent, announcement, blob, brake, decision, entry, event, head, host, journal, message, queue, run,
+    runner, spend, step, wake,
 };
 
 /// An open transaction.
@@ -229,6 +229,14 @@ impl View for Session<'_> {
     fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
         brake::holds(self, agent)
     }
+
+    fn owed(&mut self) -> Result<Owed, StoreError> {
+        decision::owed(self)
+    }
+
+    fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
+        announcement::of(self, decision)
+    }
 }
 
 impl Tx for Session<'_> {
@@ -369,6 +377,10 @@ impl Tx for Session<'_> {
 
     fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError> {
         decision::apply(self, decision)
+    }
+
+    fn put_announcement(&mut self, announcement: &AnnouncementRow) -> Result<(), StoreError> {
+        announcement::put(self, announcement)
     }
 
     fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError> {

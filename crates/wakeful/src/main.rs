@@ -14,6 +14,7 @@
 //! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
 #![forbid(unsafe_code)]
 
+mod announce;
 mod cli;
 mod config;
 mod daemon;

@@ -8,11 +8,11 @@ use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, BrakeRow, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
@@ -64,6 +64,9 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
         last_seq: 0,
         open_run: None,
         last_run: None,
+        is_braked: false,
+        pending_decisions: 0,
+        quarantined_runs: 0,
     };
     Ok(AgentView {
         overview,
@@ -193,6 +196,14 @@ impl Deciding for OneAgent {
 
     fn answer(&self, name: String, _: Reply) -> Asked<'_, Decision> {
         Box::pin(async move { Err(EngineError::UnknownDecision(name)) })
+    }
+
+    fn announcements(&self, _: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn owed(&self) -> Asked<'_, Owed> {
+        Box::pin(async { Ok(Owed::default()) })
     }
 
     fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {

@@ -5,9 +5,10 @@ use serde_json::json;
 use wakeful_api::{Activity, AgentStatus, RuntimeStatus};
 
 use super::Shared;
+use super::brake::line;
 use crate::daemon::files::Record;
 use crate::failure::Failure;
-use crate::front::{Front, Runs, asking};
+use crate::front::{Front, Runs, Standing, asking};
 use crate::home::Home;
 use crate::reach::{Who, who};
 use crate::show::{Driver, Out};
@@ -30,17 +31,30 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
             limit: RUNS_SHOWN,
             ..Runs::default()
         };
-        Ok((daemon, front.agents(false).await?, front.runs(runs).await?))
+        let standing = match &daemon {
+            Some(status) => Standing::from(status),
+            None => front.standing().await?,
+        };
+        Ok((
+            daemon,
+            standing,
+            front.agents(false).await?,
+            front.runs(runs).await?,
+        ))
     });
-    let (daemon, agents, runs) = seen.await?;
+    let (daemon, standing, agents, runs) = seen.await?;
     let driver = driver(daemon.as_ref(), shared)?;
     let mut lines = vec![head(&who, daemon.as_ref())];
+    lines.extend(needs(&standing));
     lines.extend(doing(&agents, driver));
     let stuck = daemon.iter().flat_map(|status| &status.stuck);
     lines.extend(
         stuck.map(|stuck| format!("stuck    {}: {} — {}", stuck.agent_id, stuck.message, stuck.hint)),
     );
-    let answer = json!({"daemon": daemon, "agents": agents, "runs": runs.runs});
+    let answer = json!({
+        "daemon": daemon, "agents": agents, "runs": runs.runs, "brakes": standing.brakes,
+        "pending_decision_count": standing.pending_decisions, "quarantined_run_count": standing.quarantined_runs,
+    });
     let words = format!(
         "{}\n\n{}\n\n{}",
         lines.join("\n"),
@@ -49,6 +63,26 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
     );
     out.answer(&answer, &words);
     Ok(0)
+}
+
+/// What is held and what waits for a person: before everything else, and only where there is something.
+fn needs(standing: &Standing) -> Vec<String> {
+    let mut lines: Vec<String> = standing.brakes.iter().map(line).collect();
+    match standing.pending_decisions {
+        0 => {}
+        1 => lines.push("decide   1 decision waits for you: `wakeful decision list`".to_owned()),
+        many => lines.push(format!(
+            "decide   {many} decisions wait for you: `wakeful decision list`"
+        )),
+    }
+    match standing.quarantined_runs {
+        0 => {}
+        1 => lines.push("aside    1 run cannot go on: `wakeful runs list --state quarantined`".to_owned()),
+        many => lines.push(format!(
+            "aside    {many} runs cannot go on: `wakeful runs list --state quarantined`"
+        )),
+    }
+    lines
 }
 
 fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {

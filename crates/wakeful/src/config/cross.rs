@@ -36,7 +36,13 @@ fn whole((section, name): (Section, &str), named: &NamedLayer) -> Option<Found> 
     let needed: &[&str] = match section {
         Section::Providers if Known::named(name).is_none() => &["kind"],
         Section::Prices => &["input", "output"],
-        Section::Providers | Section::Model | Section::Inference | Section::Routes | Section::Agents => &[],
+        Section::Providers
+        | Section::Model
+        | Section::Agent
+        | Section::Announce
+        | Section::Inference
+        | Section::Routes
+        | Section::Agents => &[],
     };
     let own = |field: &str| {
         named
@@ -50,7 +56,13 @@ fn whole((section, name): (Section, &str), named: &NamedLayer) -> Option<Found> 
     let word = section.word();
     let message = match section {
         Section::Providers => format!("{word}.{name} is no provider that is built in, and has no {missing}"),
-        Section::Prices | Section::Model | Section::Inference | Section::Routes | Section::Agents => {
+        Section::Prices
+        | Section::Model
+        | Section::Agent
+        | Section::Announce
+        | Section::Inference
+        | Section::Routes
+        | Section::Agents => {
             format!("{word}.\"{name}\" has no {missing}")
         }
     };

@@ -26,10 +26,14 @@ pub(crate) enum Key {
     BudgetDailyUsd,
     ProviderName,
     PrivacyConfirm,
+    AnnounceDesktop,
+    AnnounceWebhook,
+    AnnounceWebhookKey,
+    AnnounceWebhookForm,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 13] = [
+    pub(crate) const ALL: [Self; 17] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -43,6 +47,10 @@ impl Key {
         Self::BudgetDailyUsd,
         Self::ProviderName,
         Self::PrivacyConfirm,
+        Self::AnnounceDesktop,
+        Self::AnnounceWebhook,
+        Self::AnnounceWebhookKey,
+        Self::AnnounceWebhookForm,
     ];
 
     /// Its section and its name there.
@@ -61,6 +69,10 @@ impl Key {
             Self::BudgetDailyUsd => ("budget", "daily_usd"),
             Self::ProviderName => ("provider", "name"),
             Self::PrivacyConfirm => ("privacy", "confirm"),
+            Self::AnnounceDesktop => ("announce", "desktop"),
+            Self::AnnounceWebhook => ("announce", "webhook"),
+            Self::AnnounceWebhookKey => ("announce", "webhook_key"),
+            Self::AnnounceWebhookForm => ("announce", "webhook_form"),
         }
     }
 
@@ -75,7 +87,10 @@ impl Key {
                 min: 0,
                 max: u16::MAX as i64,
             },
-            Self::ServerAdvertise => Kind::Url,
+            Self::ServerAdvertise | Self::AnnounceWebhook => Kind::Url,
+            Self::AnnounceDesktop => Kind::Truth,
+            Self::AnnounceWebhookKey => Kind::Handle,
+            Self::AnnounceWebhookForm => Kind::OneOf(&["json", "text"]),
             Self::ServerTokenFile | Self::AgentWorkspace => Kind::Path,
             Self::ServerRatePerMinute | Self::ServerTurnsPerMinute => per_minute,
             Self::ModelDefault => Kind::Model,

@@ -48,6 +48,8 @@ pub(super) enum Kind {
     Candidate,
     /// The name of a model, or its beginning and `*`.
     Pattern,
+    /// A word of a command line.
+    Text,
 }
 
 impl Kind {
@@ -77,7 +79,8 @@ impl Kind {
             | Self::OneOf(_)
             | Self::Version
             | Self::Handle
-            | Self::Pattern => json!(text),
+            | Self::Pattern
+            | Self::Text => json!(text),
         }
     }
 
@@ -110,13 +113,15 @@ impl Kind {
             }
             Self::List { of, min, max } => format!("a list of {min} to {max}, each {}", of.expected()),
             Self::Pattern => "the name of a model, such as \"anthropic/*\"".to_owned(),
+            Self::Text => "a text of one line".to_owned(),
         }
     }
 
     /// Whether a value may be shown to whoever wrote it wrongly. What may be a key may not.
     pub(super) fn is_shown(self) -> bool {
         match self {
-            Self::Handle | Self::Url => false,
+            // A command may be given a key, however unwise that is.
+            Self::Handle | Self::Url | Self::Text => false,
             Self::List { of, .. } => of.is_shown(),
             Self::Address
             | Self::Integer { .. }
@@ -158,6 +163,7 @@ impl Kind {
                 (min..=max).contains(&list.len()) && list.iter().all(|one| of.accepts(one))
             }),
             Self::Pattern => is_text && !text.contains(char::is_whitespace),
+            Self::Text => is_text,
         }
     }
 }

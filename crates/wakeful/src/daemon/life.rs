@@ -22,6 +22,7 @@ use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
 use super::files::{Found, Record, RunFolder};
 use super::house::{Bench, House};
 use super::token;
+use crate::announce::{self, Session, Way};
 use crate::cli::Shared;
 use crate::cli::budget::unset;
 use crate::config::{Config, Loaded, Overrides};
@@ -148,7 +149,14 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     folder.forget_failure();
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;
-    let serving = run_service(Arc::clone(&place), &start, &stage, halt);
+    let config = &start.settings.config;
+    let page = config.server.advertise.clone();
+    let page = page.unwrap_or_else(|| format!("http://{bound}"));
+    let ways = announce::ways(config, &Session::found()).unwrap_or_else(|failure| {
+        log(&format!("nobody is told of decisions: {failure}"));
+        Vec::new()
+    });
+    let serving = run_service((Arc::clone(&place), (ways, Some(page))), &start, &stage, halt);
     signals.during(serving, out).await;
     let _ = hang_up.send(());
     let _ = server.await;
@@ -185,9 +193,19 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
     }
 }
 
+/// The ways by which people are told that a decision waits, and where the page is.
+type Criers = (Vec<Way>, Option<String>);
+
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
-async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
+async fn run_service(
+    (place, criers): (Arc<Place>, Criers),
+    start: &Start<'_>,
+    stage: &watch::Sender<Stage>,
+    halt: Halt,
+) {
     let hub = Arc::new(Hub::new());
+    let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
+    let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
     let bench = Bench {
         place: Arc::clone(&place),
         config: start.settings.config.clone(),
@@ -205,7 +223,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         },
         runner: place.runner.runner_id.clone(),
         workshop: Arc::new(bench),
-        hub,
+        hub: Arc::clone(&hub),
         halt: halt.clone(),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
@@ -219,7 +237,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         halt.asked().await;
         stage.send_replace(Stage::Stopping);
     };
-    tokio::join!(service.run(), stopping);
+    tokio::join!(service.run(), stopping, announcing);
 }
 
 /// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon
