@@ -35,8 +35,8 @@ pub(crate) struct AllRuns {
     /// Only those that have not ended; the same as `state=open`. Not together with `state`.
     #[param(nullable = false)]
     open: Option<bool>,
-    /// Only those that stand like this.
-    #[param(nullable = false, inline, default = "any")]
+    /// Only those that stand like this; `any` where nothing is said.
+    #[param(nullable = false, inline)]
     state: Option<RunState>,
     /// Most rows.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
@@ -58,8 +58,8 @@ pub(crate) struct AgentRuns {
     /// Only those that have not ended; the same as `state=open`. Not together with `state`.
     #[param(nullable = false)]
     open: Option<bool>,
-    /// Only those that stand like this.
-    #[param(nullable = false, inline, default = "any")]
+    /// Only those that stand like this; `any` where nothing is said.
+    #[param(nullable = false, inline)]
     state: Option<RunState>,
     /// Most rows.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]

@@ -58,7 +58,7 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
 /// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. A brake
 /// holds all of it, but for a run whose end was asked for. By way of the counters and not of the queue itself, which
 /// may be long. What is due in the far future was due soon before the clock was set back.
-const WITH_WORK: &str = "
+pub(crate) const WITH_WORK: &str = "
     SELECT run.agent_id FROM run
     WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
             OR run.due_at_ms > ?3 AND run.due_at_ms < 9223372036854775807)

@@ -189,6 +189,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/brake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The brakes that are on. */
+        get: operations["brakes"];
+        put?: never;
+        /**
+         * Sets a brake on one agent or on all. What comes is kept, nothing begins, and what runs is stopped. One that is on
+         *     stays as it was set.
+         */
+        post: operations["set_brake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/brake/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Releases a brake. What it held goes on where it stood. Nothing happens where there was none. */
+        post: operations["release_brake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/budget": {
         parameters: {
             query?: never;
@@ -201,6 +239,57 @@ export interface paths {
         put?: never;
         /** Sets the cap of an agent or of all together, or takes it away. Runs that wait for money are looked at again. */
         post: operations["set_cap"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Questions: those that wait in the order in which people should see them, or all of them, newest first. */
+        get: operations["list_decisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/decisions/{decision_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One question, with who was told of it. */
+        get: operations["get_decision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/decisions/{decision_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers a question, once. With a version, only the question as it was read. */
+        post: operations["answer_decision"];
         delete?: never;
         options?: never;
         head?: never;
@@ -346,6 +435,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_key}/abandon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a run that stands aside. What it did stays done. */
+        post: operations["abandon_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_key}/cancel": {
         parameters: {
             query?: never;
@@ -357,6 +463,23 @@ export interface paths {
         put?: never;
         /** Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is. */
         post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a run that stands aside go on where it stood. */
+        post: operations["retry_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -583,6 +706,8 @@ export interface components {
              * @description When it was made.
              */
             created_at: string;
+            /** @description Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing. */
+            is_braked: boolean;
             /** @description The newest run. */
             last_run?: components["schemas"]["RunLine"];
             /**
@@ -608,12 +733,75 @@ export interface components {
              * @description Messages that wait for their turn.
              */
             pending: number;
+            /**
+             * Format: int64
+             * @description Questions of its runs that wait for an answer.
+             */
+            pending_decisions: number;
+            /**
+             * Format: int64
+             * @description Its runs that cannot go on until a person says so.
+             */
+            quarantined_runs: number;
             /** @description Tokens over all its runs. */
             token_usage: components["schemas"]["TokenUsage"];
             /** @description Whether it is listed. */
             visibility: components["schemas"]["Visibility"];
             /** @description The folder its commands run in. */
             workspace: string;
+        };
+        /** @description That somebody was told of a question, or could not be. */
+        Announcement: {
+            /**
+             * Format: date-time
+             * @description When it was last tried.
+             */
+            at: string;
+            /** @description Why it did not, the last time. */
+            error?: string;
+            /** @description Whether it came through. */
+            is_done: boolean;
+            /** @description How severe the question was then. */
+            severity: components["schemas"]["Severity"];
+            /**
+             * Format: int32
+             * @description How often it was tried.
+             */
+            tries: number;
+            /**
+             * @description By which way: `desktop`, `webhook` or `command`.
+             * @example webhook
+             */
+            way: string;
+        };
+        /** @description An answer that was given. */
+        Answer: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description By which way it came. */
+            channel: components["schemas"]["Channel"];
+            /** @description What the person said beside it. */
+            note?: string;
+            /** @description Which option. */
+            option: string;
+        };
+        /** @description An answer to give. */
+        AnswerDecision: {
+            /** @description What you say beside it; the model reads it where the answer is no. */
+            note?: string | null;
+            /**
+             * @description The id of one of the question's options.
+             * @example approve
+             */
+            option: string;
+            /**
+             * Format: int32
+             * @description The version of the question that you read; without it, whichever stands.
+             */
+            version?: number | null;
         };
         /** @description A picture or a document that comes with a message. */
         Attached: {
@@ -707,6 +895,16 @@ export interface components {
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
+        /**
+         * @description Why a question stands out.
+         * @enum {string}
+         */
+        Badge: "timed_out";
+        /**
+         * @description How far the consequences reach. What nobody knows counts as the farthest.
+         * @enum {string}
+         */
+        BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
         /** @description One piece of a line. */
         Block: {
             /** @description The words. */
@@ -745,6 +943,27 @@ export interface components {
             is_error: boolean;
             /** @enum {string} */
             type: "tool_result";
+        };
+        /** @description A brake that is on: nothing that it holds begins anything. */
+        Brake: {
+            /** @description Who is held; absent for all. */
+            agent_id?: string;
+            /**
+             * Format: date-time
+             * @description When it was set.
+             */
+            at: string;
+            /** @description By which way it came. */
+            channel: components["schemas"]["Channel"];
+            /** @description Why, in the words of whoever set it; empty where they said nothing. */
+            reason: string;
+        };
+        /** @description The brakes that are on. */
+        BrakeList: {
+            /** @description Every brake, that of all first. */
+            brakes: components["schemas"]["Brake"][];
+            /** @description Whether everything is held. */
+            is_on: boolean;
         };
         /** @description What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded. */
         Budget: {
@@ -789,6 +1008,12 @@ export interface components {
          */
         Category: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
         /**
+         * @description By which way an answer, or a hand on the brake, came. The command line that speaks through a daemon cannot be told
+         *     from any other program that holds the token, so it is `api`.
+         * @enum {string}
+         */
+        Channel: "cli" | "api" | "page";
+        /**
          * @description Whether an agent works on what waits for it.
          * @enum {string}
          */
@@ -828,6 +1053,102 @@ export interface components {
             /** @description What was spent. */
             spent_usd: string;
         };
+        /** @description A question that a person answers; a run waits for it. */
+        Decision: {
+            /** @description Whose run asks. */
+            agent_id: string;
+            /** @description Who was told of it. Told of one question, not in lists. */
+            announcements?: components["schemas"]["Announcement"][];
+            /** @description The answer, once there is one. */
+            answer?: components["schemas"]["Answer"];
+            /**
+             * Format: date-time
+             * @description When it was asked.
+             */
+            asked_at: string;
+            /** @description Why it stands out. */
+            badges: components["schemas"]["Badge"][];
+            /** @description How far it reaches. */
+            blast_radius: components["schemas"]["BlastRadius"];
+            /**
+             * Format: date-time
+             * @description When it was closed, by whatever.
+             */
+            closed_at?: string;
+            /**
+             * Format: date-time
+             * @description When it grows more severe, or is called off where it cannot; absent for never.
+             */
+            deadline_at?: string;
+            /** @description Its name. */
+            decision_id: string;
+            /** @description Its arguments, as far as one line shows them. */
+            input: string;
+            /** @description What is asked. */
+            kind: components["schemas"]["DecisionKind"];
+            /** @description The action that waits. */
+            operation_id: string;
+            /** @description What may be answered. */
+            options: components["schemas"]["DecisionOption"][];
+            /** @description What would be safe to answer; absent where nothing speaks for either. */
+            recommended_option_id?: string;
+            /** @description The action that this one would do again. */
+            retries?: string;
+            /** @description The rule that made it a question. */
+            rule: string;
+            /** @description The run that waits. */
+            run_key: string;
+            /** @description How much depends on it. */
+            severity: components["schemas"]["Severity"];
+            /** @description Where it stands. */
+            status: components["schemas"]["DecisionStatus"];
+            /**
+             * @description The question in one line.
+             * @example May ExecCommand be used?
+             */
+            title: string;
+            /** @description The tool that would be used. */
+            tool: string;
+            /**
+             * Format: int32
+             * @description Grows with every change. Give it with an answer, and the answer is to what you read.
+             */
+            version: number;
+        };
+        /**
+         * @description What is asked.
+         * @enum {string}
+         */
+        DecisionKind: "tool_approval" | "outcome_unknown";
+        /** @description Questions in the order in which people should see them. */
+        DecisionList: {
+            /** @description The questions; at most 500. */
+            decisions: components["schemas"]["Decision"][];
+            /**
+             * Format: int64
+             * @description How many wait for an answer.
+             */
+            pending_count: number;
+        };
+        /** @description One answer that may be given. */
+        DecisionOption: {
+            /** @description What happens then. */
+            description: string;
+            /**
+             * @description The word to answer with.
+             * @example approve
+             */
+            id: string;
+            /** @description What a button says. */
+            label: string;
+            /** @description What speaks against it. */
+            tradeoffs?: string;
+        };
+        /**
+         * @description Where a question stands.
+         * @enum {string}
+         */
+        DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
         /**
          * @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
          *     event and the transcript that follow. A new attempt begins again.
@@ -1129,6 +1450,11 @@ export interface components {
              */
             provider: string;
         };
+        /** @description A brake to release. */
+        ReleaseBrake: {
+            /** @description Whose; that of all where it is absent. */
+            agent_id?: string | null;
+        };
         /**
          * @description Who speaks.
          * @enum {string}
@@ -1159,12 +1485,14 @@ export interface components {
             ended_at?: string;
             /** @description What went wrong, if it failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
+            /** @description Why it was moved aside, if it was. */
+            fault?: string;
             /** @description The model's last words. */
             final_text: string;
             /** @description Who answers. */
             model?: string;
             /**
-             * @description `open`, `queued`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`.
+             * @description `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
              * @example completed
              */
             outcome: string;
@@ -1240,6 +1568,8 @@ export interface components {
              * @description When it ended.
              */
             ended_at?: string;
+            /** @description Why it was moved aside, if it was. */
+            fault?: string;
             /** @description How the message begins that it answers. */
             preview?: string;
             /** @description Its name. */
@@ -1249,7 +1579,7 @@ export interface components {
              * @description When it began.
              */
             started_at: string;
-            /** @description `open`, or how it ended. */
+            /** @description `open`, `quarantined`, or how it ended. */
             status: string;
             /**
              * Format: int64
@@ -1276,6 +1606,8 @@ export interface components {
              * @description Background tasks under way.
              */
             active_task_count: number;
+            /** @description The brakes that are on, that of all first. */
+            brakes: components["schemas"]["Brake"][];
             /** @description A hash of the configuration it was started with. */
             config_fingerprint: string;
             /** @description `sqlite` or `postgres`. */
@@ -1297,6 +1629,11 @@ export interface components {
             /** @description Who answers when a message names no model. */
             model: components["schemas"]["Model"];
             /**
+             * Format: int64
+             * @description Questions that wait for an answer, of all agents.
+             */
+            pending_decision_count: number;
+            /**
              * Format: int32
              * @description Its process.
              */
@@ -1306,6 +1643,11 @@ export interface components {
              * @description Agents with a run under way.
              */
             processing_agent_count: number;
+            /**
+             * Format: int64
+             * @description Runs that cannot go on until a person says so, of all agents.
+             */
+            quarantined_run_count: number;
             /** @description How far it is. */
             readiness: components["schemas"]["Readiness"];
             /**
@@ -1327,6 +1669,8 @@ export interface components {
         };
         /** @description A message for an agent. */
         SendMessage: {
+            /** @description Tools that this run may use only after a person said so. */
+            ask_tools?: string[];
             /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
             attachments?: components["schemas"]["Attached"][];
             /** @description Tools that this run may not use. */
@@ -1354,6 +1698,13 @@ export interface components {
             /** @description The folder this run's commands run in; the agent's when absent. */
             workspace?: string | null;
         };
+        /** @description A brake to set. */
+        SetBrake: {
+            /** @description Who is to be held; all where it is absent. */
+            agent_id?: string | null;
+            /** @description Why. */
+            reason?: string | null;
+        };
         /** @description A cap to set. */
         SetCap: {
             /**
@@ -1379,6 +1730,11 @@ export interface components {
              */
             model?: string | null;
         };
+        /**
+         * @description How much depends on the answer, least first.
+         * @enum {string}
+         */
+        Severity: "warning" | "low" | "medium" | "high" | "critical";
         /** @description Any step of a run. */
         Step: {
             /**
@@ -1978,8 +2334,10 @@ export interface operations {
     list_agent_runs: {
         parameters: {
             query?: {
-                /** @description Only those that have not ended. */
+                /** @description Only those that have not ended; the same as `state=open`. Not together with `state`. */
                 open?: boolean;
+                /** @description Only those that stand like this; `any` where nothing is said. */
+                state?: "any" | "open" | "quarantined";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description Only those that are older than this one. */
@@ -2205,6 +2563,124 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    brakes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The brakes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrakeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_brake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetBrake"];
+            };
+        };
+        responses: {
+            /** @description It holds */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrakeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description The reason is too long */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    release_brake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReleaseBrake"];
+            };
+        };
+        responses: {
+            /** @description What still holds */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrakeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     budget: {
         parameters: {
             query?: never;
@@ -2273,6 +2749,152 @@ export interface operations {
             415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_decisions: {
+        parameters: {
+            query?: {
+                /** @description Only those that wait for an answer; `false` for those that are closed, too, newest first. */
+                pending?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The questions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_decision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The question's name, or the first digits of it. */
+                decision_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The question */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decision"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such question */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            /** @description Several begin like this */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    answer_decision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The question's name, or the first digits of it. */
+                decision_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerDecision"];
+            };
+        };
+        responses: {
+            /** @description The answer stands, and the run goes on by it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decision"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such question */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is closed (`decision_closed`) or has changed since it was read (`decision_changed`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description There is no such option, or several questions begin like this */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -2469,8 +3091,10 @@ export interface operations {
             query?: {
                 /** @description Only this agent's. */
                 agent_id?: string;
-                /** @description Only those that have not ended. */
+                /** @description Only those that have not ended; the same as `state=open`. Not together with `state`. */
                 open?: boolean;
+                /** @description Only those that stand like this; `any` where nothing is said. */
+                state?: "any" | "open" | "quarantined";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description Only those that are older than this one. */
@@ -2557,6 +3181,56 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    abandon_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It does not stand aside (`run_not_quarantined`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     cancel_run: {
         parameters: {
             query?: never;
@@ -2591,6 +3265,56 @@ export interface operations {
                 };
             };
             /** @description Somebody else moved it at the same moment; ask again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is open again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It does not stand aside (`run_not_quarantined`) */
             409: {
                 headers: {
                     [name: string]: unknown;

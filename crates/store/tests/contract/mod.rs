@@ -2,6 +2,8 @@
 
 mod agent;
 pub(crate) mod blob;
+mod brake;
+mod decision;
 mod event;
 pub(crate) mod head;
 mod queue;

@@ -1,14 +1,17 @@
 mod again;
+mod announce;
 mod api;
 mod attach;
 mod attempt;
 mod bad_input;
+mod brake;
 mod budget;
 mod cancel;
 mod config;
 mod confirm;
 mod crash;
 mod daemon;
+mod decision;
 mod doctor;
 mod frame;
 mod help;
