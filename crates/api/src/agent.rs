@@ -85,6 +85,12 @@ pub struct AgentStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub last_run: Option<RunLine>,
+    /// Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing.
+    pub is_braked: bool,
+    /// Questions of its runs that wait for an answer.
+    pub pending_decisions: u64,
+    /// Its runs that cannot go on until a person says so.
+    pub quarantined_runs: u64,
     /// The number of its newest event; 0 before the first.
     pub last_seq: u64,
     /// Tokens over all its runs.

@@ -9,6 +9,7 @@ mod agent;
 mod budget;
 #[cfg(feature = "client")]
 pub mod client;
+mod decision;
 mod error;
 mod event;
 mod journal;
@@ -27,6 +28,10 @@ pub use budget::{
     AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,
     SetCap, SetModel,
 };
+pub use decision::{
+    Announcement, Answer, AnswerDecision, Badge, BlastRadius, Brake, BrakeList, Channel, Decision,
+    DecisionKind, DecisionList, DecisionOption, DecisionStatus, ReleaseBrake, SetBrake, Severity,
+};
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
 pub use journal::{
@@ -36,8 +41,8 @@ pub use journal::{
 pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
 pub use run::{
-    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, Step, StepKind, StepStatus,
-    ToolCall,
+    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, RunState, Step, StepKind,
+    StepStatus, ToolCall,
 };
 pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,

@@ -14,7 +14,7 @@ pub struct Run {
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
-    /// `open`, `queued`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`.
+    /// `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
     #[schema(example = "completed")]
     pub outcome: String,
     /// The model's last words.
@@ -72,6 +72,10 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub unreadable: Option<String>,
+    /// Why it was moved aside, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub fault: Option<String>,
 }
 
 /// Why a run ran: the message, and every gate it passed.
@@ -118,7 +122,7 @@ pub struct RunLine {
     pub run_key: String,
     /// Whose run it is.
     pub agent_id: String,
-    /// `open`, or how it ended.
+    /// `open`, `quarantined`, or how it ended.
     pub status: String,
     /// Whether it is open and waits for money; the run itself says how much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -136,6 +140,35 @@ pub struct RunLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub preview: Option<String>,
+    /// Why it was moved aside, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub fault: Option<String>,
+}
+
+/// Which runs to list.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// All of them.
+    #[default]
+    Any,
+    /// Those that have not ended.
+    Open,
+    /// Those that cannot go on until a person says so.
+    Quarantined,
+}
+
+impl RunState {
+    /// The spelling of the contract.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::Open => "open",
+            Self::Quarantined => "quarantined",
+        }
+    }
 }
 
 /// Runs, newest first.

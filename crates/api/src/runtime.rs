@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::Brake;
+
 /// Whether the process lives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct Health {
@@ -71,6 +73,12 @@ pub struct RuntimeStatus {
     pub last_failure: Option<LastFailure>,
     /// Agents whose work cannot go on; at most 50.
     pub stuck: Vec<Stuck>,
+    /// The brakes that are on, that of all first.
+    pub brakes: Vec<Brake>,
+    /// Questions that wait for an answer, of all agents.
+    pub pending_decision_count: u64,
+    /// Runs that cannot go on until a person says so, of all agents.
+    pub quarantined_run_count: u64,
 }
 
 /// What a daemon does on the whole.

@@ -22,7 +22,7 @@ pub use embedding::{
 };
 pub use hosted::{
     BadCredential, BadHosted, BadUrl, CREDENTIAL_BYTES_MAX, Clients, Credential, Hosted, Options, Shape,
-    TIME_MS_MAX, Times, Told, URL_BYTES_MAX, host_of,
+    TIME_MS_MAX, Times, Told, URL_BYTES_MAX, Untaken, Webhook, host_of,
 };
 pub use known::{DEFAULTS_AS_OF, Known};
 pub use price::{AS_OF, listed_or_assumed};

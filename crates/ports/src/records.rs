@@ -4,9 +4,9 @@ use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::{Role, Usage};
-use wakeful_core::decision::Channel;
+use wakeful_core::decision::{Channel, Severity};
 use wakeful_core::id::{AgentId, PolicyVersion, RunnerId, ThreadId};
-use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
+use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::report::{Event, Head};
 use wakeful_core::saga::Saga;
@@ -70,6 +70,21 @@ pub struct Overview {
     pub open_run: Option<RunKey>,
     /// Its newest run.
     pub last_run: Option<RunKey>,
+    /// Whether a brake holds it, its own or that of all.
+    pub is_braked: bool,
+    /// Questions of its runs that wait for an answer.
+    pub pending_decisions: u64,
+    /// Its runs that cannot go on until a person says so.
+    pub quarantined_runs: u64,
+}
+
+/// What waits for a person, over all agents.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Owed {
+    /// Questions that wait for an answer.
+    pub pending_decisions: u64,
+    /// Runs that cannot go on until a person says so.
+    pub quarantined_runs: u64,
 }
 
 /// A message that waits for its turn.
@@ -247,6 +262,25 @@ pub struct BrakeRow {
     /// By which way it came.
     pub channel: Channel,
     /// When.
+    pub at: Millis,
+}
+
+/// That somebody was told of a question by one way, or that it was tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnnouncementRow {
+    /// Which question.
+    pub decision_id: DecisionId,
+    /// How severe it was then: a question that grows more severe is told of again.
+    pub severity: Severity,
+    /// By which way.
+    pub way: String,
+    /// How often it was tried.
+    pub tries: u32,
+    /// Whether it came through.
+    pub is_done: bool,
+    /// Why not, the last time.
+    pub error: Option<String>,
+    /// When it was last tried.
     pub at: Millis,
 }
 

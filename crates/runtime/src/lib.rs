@@ -269,9 +269,12 @@ pub enum EngineError {
         /// Why.
         why: String,
     },
-    /// No such question, or more than one that begins like this.
+    /// No such question.
     #[error("there is no decision {0}")]
     UnknownDecision(String),
+    /// More than one question begins like this.
+    #[error("several decisions begin with {0}")]
+    AmbiguousDecision(String),
     /// The answer cannot be taken.
     #[error(transparent)]
     Unanswerable(#[from] Unanswerable),

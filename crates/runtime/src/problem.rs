@@ -182,8 +182,9 @@ impl From<&EngineError> for Problem {
             EngineError::UnknownDecision(_) => Self::new(
                 "decision_unknown",
                 message,
-                "`wakeful decision list` shows those that wait; give as many digits as tell it from the others",
+                "`wakeful decision list` shows those that wait",
             ),
+            EngineError::AmbiguousDecision(_) => Self::new("decision_ambiguous", message, "give more digits"),
             EngineError::Unanswerable(why) => unanswerable(why, message),
             EngineError::NotQuarantined { .. } => Self::new(
                 "run_not_quarantined",

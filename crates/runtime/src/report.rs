@@ -55,6 +55,8 @@ pub struct RunReport {
     pub steps: Vec<StepRow>,
     /// Why its state cannot be read, as a code; then only its rows are shown.
     pub unreadable: Option<&'static str>,
+    /// Why it was moved aside, if it was.
+    pub fault: Option<String>,
 }
 
 /// Why a run ran.
@@ -120,6 +122,7 @@ impl RunReport {
             begun_with: None,
             steps: Vec::new(),
             unreadable: None,
+            fault: None,
             cause: Some(cause),
         }
     }
@@ -150,6 +153,7 @@ impl RunReport {
             begun_with: None,
             steps,
             unreadable: Some(unreadable),
+            fault: row.fault,
         }
     }
 
@@ -186,6 +190,7 @@ impl RunReport {
             }),
             steps,
             unreadable: None,
+            fault: row.fault,
         })
     }
 }

@@ -23,8 +23,8 @@ use crate::login::Logins;
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
-    agent, budget, descriptor, event, guard, journal, login, message, metrics, openapi, page, proof, run,
-    runtime, transcript,
+    agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
+    page, proof, run, runtime, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -220,7 +220,9 @@ pub fn router(options: Options) -> Router {
     Router::new()
         .merge(runtime::routes())
         .merge(agent::routes())
+        .merge(brake::routes())
         .merge(budget::routes())
+        .merge(decision::routes())
         .merge(message::routes())
         .merge(run::routes())
         .merge(event::routes())

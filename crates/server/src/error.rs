@@ -142,7 +142,8 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::UnknownAgent(_) | EngineError::UnknownRun(_) | EngineError::UnknownDecision(_) => {
             StatusCode::NOT_FOUND
         }
-        EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
+        EngineError::AmbiguousDecision(_)
+        | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         EngineError::Unanswerable(Unanswerable::Closed { .. } | Unanswerable::Changed { .. })

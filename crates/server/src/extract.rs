@@ -10,10 +10,12 @@ use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde::de::DeserializeOwned;
 use serde_json::error::Category;
 use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 
 use crate::error::ApiError;
+use crate::guard::Caller;
 
 /// Largest body in bytes: four times the longest message, so that escaping never makes a good one too long.
 pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -35,6 +37,13 @@ pub(crate) struct AgentPath(pub(crate) AgentId);
 
 /// A run named in a path.
 pub(crate) struct RunPath(pub(crate) RunKey);
+
+/// A question named in a path, by the first digits of its name or all of them.
+pub(crate) struct DecisionPath(pub(crate) String);
+
+/// By which way a request came. Whoever shows the token is a program: the command line is one of them, and nothing that
+/// it could say of itself another could not say.
+pub(crate) struct By(pub(crate) Channel);
 
 /// A query string of known parameters.
 pub(crate) struct Asked<T>(pub(crate) T);
@@ -66,6 +75,34 @@ impl<S: Send + Sync> FromRequestParts<S> for RunPath {
         )
         .await?;
         run_key(&text).map(Self)
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for DecisionPath {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let hint = "take it from a list of decisions; the first digits are enough";
+        let text = path_word(parts, state, "bad_decision_id", hint).await?;
+        let is_digit = |digit: u8| matches!(digit, b'0'..=b'9' | b'a'..=b'f');
+        if !(1..=64).contains(&text.len()) || !text.bytes().all(is_digit) {
+            let message = "the name of a decision is 1 to 64 lower-case hex digits";
+            return Err(ApiError::bad("bad_decision_id", message, hint));
+        }
+        Ok(Self(text))
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for By {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, ApiError> {
+        // The guard has put it there for every request of the API.
+        match parts.extensions.get::<Caller>() {
+            Some(Caller::Browser(_)) => Ok(Self(Channel::Page)),
+            Some(Caller::Bearer) => Ok(Self(Channel::Api)),
+            Some(Caller::Anybody) | None => Err(ApiError::unauthorized()),
+        }
     }
 }
 

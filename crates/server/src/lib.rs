@@ -6,7 +6,7 @@
 //! | `access` | which hosts, origins and tokens are ours |
 //! | `rate` | how often somebody may ask |
 //! | `login` | one-time links and the cookies they become |
-//! | `agent`, `message`, `run`, `event`, `transcript`, `proof`, `runtime` | the routes, one noun each |
+//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `runtime` | the routes, one noun each |
 //! | `stream` | events as they happen |
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |
@@ -22,7 +22,9 @@
 mod access;
 mod agent;
 mod app;
+mod brake;
 mod budget;
+mod decision;
 mod descriptor;
 mod error;
 mod event;

@@ -12,7 +12,7 @@ use axum::response::IntoResponse;
 use wakeful_api::{Activity, AgentStatus};
 
 use crate::agent::Stalled;
-use crate::app::App;
+use crate::app::{App, Open};
 use crate::error::ApiError;
 
 /// The format that Prometheus reads.
@@ -72,6 +72,7 @@ pub(crate) async fn show(State(app): State<App>) -> Result<impl IntoResponse, Ap
         let stalled = Stalled::of(&open);
         let agents: Vec<_> = agents.iter().map(|agent| stalled.status(agent)).collect();
         gauges(&mut page, &agents);
+        waiting(&app, &open, &mut page).await?;
         page.begin("wakeful_listeners", "gauge", "Streams that are open.");
         page.line(
             "wakeful_listeners",
@@ -141,6 +142,34 @@ fn gauges(page: &mut Page, agents: &[AgentStatus]) {
     );
     let open = agents.iter().filter(|agent| agent.open_run.is_some()).count();
     page.line("wakeful_open_runs", &[], u64::try_from(open).unwrap_or(u64::MAX));
+}
+
+/// What waits for a person.
+async fn waiting(app: &App, open: &Open, page: &mut Page) -> Result<(), ApiError> {
+    let fail = |error| app.engine_error(&error);
+    let owed = open.desk.owed().await.map_err(fail)?;
+    let brakes = open.desk.brakes().await.map_err(fail)?;
+    for (name, help, value) in [
+        (
+            "wakeful_decisions_pending",
+            "Decisions that wait for an answer.",
+            owed.pending_decisions,
+        ),
+        (
+            "wakeful_runs_quarantined",
+            "Runs that cannot go on until a person says so.",
+            owed.quarantined_runs,
+        ),
+        (
+            "wakeful_brakes_on",
+            "Brakes that are on.",
+            u64::try_from(brakes.len()).unwrap_or(u64::MAX),
+        ),
+    ] {
+        page.begin(name, "gauge", help);
+        page.line(name, &[], value);
+    }
+    Ok(())
 }
 
 /// The text as it grows.

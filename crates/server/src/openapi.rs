@@ -14,7 +14,9 @@ use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
-use crate::{agent, budget, event, journal, login, message, metrics, proof, run, runtime, transcript};
+use crate::{
+    agent, brake, budget, decision, event, journal, login, message, metrics, proof, run, runtime, transcript,
+};
 
 /// What any request may be answered with before or instead of its handler.
 const ALWAYS: [(&str, &str, &str); 6] = [
@@ -76,7 +78,8 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         agent::default_status, agent::default_state,
         message::send,
         budget::show, budget::set, budget::of_agent, budget::choose, budget::receipts, budget::confirm,
-        run::of_agent, run::list, run::show, run::cancel,
+        decision::list, decision::show, decision::answer, brake::show, brake::set, brake::release,
+        run::of_agent, run::list, run::show, run::cancel, run::retry, run::abandon,
         event::of_agent, event::of_all,
         transcript::show,
         proof::erase,
@@ -90,6 +93,8 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "agents", description = "Agents and what they said"),
         (name = "messages", description = "What enters an agent's queue"),
         (name = "runs", description = "What became of it"),
+        (name = "decisions", description = "What people are asked, and what they answer"),
+        (name = "brake", description = "What stops everything, or one agent"),
         (name = "budget", description = "What models cost, what they may, and who may see what is asked"),
         (name = "events", description = "Everything that happened, as pages and as streams"),
         (name = "daemon", description = "The program itself"),

@@ -5,9 +5,9 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use wakeful_api::{ErrorBody, Run, RunList};
+use wakeful_api::{ErrorBody, Run, RunList, RunState};
 use wakeful_core::id::AgentId;
-use wakeful_ports::records::{RunFilter, RunState};
+use wakeful_ports::records::{self, RunFilter};
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -20,6 +20,8 @@ pub(crate) fn routes() -> Router<App> {
         .route("/api/runs", get(list))
         .route("/api/runs/{run_key}", get(show))
         .route("/api/runs/{run_key}/cancel", post(cancel))
+        .route("/api/runs/{run_key}/retry", post(retry))
+        .route("/api/runs/{run_key}/abandon", post(abandon))
 }
 
 /// Which runs to list, of all agents.
@@ -30,9 +32,12 @@ pub(crate) struct AllRuns {
     /// Only this agent's.
     #[param(nullable = false, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]*$")]
     agent_id: Option<String>,
-    /// Only those that have not ended.
+    /// Only those that have not ended; the same as `state=open`. Not together with `state`.
     #[param(nullable = false)]
     open: Option<bool>,
+    /// Only those that stand like this; `any` where nothing is said.
+    #[param(nullable = false, inline)]
+    state: Option<RunState>,
     /// Most rows.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
     limit: Option<u32>,
@@ -50,9 +55,12 @@ pub(crate) struct AllRuns {
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct AgentRuns {
-    /// Only those that have not ended.
+    /// Only those that have not ended; the same as `state=open`. Not together with `state`.
     #[param(nullable = false)]
     open: Option<bool>,
+    /// Only those that stand like this; `any` where nothing is said.
+    #[param(nullable = false, inline)]
+    state: Option<RunState>,
     /// Most rows.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
     limit: Option<u32>,
@@ -75,8 +83,13 @@ pub(crate) async fn of_agent(
     AgentPath(agent): AgentPath,
     Asked(asked): Asked<AgentRuns>,
 ) -> Result<Json<RunList>, ApiError> {
-    let AgentRuns { open, limit, before } = asked;
-    page(&app, Some(agent), open, limit, before).await
+    let AgentRuns {
+        open,
+        state,
+        limit,
+        before,
+    } = asked;
+    page(&app, Some(agent), standing(open, state)?, limit, before).await
 }
 
 /// Runs of all agents, newest first.
@@ -95,16 +108,18 @@ pub(crate) async fn list(
     let AllRuns {
         agent_id,
         open,
+        state,
         limit,
         before,
         prefix,
     } = asked;
+    let state_said = open.is_some() || state.is_some();
     if let Some(prefix) = prefix {
-        let alone = agent_id.is_none() && open.is_none() && limit.is_none() && before.is_none();
+        let alone = agent_id.is_none() && !state_said && limit.is_none() && before.is_none();
         return with_prefix(&app, prefix, alone).await;
     }
     let agent = agent_id.as_deref().map(AgentId::parse).transpose()?;
-    page(&app, agent, open, limit, before).await
+    page(&app, agent, standing(open, state)?, limit, before).await
 }
 
 /// One run with everything that happened in it. A message whose turn has not come is a run that is `queued`.
@@ -144,6 +159,52 @@ pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Res
     Ok(Json(view::run(&report)))
 }
 
+/// Lets a run that stands aside go on where it stood.
+#[utoipa::path(
+    post, path = "/api/runs/{run_key}/retry", tag = "runs", operation_id = "retry_run",
+    params(view::RunParam),
+    responses(
+        (status = 200, description = "It is open again", body = Run),
+        (status = 404, description = "There is no such run", body = ErrorBody),
+        (status = 409, description = "It does not stand aside (`run_not_quarantined`)", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn retry(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
+    let report = app.desk()?.retry(run).await;
+    let report = report.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::run(&report)))
+}
+
+/// Ends a run that stands aside. What it did stays done.
+#[utoipa::path(
+    post, path = "/api/runs/{run_key}/abandon", tag = "runs", operation_id = "abandon_run",
+    params(view::RunParam),
+    responses(
+        (status = 200, description = "It has ended", body = Run),
+        (status = 404, description = "There is no such run", body = ErrorBody),
+        (status = 409, description = "It does not stand aside (`run_not_quarantined`)", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn abandon(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
+    let report = app.desk()?.abandon(run).await;
+    let report = report.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::run(&report)))
+}
+
+/// What `open` and `state` say together.
+fn standing(open: Option<bool>, state: Option<RunState>) -> Result<records::RunState, ApiError> {
+    match (open, state) {
+        (Some(_), Some(_)) => Err(ApiError::unmet(
+            "one_of_two",
+            "give either `open` or `state`",
+            "`state=open` says the same as `open=true`",
+        )),
+        (Some(true), None) => Ok(records::RunState::Open),
+        (Some(false) | None, None) => Ok(records::RunState::Any),
+        (None, Some(state)) => Ok(view::run_state(state)),
+    }
+}
+
 async fn with_prefix(app: &App, prefix: String, alone: bool) -> Result<Json<RunList>, ApiError> {
     let fits = (1..=64).contains(&prefix.len())
         && prefix
@@ -167,18 +228,14 @@ async fn with_prefix(app: &App, prefix: String, alone: bool) -> Result<Json<RunL
 async fn page(
     app: &App,
     agent_id: Option<AgentId>,
-    open: Option<bool>,
+    state: records::RunState,
     rows: Option<u32>,
     before: Option<String>,
 ) -> Result<Json<RunList>, ApiError> {
     let rows = limit(rows)?;
     let filter = RunFilter {
         agent_id,
-        state: if open.unwrap_or(false) {
-            RunState::Open
-        } else {
-            RunState::Any
-        },
+        state,
         before: before.as_deref().map(run_key).transpose()?,
         // One more than is shown says whether there are older ones.
         limit: rows.saturating_add(1),

@@ -76,6 +76,12 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<RuntimeStatus>
     let counts = Counts::of(&agents, &Stalled::of(&open));
     let facts = &app.facts;
     let stuck = open.stuck.all();
+    let brakes = open
+        .desk
+        .brakes()
+        .await
+        .map_err(|error| app.engine_error(&error))?;
+    let owed = open.desk.owed().await.map_err(|error| app.engine_error(&error))?;
     Ok(Json(RuntimeStatus {
         version: facts.version.clone(),
         pid: facts.pid,
@@ -102,6 +108,9 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<RuntimeStatus>
             .take(STUCK_MAX)
             .map(|(agent, error)| view::stuck(agent, error))
             .collect(),
+        brakes: brakes.iter().map(view::brake).collect(),
+        pending_decision_count: owed.pending_decisions,
+        quarantined_run_count: owed.quarantined_runs,
     }))
 }
 

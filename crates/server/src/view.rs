@@ -1,11 +1,13 @@
 //! From the runtime's values to what goes over the wire. The command line shows the same with `--json`.
 
 mod budget;
+mod decision;
 mod event;
 mod journal;
 mod proof;
 
 pub use self::budget::{budget, receipt, spending};
+pub use self::decision::{announcement, brake, brakes, decision};
 pub use self::event::event;
 pub use self::journal::{journal_category, note, saga, task, task_status, written};
 pub use self::proof::erasure;
@@ -23,7 +25,7 @@ use wakeful_core::run::Phase;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{self, Control, Lifecycle};
-use wakeful_ports::records::{RUN_OPEN, RunRow, StepRow, Visibility};
+use wakeful_ports::records::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
 use wakeful_runtime::problem::Problem;
@@ -118,6 +120,9 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         pending: overview.queued,
         open_run: overview.open_run.map(|run| run.to_string()),
         last_run: view.last_run.as_ref().map(run_line),
+        is_braked: overview.is_braked,
+        pending_decisions: overview.pending_decisions,
+        quarantined_runs: overview.quarantined_runs,
         last_seq: overview.last_seq,
         token_usage: usage(agent.usage),
         model_rounds: agent.model_rounds,
@@ -171,6 +176,7 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
         preview: glance.preview.clone(),
+        fault: row.fault.clone(),
     }
 }
 
@@ -216,6 +222,7 @@ pub fn run(report: &RunReport) -> Run {
         workspace: begun_with.map(|with| with.workspace.clone()),
         steps: report.steps.iter().map(step).collect(),
         unreadable: report.unreadable.map(str::to_owned),
+        fault: report.fault.clone(),
     }
 }
 
@@ -364,6 +371,16 @@ pub fn attachment(attached: Attached) -> conversation::Attachment {
         name,
         media_type,
         data,
+    }
+}
+
+/// Which runs to list, in words of the engine.
+#[must_use]
+pub const fn run_state(state: wakeful_api::RunState) -> RunState {
+    match state {
+        wakeful_api::RunState::Any => RunState::Any,
+        wakeful_api::RunState::Open => RunState::Open,
+        wakeful_api::RunState::Quarantined => RunState::Quarantined,
     }
 }
 

@@ -285,6 +285,7 @@ impl Stage {
                 | EngineError::RunErased { .. }
                 | EngineError::Broken { .. }
                 | EngineError::UnknownDecision(_)
+                | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }

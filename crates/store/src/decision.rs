@@ -2,7 +2,7 @@
 
 use wakeful_core::decision::Decision;
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_ports::records::DecisionFilter;
+use wakeful_ports::records::{DecisionFilter, Owed};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::run::range;
@@ -63,20 +63,23 @@ pub(crate) fn one(sql: &mut dyn Sql, decision: &DecisionId) -> Result<Option<Dec
     at_most_one(rows).map(read).transpose()
 }
 
-const PENDING: &str =
+pub(crate) const PENDING: &str =
     "SELECT body FROM decision WHERE status = 'pending' ORDER BY asked_at_ms, decision_id LIMIT ?1";
 
-const ALL: &str = "SELECT body FROM decision ORDER BY asked_at_ms DESC, decision_id LIMIT ?1";
+pub(crate) const ALL: &str = "SELECT body FROM decision ORDER BY asked_at_ms DESC, decision_id LIMIT ?1";
 
-const OF_RUN: &str = "
-    SELECT body FROM decision WHERE run_key = ?2 AND (?3 = 0 OR status = 'pending')
-    ORDER BY asked_at_ms, decision_id LIMIT ?1";
+pub(crate) const OF_RUN: &str = "
+    SELECT body FROM decision WHERE run_key = ?2 ORDER BY asked_at_ms, decision_id LIMIT ?1";
+
+const PENDING_OF_RUN: &str = "
+    SELECT body FROM decision WHERE run_key = ?2 AND status = 'pending' ORDER BY asked_at_ms, decision_id LIMIT ?1";
 
 /// Questions: those that wait and those of a run from the oldest on, all of them from the newest.
 pub(crate) fn list(sql: &mut dyn Sql, filter: &DecisionFilter) -> Result<Vec<Decision>, StoreError> {
     let at_most = limit(filter.limit);
     let rows = match (&filter.run_key, filter.pending_only) {
-        (Some(run), pending) => sql.query(OF_RUN, &[at_most, run.into(), i64::from(pending).into()])?,
+        (Some(run), true) => sql.query(PENDING_OF_RUN, &[at_most, run.into()])?,
+        (Some(run), false) => sql.query(OF_RUN, &[at_most, run.into()])?,
         (None, true) => sql.query(PENDING, &[at_most])?,
         (None, false) => sql.query(ALL, &[at_most])?,
     };
@@ -95,13 +98,27 @@ pub(crate) fn with_prefix(sql: &mut dyn Sql, hex_prefix: &str) -> Result<Vec<Dec
     records(rows, |mut row| row.digest("decision.decision_id").map(DecisionId))
 }
 
-const RULINGS: &str = "
+pub(crate) const RULINGS: &str = "
     SELECT body FROM decision WHERE run_key = ?1 AND status <> 'pending' AND is_applied = 0
     ORDER BY asked_at_ms, decision_id LIMIT ?2";
 
 /// Questions of a run that are closed and that it has not been told of.
 pub(crate) fn rulings(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<Decision>, StoreError> {
     records(sql.query(RULINGS, &[run.into(), limit(ROWS_MAX)])?, read)
+}
+
+pub(crate) const OWED: &str = "
+    SELECT (SELECT COUNT(*) FROM decision WHERE status = 'pending'),
+        (SELECT COUNT(*) FROM run WHERE status = 'quarantined')";
+
+/// What waits for a person, over all agents.
+pub(crate) fn owed(sql: &mut dyn Sql) -> Result<Owed, StoreError> {
+    let row = at_most_one(sql.query(OWED, &[])?);
+    let mut row = row.ok_or(StoreError::Malformed("decision"))?;
+    Ok(Owed {
+        pending_decisions: row.count("decision.pending")?,
+        quarantined_runs: row.count("run.quarantined")?,
+    })
 }
 
 fn read(mut row: Row) -> Result<Decision, StoreError> {

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod announcement;
 mod blob;
 mod brake;
 mod care;

@@ -58,7 +58,7 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
 /// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. A brake
 /// holds all of it, but for a run whose end was asked for. By way of the counters and not of the queue itself, which
 /// may be long. What is due in the far future was due soon before the clock was set back.
-const WITH_WORK: &str = "
+pub(crate) const WITH_WORK: &str = "
     SELECT run.agent_id FROM run
     WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
             OR run.due_at_ms > ?3 AND run.due_at_ms < 9223372036854775807)
@@ -91,7 +91,10 @@ pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) 
 pub(crate) const STANDING: &str = "
     SELECT queued, next_seq - 1,
         (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open' ORDER BY +started_at_ms LIMIT 1),
-        (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1)
+        (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1),
+        (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = ?1),
+        (SELECT COUNT(*) FROM decision WHERE decision.agent_id = ?1 AND decision.status = 'pending'),
+        (SELECT COUNT(*) FROM run WHERE run.agent_id = ?1 AND status = 'quarantined')
     FROM agent_head WHERE agent_head.agent_id = ?1";
 
 /// An agent with what waits for it and what it does.
@@ -107,6 +110,9 @@ pub(crate) fn overview(sql: &mut dyn Sql, agent_id: &AgentId) -> Result<Option<O
         last_seq: row.count("agent_head.next_seq")?,
         open_run: row.optional_digest("run.run_key")?.map(RunKey),
         last_run: row.optional_digest("run.run_key")?.map(RunKey),
+        is_braked: row.count("brake.agent_id")? > 0,
+        pending_decisions: row.count("decision.decision_id")?,
+        quarantined_runs: row.count("run.status")?,
     }))
 }
 

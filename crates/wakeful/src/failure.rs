@@ -20,10 +20,10 @@ pub(crate) const FAILED: u8 = 1;
 pub(crate) const USAGE: u8 = 2;
 
 /// The exit status when a run waits for a person.
-const UNDECIDED: u8 = 3;
+pub(crate) const UNDECIDED: u8 = 3;
 
 /// The exit status when a brake or a rule stands in the way.
-const DENIED: u8 = 4;
+pub(crate) const DENIED: u8 = 4;
 
 /// The exit status when a run waits for money.
 pub(crate) const OUT_OF_MONEY: u8 = 5;
@@ -38,6 +38,8 @@ pub(crate) struct Failure {
     message: String,
     hint: String,
     exit: u8,
+    /// What programs are told beside it.
+    beside: Option<(&'static str, serde_json::Value)>,
 }
 
 impl Failure {
@@ -51,6 +53,15 @@ impl Failure {
             message: message.into(),
             hint: hint.into(),
             exit: FAILED,
+            beside: None,
+        }
+    }
+
+    /// The same failure with something beside it that programs may read.
+    pub(crate) fn beside(self, name: &'static str, value: serde_json::Value) -> Self {
+        Self {
+            beside: Some((name, value)),
+            ..self
         }
     }
 
@@ -115,7 +126,11 @@ impl Failure {
         if let (false, Some(members)) = (self.hint.is_empty(), error.as_object_mut()) {
             members.insert("hint".into(), json!(self.hint));
         }
-        json!({"error": error})
+        let mut object = json!({"error": error});
+        if let (Some((name, value)), Some(members)) = (&self.beside, object.as_object_mut()) {
+            members.insert((*name).to_owned(), value.clone());
+        }
+        object
     }
 }
 

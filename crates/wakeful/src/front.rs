@@ -1,19 +1,21 @@
 //! Where a verb asks: the daemon of the home if one runs, else the database itself. The answers are the same.
 
+mod deciding;
 pub(crate) mod journal;
 mod ledger;
 mod proof;
 
+pub(crate) use self::deciding::Standing;
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
     Accepted, Admission, AgentList, AgentState, AgentStatus, CreateAgent, Event, EventPage, Queued, Run,
-    RunList, SendMessage, Transcript, TranscriptLine,
+    RunList, RunState, SendMessage, Transcript, TranscriptLine,
 };
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{RunFilter, RunState, Visibility};
+use wakeful_ports::records::{RunFilter, Visibility};
 use wakeful_runtime::Governance;
 use wakeful_runtime::desk::{Clerk, Conversation, Desk as _, NewAgent, Post};
 use wakeful_runtime::problem::Problem;
@@ -43,7 +45,7 @@ pub(crate) enum Front {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Runs {
     pub(crate) agent: Option<AgentId>,
-    pub(crate) open: bool,
+    pub(crate) state: RunState,
     pub(crate) limit: u32,
 }
 
@@ -208,20 +210,23 @@ impl Front {
 
     /// Runs, newest first.
     pub(crate) async fn runs(&self, runs: Runs) -> Result<RunList, Failure> {
-        let Runs { agent, open, limit } = runs;
+        let Runs { agent, state, limit } = runs;
         match self {
             Self::Daemon(client) => {
                 let of_agent = agent
                     .map(|agent| format!("&agent_id={agent}"))
                     .unwrap_or_default();
                 Ok(client
-                    .get(&format!("/api/runs?open={open}&limit={limit}{of_agent}"))
+                    .get(&format!(
+                        "/api/runs?state={}&limit={limit}{of_agent}",
+                        state.as_str()
+                    ))
                     .await?)
             }
             Self::Here(clerk) => {
                 let filter = RunFilter {
                     agent_id: agent,
-                    state: if open { RunState::Open } else { RunState::Any },
+                    state: view::run_state(state),
                     before: None,
                     limit,
                 };

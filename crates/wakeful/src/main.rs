@@ -15,6 +15,7 @@
 //! | [`failure`] | every failure a person sees: a code, a sentence, a way out |
 #![forbid(unsafe_code)]
 
+mod announce;
 mod archive;
 mod cli;
 mod config;

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import { pauseAgent, resumeAgent } from "../api/calls";
 import type { AgentStatus } from "../api/types";
+import { BrakeButton } from "../brake/BrakeButton";
 import { briefingPath, Link } from "../shell/router";
 import { counted } from "../text/number";
 import { Glyph } from "../ui/Glyph";
@@ -33,9 +34,12 @@ export function AgentHeader({ agent, isParked }: { agent: AgentStatus; isParked:
             {agent.agent_id} {words}.
           </p>
         </div>
-        <button type="button" className="button" onClick={() => turning.mutate()} disabled={turning.isPending}>
-          <Glyph name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
-        </button>
+        <div className="agent-head-acts">
+          <button type="button" className="button" onClick={() => turning.mutate()} disabled={turning.isPending}>
+            <Glyph name={isPaused ? "play" : "pause"} /> {isPaused ? "Resume" : "Pause"}
+          </button>
+          <BrakeButton agentId={agent.agent_id} />
+        </div>
       </div>
       {turning.error && <Trouble doing={isPaused ? "resume it" : "pause it"} thrown={turning.error} />}
       <dl className="facts">

@@ -1,9 +1,10 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ComponentProps } from "react";
-import { moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import { decisionsQuery, moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
 import type { AgentState } from "../api/types";
 import { AgentCost } from "../budget/AgentCost";
 import { ParkedBanner } from "../budget/ParkedBanner";
+import { Decisions } from "../decision/Decisions";
 import { Timeline } from "../event/Timeline";
 import { spoken, type Speech } from "../live/speech";
 import { Composer } from "../message/Composer";
@@ -32,12 +33,14 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
   const isStuck = agent.activity === "stuck" && agent.open_run !== undefined;
   const parked = useQuery({ ...runQuery(agent.open_run ?? ""), enabled: isStuck }).data?.parked;
   const isParked = isStuck && parked !== undefined;
+  const decisions = useQuery(decisionsQuery);
   useTitle(agent.agent_id);
 
   return (
     <>
       <AgentHeader agent={agent} isParked={isParked} />
       {isParked && <ParkedBanner parked={parked} agentId={agent.agent_id} />}
+      <Decisions decisions={(decisions.data ?? []).filter((one) => one.agent_id === agent.agent_id)} />
       <nav className="jumps" aria-label="On this page">
         <a href="#conversation">Conversation</a>
         <a href="#runs">Runs</a>

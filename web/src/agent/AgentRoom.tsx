@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getEventsBefore } from "../api/calls";
-import { budgetQuery, eventsQuery, stateQuery } from "../api/queries";
+import { budgetQuery, eventsQuery, stateQuery, STANDING } from "../api/queries";
 import type { Event } from "../api/types";
 import { merge } from "../live/log";
 import { useStream } from "../live/useStream";
@@ -23,7 +23,7 @@ export function AgentRoom({ agentId, runKey }: { agentId: string; runKey?: strin
     address: (position) => `/api/agents/${encodeURIComponent(agentId)}/events?after_seq=${position}`,
     position: log.data && String(log.data.afterSeq),
     onEvents: (events, position) => keep(events, Number(position)),
-    stale: (events) => [["agent", agentId], budgetQuery.queryKey, ...runsOf(events).map((key) => ["run", key])],
+    stale: (events) => [["agent", agentId], budgetQuery.queryKey, ...STANDING, ...runsOf(events).map((key) => ["run", key])],
   });
 
   const oldest = log.data?.events[0]?.seq ?? 1;

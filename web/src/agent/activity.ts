@@ -20,6 +20,13 @@ export function usedWords({ token_usage: { total_tokens: tokens }, model_rounds:
 
 export function doing(agent: AgentStatus, isParked = false): Doing {
   const waiting = agent.pending > 0 ? `, ${counted(agent.pending, "message")} waiting` : "";
+  if (agent.is_braked) {
+    return { word: "Braked", words: `is braked: it keeps what comes and begins nothing${waiting}`, glyph: "stop", tone: "bad" };
+  }
+  if (agent.pending_decisions > 0) {
+    const many = counted(agent.pending_decisions, "decision");
+    return { word: "Asks you", words: `waits for you: ${many} to make${waiting}`, glyph: "bell", tone: "warn" };
+  }
   if (isParked) return { word: "Out of money", words: `waits: the day's money is spent${waiting}`, glyph: "coin", tone: "warn" };
   if (agent.activity === "stuck") return { word: "Stuck", words: `cannot go on${waiting}`, glyph: "knot", tone: "bad" };
   if (agent.activity === "working") return { word: "Working", words: `is working${waiting}`, glyph: "sun", tone: "busy" };

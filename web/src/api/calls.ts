@@ -3,7 +3,7 @@ import createClient from "openapi-fetch";
 import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setAnonymous } from "./session";
-import type { CreateAgent, SetCap } from "./types";
+import type { AnswerDecision, CreateAgent, SetBrake, SetCap } from "./types";
 
 /** Enough to fill a screen several times over; more is asked for by the reader. */
 export const EVENTS_PER_PAGE = 200;
@@ -32,6 +32,7 @@ async function answered<T>(call: Promise<Answer<T>>): Promise<T> {
 }
 
 const agent = (id: string) => ({ path: { agent_id: id } });
+const decision = (id: string) => ({ path: { decision_id: id } });
 const run = (runKey: string) => ({ path: { run_key: runKey } });
 
 export const getRuntimeStatus = () => answered(client.GET("/api/runtime/status"));
@@ -42,6 +43,16 @@ export const pauseAgent = (id: string) => answered(client.POST("/api/agents/{age
 export const resumeAgent = (id: string) => answered(client.POST("/api/agents/{agent_id}/resume", { params: agent(id) }));
 export const getRun = (runKey: string) => answered(client.GET("/api/runs/{run_key}", { params: run(runKey) }));
 export const cancelRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/cancel", { params: run(runKey) }));
+export const retryRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/retry", { params: run(runKey) }));
+export const abandonRun = (runKey: string) => answered(client.POST("/api/runs/{run_key}/abandon", { params: run(runKey) }));
+export const getQuarantined = () => answered(client.GET("/api/runs", { params: { query: { state: "quarantined", limit: RUNS_PER_PAGE } } }));
+export const getDecisions = () => answered(client.GET("/api/decisions"));
+export const getDecision = (id: string) => answered(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
+export const answerDecision = (id: string, body: AnswerDecision) =>
+  answered(client.POST("/api/decisions/{decision_id}/answer", { params: decision(id), body }));
+export const getBrakes = () => answered(client.GET("/api/brake"));
+export const setBrake = (body: SetBrake) => answered(client.POST("/api/brake", { body }));
+export const releaseBrake = (agentId?: string) => answered(client.POST("/api/brake/release", { body: { agent_id: agentId } }));
 export const getBudget = () => answered(client.GET("/api/budget"));
 export const setCap = (body: SetCap) => answered(client.POST("/api/budget", { body }));
 export const getSpending = (id: string) => answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));

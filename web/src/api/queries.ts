@@ -1,6 +1,18 @@
 // The names under which answers are kept, and how to get them. Events say which names have become stale.
 import { queryOptions } from "@tanstack/react-query";
-import { getAgents, getAgentState, getBudget, getEventsBefore, getRun, getRuntimeStatus, getSpending, getTranscript } from "./calls";
+import {
+  getAgents,
+  getAgentState,
+  getBrakes,
+  getBudget,
+  getDecisions,
+  getEventsBefore,
+  getQuarantined,
+  getRun,
+  getRuntimeStatus,
+  getSpending,
+  getTranscript,
+} from "./calls";
 
 /** A conversation is read from its end; older lines come on request, as many again each time. */
 export const TRANSCRIPT_LINES = 200;
@@ -22,6 +34,23 @@ export const agentsQuery = queryOptions({
   queryKey: ["agents"],
   queryFn: async () => (await getAgents()).agents,
 });
+
+/** What waits for an answer, most urgent first. */
+export const decisionsQuery = queryOptions({
+  queryKey: ["decisions"],
+  queryFn: async () => (await getDecisions()).decisions,
+});
+
+/** Runs that cannot go on until a person says so. */
+export const quarantinedQuery = queryOptions({
+  queryKey: ["quarantined"],
+  queryFn: async () => (await getQuarantined()).runs,
+});
+
+export const brakesQuery = queryOptions({ queryKey: ["brakes"], queryFn: getBrakes });
+
+/** What any event may have changed, whichever page follows it. */
+export const STANDING = [decisionsQuery.queryKey, quarantinedQuery.queryKey, brakesQuery.queryKey] as const;
 
 /** Today's money. Events make it stale, and so does the turn of the day, which is no event. */
 export const budgetQuery = queryOptions({

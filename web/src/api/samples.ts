@@ -1,5 +1,5 @@
 // Made-up answers for tests.
-import type { AgentStatus, Attempt, Budget, Delta, Event, Level, Parked, Run, Step, TranscriptLine } from "./types";
+import type { AgentStatus, Attempt, Budget, Decision, Delta, Event, Level, Parked, Run, Step, TranscriptLine } from "./types";
 
 /** An event of `main` with just what a test says about it. */
 export function sampleEvent(seq: number, over: Partial<Event> & { visibility?: Level } = {}): Event {
@@ -31,6 +31,9 @@ export function sampleAgent(over: Partial<AgentStatus> = {}): AgentStatus {
     workspace: "/home/you",
     created_at: "2026-01-01T00:00:00Z",
     pending: 0,
+    is_braked: false,
+    pending_decisions: 0,
+    quarantined_runs: 0,
     last_seq: 0,
     token_usage: { input_tokens: 0, output_tokens: 0, total_tokens: 0 },
     model_rounds: 0,
@@ -113,6 +116,32 @@ export function sampleRun(over: Partial<Run> = {}): Run {
     duration_ms: 1_000,
     started_at: "2026-01-01T00:00:00Z",
     steps: [],
+    ...over,
+  };
+}
+
+export function sampleDecision(over: Partial<Decision> = {}): Decision {
+  return {
+    decision_id: "d1",
+    kind: "tool_approval",
+    status: "pending",
+    version: 1,
+    title: "May ExecCommand be used?",
+    tool: "ExecCommand",
+    input: "rm -r build",
+    options: [
+      { id: "approve", label: "Approve", description: "The action is taken once." },
+      { id: "deny", label: "Deny", description: "The action is not taken." },
+    ],
+    severity: "high",
+    blast_radius: "unknown",
+    rule: "ask_tool",
+    badges: [],
+    agent_id: "main",
+    run_key: "r",
+    operation_id: "o",
+    asked_at: "2026-01-01T00:00:00Z",
+    deadline_at: "2026-01-08T00:00:00Z",
     ...over,
   };
 }

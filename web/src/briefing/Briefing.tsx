@@ -1,7 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 import { CreateAgent } from "../agent/CreateAgent";
-import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, budgetQuery, decisionsQuery, quarantinedQuery, runtimeQuery } from "../api/queries";
 import { SpendingToday } from "../budget/SpendingToday";
 import { DemoNotice } from "../shell/DemoNotice";
 import { useTitle } from "../shell/useTitle";
@@ -21,13 +21,18 @@ export function Briefing() {
   const agents = useQuery(agentsQuery);
   const runtime = useQuery(runtimeQuery);
   const budget = useQuery(budgetQuery);
+  const decisions = useQuery(decisionsQuery);
+  const quarantined = useQuery(quarantinedQuery);
   const [storedAt, setLook] = useState(storedLook);
   const [handled, setHandled] = useState(storedHandled);
   const [isCreating, setCreating] = useState(false);
 
   const look = storedAt && agents.data && isForeign(storedAt, agents.data) ? undefined : storedAt;
   const events = feed.data?.events ?? [];
-  const waiting = useMemo(() => needs(runtime.data?.stuck ?? [], events, handled), [runtime.data, events, handled]);
+  const waiting = useMemo(() => {
+    const kept = { decisions: decisions.data ?? [], quarantined: quarantined.data ?? [] };
+    return needs(runtime.data?.stuck ?? [], events, handled, kept);
+  }, [runtime.data, events, handled, decisions.data, quarantined.data]);
   const parked = new Set(waiting.flatMap((need) => (need.kind === "parked" ? [need.agentId] : [])));
   useTitle(waiting.length > 0 ? `(${waiting.length}) Briefing` : "Briefing");
 
@@ -55,6 +60,9 @@ export function Briefing() {
       {thrown && !feed.data && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void feed.refetch()} />}
       <div className="columns">
         <div className="column">
+          {decisions.error && !decisions.data && (
+            <Trouble doing="read what waits for your decision" thrown={decisions.error} onRetry={() => void decisions.refetch()} />
+          )}
           {feed.data ? <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} /> : !thrown && <Skeleton lines={3} label="Loading what needs you" />}
           {feed.data && <SinceLook look={look} events={since(look, events)} onSeen={markSeen} />}
         </div>

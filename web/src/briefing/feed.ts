@@ -2,7 +2,7 @@
 import { queryOptions, useQuery, useQueryClient } from "@tanstack/react-query";
 import { EVENTS_PER_PAGE, getFeed } from "../api/calls";
 import { Failure } from "../api/failure";
-import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, budgetQuery, runtimeQuery, STANDING } from "../api/queries";
 import type { Event } from "../api/types";
 import { merge } from "../live/log";
 import type { Speech } from "../live/speech";
@@ -54,7 +54,7 @@ export function useFeed() {
     position: feed.data?.cursor,
     onEvents: (events, cursor) =>
       client.setQueryData(feedQuery.queryKey, (before) => before && { events: merge(before.events, events), cursor }),
-    stale: () => [agentsQuery.queryKey, budgetQuery.queryKey, runtimeQuery.queryKey],
+    stale: () => [agentsQuery.queryKey, budgetQuery.queryKey, runtimeQuery.queryKey, ...STANDING],
   });
   return { feed, speech };
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { sampleEvent } from "../api/samples";
+import { sampleDecision, sampleEvent } from "../api/samples";
 import { needs } from "./needs";
 
 const urgent = (seq: number, runKey: string) => sampleEvent(seq, { run_key: runKey, visibility: "action_required" });
@@ -62,4 +62,19 @@ it("puts what is stuck for another reason beside it", () => {
     "stuck/books",
     "main/run/a",
   ]);
+});
+
+it("puts questions before everything, and tells of each thing that stands only once", () => {
+  const asked = sampleEvent(1, { kind: "decision_asked", run_key: "d", visibility: "action_required" });
+  const aside = sampleEvent(2, { kind: "run_quarantined", run_key: "q", visibility: "action_required" });
+  const waits = { agent_id: "main", code: "decision_pending", message: "it waits", hint: "answer" };
+  const run = { run_key: "q", agent_id: "main", status: "quarantined", transitions: 1, started_at: "2026-01-01T00:00:00Z" };
+  const kept = { decisions: [sampleDecision()], quarantined: [run] };
+  expect(needs([waits, stuck], [asked, aside, urgent(3, "a")], new Set(), kept).map((need) => need.id)).toEqual([
+    "decision/d1",
+    "aside/q",
+    "stuck/books",
+    "main/run/a",
+  ]);
+  expect(needs([waits], [asked, aside], new Set())).toEqual([]);
 });

@@ -1,10 +1,28 @@
 // What waits for a person: agents that cannot go on, and events that somebody has to do something about.
-import type { Event, Parked, Stuck } from "../api/types";
+import type { Decision, Event, Parked, RunLine, Stuck } from "../api/types";
 import { parkedOf } from "../budget/money";
 import { gist } from "../event/payload";
 import { tell, type Story } from "../event/story";
 
-export type Need = ParkedAgent | StuckAgent | Trouble;
+export type Need = Question | Aside | ParkedAgent | StuckAgent | Trouble;
+
+interface Question {
+  kind: "decision";
+  id: string;
+  decision: Decision;
+}
+
+interface Aside {
+  kind: "aside";
+  id: string;
+  run: RunLine;
+}
+
+/** What the server keeps for a person, beside what happened. */
+export interface Kept {
+  decisions: readonly Decision[];
+  quarantined: readonly RunLine[];
+}
 
 interface ParkedAgent {
   kind: "parked";
@@ -41,26 +59,35 @@ interface Trouble {
 const OUT_OF_MONEY = "budget_exceeded";
 const PARKED = "run_parked";
 
+/** Stuck for a reason that stands here by itself. */
+const TOLD_OTHERWISE = [OUT_OF_MONEY, "decision_pending", "braked", "run_quarantined"];
+
+/** Events of what is shown as it stands now: that it happened is no trouble any more once it moves on. */
+const STANDING = [PARKED, "decision_asked", "decision_escalated", "run_quarantined"];
+
+const NOTHING: Kept = { decisions: [], quarantined: [] };
+
 /**
- * Agents without money and stuck ones first, then troubles, newest first, one per run. Who waits or is stuck cannot be
+ * Questions first, then runs that stand aside, then agents without money and stuck ones first, then troubles, newest first, one per run. Who waits or is stuck cannot be
  * waved away: it is there until it moves again. A trouble is, event by event, so that a new one in the same run comes up
  * again.
  */
-export function needs(stuck: readonly Stuck[], events: readonly Event[], handled: ReadonlySet<string>): Need[] {
+export function needs(stuck: readonly Stuck[], events: readonly Event[], handled: ReadonlySet<string>, kept: Kept = NOTHING): Need[] {
   const stories = tell(events);
   const prompts = new Map(stories.map((story) => [story.id, story.prompt]));
   const standing = stuck
-    .filter((one) => one.code !== OUT_OF_MONEY)
+    .filter((one) => !TOLD_OTHERWISE.includes(one.code))
     .map((one): Need => ({ kind: "stuck", id: `stuck/${one.agent_id}`, stuck: one }));
-  // That a run waited is no trouble any more once it goes on.
   const isOpen = (event: Event) =>
-    event.presentation.visibility === "action_required" && event.kind !== PARKED && !handled.has(event.event_id);
+    event.presentation.visibility === "action_required" && !STANDING.includes(event.kind) && !handled.has(event.event_id);
   const troubles = tell(events.filter(isOpen)).map((story): Need => {
     const { id, agentId, runKey, at } = story;
     const keys = story.events.map((event) => event.event_id);
     return { kind: "trouble", id, agentId, runKey, at, prompt: prompts.get(id), events: distinct(story.events), keys };
   });
-  return [...withoutMoney(stuck, stories), ...standing, ...troubles];
+  const questions = kept.decisions.map((decision): Need => ({ kind: "decision", id: `decision/${decision.decision_id}`, decision }));
+  const aside = kept.quarantined.map((run): Need => ({ kind: "aside", id: `aside/${run.run_key}`, run }));
+  return [...questions, ...aside, ...withoutMoney(stuck, stories), ...standing, ...troubles];
 }
 
 /** Whose run waits for money: those of whom the server says so, and those of whom it is the newest thing that happened. */

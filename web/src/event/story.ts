@@ -68,6 +68,7 @@ const VERBS: Record<string, string> = {
   failed: "failed at",
   out_of_rounds: "ran out of rounds on",
   cancelled: "was stopped while doing",
+  abandoned: "was told to give up",
 };
 
 /** What follows the agent's name in the headline. The prompt, if known, is set after it as a quotation. */

@@ -1,15 +1,17 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 import { cancelRun } from "../api/calls";
-import { moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
+import { decisionsQuery, moreLines, runQuery, transcriptQuery, TRANSCRIPT_LINES } from "../api/queries";
 import type { AgentStatus, Run } from "../api/types";
 import { dollars, isSpent } from "../budget/money";
 import { ParkedBanner } from "../budget/ParkedBanner";
+import { Decisions } from "../decision/Decisions";
 import { spoken, type Speech } from "../live/speech";
 import { PlainHead } from "../shell/PlainHead";
 import { agentPath, briefingPath, Link } from "../shell/router";
 import { useTitle } from "../shell/useTitle";
 import { counted, oneLine } from "../text/number";
+import { sentence } from "../text/sentence";
 import { lasting } from "../text/time";
 import { accountOf } from "../transcript/conversation";
 import { Badge } from "../ui/Badge";
@@ -18,6 +20,7 @@ import { Prose } from "../ui/Prose";
 import { Skeleton } from "../ui/Skeleton";
 import { Time } from "../ui/Time";
 import { Trouble } from "../ui/Trouble";
+import { AsideWays } from "./AsideWays";
 import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
 import { fallbackOf, tokenWords } from "./round";
@@ -32,6 +35,7 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
   const [lines, setLines] = useState(TRANSCRIPT_LINES);
   const transcript = useQuery(transcriptQuery(agent.agent_id, lines));
   const more = moreLines(lines);
+  const decisions = useQuery(decisionsQuery);
   useTitle(`Run of ${agent.agent_id}`);
   if (!run.data) {
     return (
@@ -51,6 +55,17 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
       <RunHeader run={run.data} />
       <div className="columns">
         <div className="column">
+          <Decisions decisions={(decisions.data ?? []).filter((one) => one.run_key === runKey)} />
+          {run.data.outcome === "quarantined" && (
+            <section className="notice" aria-labelledby="aside-title">
+              <Glyph name="knot" />
+              <div>
+                <h2 id="aside-title">This run cannot go on and was set aside</h2>
+                {run.data.fault && <p>{sentence(run.data.fault)}</p>}
+                <AsideWays runKey={runKey} />
+              </div>
+            </section>
+          )}
           {run.data.parked && <ParkedBanner parked={run.data.parked} agentId={run.data.agent_id} />}
           {run.data.failure_artifact && <FailureView failure={run.data.failure_artifact} />}
           {run.data.unreadable && (

@@ -9,6 +9,8 @@ const OUTCOMES: Record<string, string> = {
   failed: "Failed",
   out_of_rounds: "Ran out of rounds",
   cancelled: "Stopped",
+  quarantined: "Set aside",
+  abandoned: "Given up",
 };
 
 export function outcomeWords(outcome: string): string {
@@ -20,7 +22,7 @@ export type Tone = "good" | "bad" | "warn" | "busy" | "quiet";
 export function outcomeTone(outcome: string): Tone {
   if (outcome === "completed") return "good";
   if (outcome === "open") return "busy";
-  if (outcome === "failed") return "bad";
+  if (outcome === "failed" || outcome === "quarantined") return "bad";
   return outcome === "out_of_rounds" ? "warn" : "quiet";
 }
 
@@ -80,6 +82,7 @@ export function sandboxWords(sandbox: string): string {
 const GATES: Record<string, { passed: string; held: string }> = {
   lifecycle: { passed: "The agent is active", held: "The agent is not active" },
   one_run_at_a_time: { passed: "No other run of the agent was open", held: "Another run of the agent was open" },
+  brake: { passed: "No brake held the agent", held: "A brake held the agent" },
   control: { passed: "The agent is not paused", held: "The agent is paused" },
 };
 

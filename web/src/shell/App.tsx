@@ -3,6 +3,8 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { AgentRoom } from "../agent/AgentRoom";
 import { logout } from "../api/calls";
 import { setAnonymous, useAnonymous } from "../api/session";
+import { BrakeBanner } from "../brake/BrakeBanner";
+import { BrakeButton } from "../brake/BrakeButton";
 import { Briefing } from "../briefing/Briefing";
 import { Glyph, type GlyphName } from "../ui/Glyph";
 import { ConnectionBanner } from "./ConnectionBanner";
@@ -31,6 +33,7 @@ export function App() {
       </a>
       <TopBar route={route} isAnonymous={isAnonymous} onHelp={help} />
       <ConnectionBanner />
+      {!isAnonymous && <BrakeBanner />}
       <main id="main" tabIndex={-1}>
         <ErrorBoundary key={pathname}>{isAnonymous ? <Login /> : <Page route={route} />}</ErrorBoundary>
       </main>
@@ -74,6 +77,7 @@ function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boo
         )}
       </nav>
       <div className="top-acts">
+        {!isAnonymous && <BrakeButton />}
         <button type="button" className="icon-button" onClick={turnTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>
           <Glyph name={THEME_GLYPHS[theme]} />
         </button>

@@ -157,3 +157,62 @@ proptest! {
         prop_assert_eq!(closed.overdue(Millis(i64::MAX)), None);
     }
 }
+
+#[test]
+fn severities_have_an_order_and_words_of_their_own() {
+    let words = ["warning", "low", "medium", "high", "critical"];
+    assert_eq!(Severity::ALL.map(Severity::as_str), words);
+    assert!(Severity::ALL.is_sorted() && Severity::Warning < Severity::Critical);
+    for (level, word) in Severity::ALL.into_iter().zip(words) {
+        assert_eq!(Severity::parse(word), Some(level));
+        assert_eq!(serde_json::to_value(level).expect("a word"), word);
+    }
+    for odd in ["", "High", "urgent"] {
+        assert_eq!(Severity::parse(odd), None);
+        assert!(serde_json::from_value::<Severity>(odd.into()).is_err());
+    }
+    assert_eq!(Severity::High.raised(), Some(Severity::Critical));
+    assert_eq!(Severity::Critical.raised(), None);
+}
+
+#[test]
+fn what_nobody_knows_reaches_farthest() {
+    let words = ["trivial", "small", "medium", "large", "unknown"];
+    let read = words.map(|word| serde_json::from_value::<BlastRadius>(word.into()).expect("a radius"));
+    assert!(read.is_sorted(), "{read:?}");
+    assert!(BlastRadius::Unknown >= BlastRadius::Medium);
+    assert!(serde_json::from_value::<BlastRadius>("huge".into()).is_err());
+}
+
+#[test]
+fn an_option_is_stored_with_its_four_members() {
+    let golden = serde_json::json!({
+        "id": "approve", "label": "Approve", "description": "It is done.", "tradeoffs": "It cannot be undone.",
+    });
+    let option: DecisionOption = serde_json::from_value(golden.clone()).expect("an option");
+    assert_eq!(serde_json::to_value(&option).expect("JSON"), golden);
+    let bare = DecisionOption {
+        tradeoffs: None,
+        ..option
+    };
+    let bare = serde_json::to_value(&bare).expect("JSON");
+    assert!(bare.get("tradeoffs").is_none(), "{bare}");
+}
+
+#[test]
+fn a_closed_question_takes_no_answer_however_it_was_closed() {
+    let open = asked(Some(1));
+    let critical = open.overdue(NOW.max(later(NOW, 1))).expect("raised");
+    let cancelled = critical.overdue(later(NOW, 2)).expect("called off");
+    assert_eq!(cancelled.status, DecisionStatus::Cancelled);
+    let answered = open.answer(reply(DENY), NOW).expect("taken");
+    for closed in [cancelled, answered, open.withdrawn(NOW)] {
+        let refused = closed.answer(reply(APPROVE), NOW);
+        let status = closed.status;
+        assert!(
+            matches!(refused, Err(Unanswerable::Closed { status: found, .. }) if found == status),
+            "{refused:?}"
+        );
+        assert_eq!(closed.overdue(later(NOW, 10_000)), None);
+    }
+}

@@ -63,6 +63,12 @@ impl Severity {
         }
     }
 
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|level| level.as_str() == text)
+    }
+
     /// One level more; none above the last.
     #[must_use]
     pub fn raised(self) -> Option<Self> {

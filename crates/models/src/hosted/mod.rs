@@ -13,6 +13,7 @@ mod look;
 mod shape;
 mod thread;
 mod transport;
+mod webhook;
 
 use reqwest::Url;
 use wakeful_core::budget::{Price, PriceBasis};
@@ -27,6 +28,7 @@ pub use endpoint::{BadUrl, URL_BYTES_MAX, host_of};
 pub use look::Told;
 pub use shape::Shape;
 pub use transport::{Clients, TIME_MS_MAX, Times};
+pub use webhook::{Untaken, Webhook};
 
 use self::endpoint::Endpoint;
 use self::event::Events;

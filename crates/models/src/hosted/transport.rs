@@ -49,7 +49,7 @@ pub struct Clients {
 }
 
 impl Clients {
-    fn get(&self, reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
+    pub(super) fn get(&self, reach: Reach, connect_ms: u64) -> Result<Client, Trouble> {
         let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(client) = made.get(&(reach, connect_ms)) {
             return Ok(client.clone());

@@ -6,7 +6,7 @@ use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::time::Millis;
 
 use super::StoreError;
-use crate::records::{BrakeRow, DecisionFilter};
+use crate::records::{AnnouncementRow, BrakeRow, DecisionFilter, Owed};
 
 /// What is read about questions, brakes and runs that wait or stand aside.
 pub trait DecidingView {
@@ -24,6 +24,10 @@ pub trait DecidingView {
     fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError>;
     /// Whether a brake holds an agent.
     fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError>;
+    /// What waits for a person, over all agents.
+    fn owed(&mut self) -> Result<Owed, StoreError>;
+    /// Who was told of a question, and who could not be.
+    fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError>;
 }
 
 /// What is written about questions, brakes and runs that wait or stand aside.
@@ -32,6 +36,8 @@ pub trait DecidingTx {
     fn put_decision(&mut self, decision: &Decision, expected: u32) -> Result<(), StoreError>;
     /// Notes that the run has been told how a question ended.
     fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError>;
+    /// Keeps that somebody was told of a question, or could not be. The last try stands; what was done stays done.
+    fn put_announcement(&mut self, announcement: &AnnouncementRow) -> Result<(), StoreError>;
     /// Sets a brake. One that is on stays as it was set.
     fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError>;
     /// Releases a brake. False where there was none.

@@ -7,7 +7,9 @@ use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::report::{Draft, Event, Kind};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
-use wakeful_ports::records::{BrakeRow, DecisionFilter, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::records::{
+    AnnouncementRow, BrakeRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
+};
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::clerk::{announce, append};
@@ -26,6 +28,10 @@ pub trait Deciding: Send + Sync + 'static {
     fn decision(&self, hex_prefix: String) -> Asked<'_, Decision>;
     /// Answers a question. Whoever comes second is told what the first one said.
     fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision>;
+    /// Who was told of a question, and who could not be.
+    fn announcements(&self, decision: DecisionId) -> Asked<'_, Vec<AnnouncementRow>>;
+    /// What waits for a person, over all agents.
+    fn owed(&self) -> Asked<'_, Owed>;
     /// Brakes that are on; that of all first.
     fn brakes(&self) -> Asked<'_, Vec<BrakeRow>>;
     /// Sets a brake on one agent or on all; the answer is what is on then.
@@ -36,6 +42,13 @@ pub trait Deciding: Send + Sync + 'static {
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport>;
     /// Ends a run that stands aside.
     fn abandon(&self, run: RunKey) -> Asked<'_, RunReport>;
+}
+
+/// What a beginning of a name leads to.
+enum Named {
+    One(Box<Decision>),
+    Unknown,
+    Several,
 }
 
 /// What the answering transaction found.
@@ -57,12 +70,19 @@ impl<S: Store> Clerk<S> {
         let wanted = hex_prefix.clone();
         let found = self.store.read(
             move |view| match view.decisions_with_prefix(&wanted)?.as_slice() {
-                [one] => view.decision(one),
-                _ => Ok(None),
+                [] => Ok(Named::Unknown),
+                [one] => Ok(view
+                    .decision(one)?
+                    .map_or(Named::Unknown, |one| Named::One(Box::new(one)))),
+                _ => Ok(Named::Several),
             },
         );
-        let unknown = || EngineError::UnknownDecision(clip(&hex_prefix, 64));
-        found.await?.ok_or_else(unknown)
+        let given = clip(&hex_prefix, 64);
+        match found.await? {
+            Named::One(decision) => Ok(*decision),
+            Named::Unknown => Err(EngineError::UnknownDecision(given)),
+            Named::Several => Err(EngineError::AmbiguousDecision(given)),
+        }
     }
 
     async fn answer_one(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
@@ -207,6 +227,16 @@ impl<S: Store> Deciding for Clerk<S> {
 
     fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision> {
         Box::pin(self.answer_one(hex_prefix, reply))
+    }
+
+    fn announcements(&self, decision: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
+        let found = self.store.read(move |view| view.announcements(&decision));
+        Box::pin(async { Ok(found.await?) })
+    }
+
+    fn owed(&self) -> Asked<'_, Owed> {
+        let found = self.store.read(|view| view.owed());
+        Box::pin(async { Ok(found.await?) })
     }
 
     fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {

@@ -6,13 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Channel, Decision, Reply};
+use wakeful_core::decision::{Channel, Decision, Inquiry, Reply};
 use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
+use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, BrakeRow, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
@@ -65,6 +66,9 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
         last_seq: 0,
         open_run: None,
         last_run: None,
+        is_braked: false,
+        pending_decisions: 0,
+        quarantined_runs: 0,
     };
     Ok(AgentView {
         overview,
@@ -191,23 +195,43 @@ impl Ledger for OneAgent {
 
 impl Deciding for OneAgent {
     fn decisions(&self, _: bool) -> Asked<'_, Vec<Decision>> {
-        Box::pin(async { Ok(Vec::new()) })
+        Box::pin(async { Ok(vec![question()]) })
     }
 
     fn decision(&self, name: String) -> Asked<'_, Decision> {
-        Box::pin(async move { Err(EngineError::UnknownDecision(name)) })
+        Box::pin(async move {
+            let one = question();
+            match one.inquiry.decision_id.to_string().starts_with(&name) {
+                true => Ok(one),
+                false => Err(EngineError::UnknownDecision(name)),
+            }
+        })
     }
 
-    fn answer(&self, name: String, _: Reply) -> Asked<'_, Decision> {
-        Box::pin(async move { Err(EngineError::UnknownDecision(name)) })
+    fn answer(&self, name: String, reply: Reply) -> Asked<'_, Decision> {
+        Box::pin(async move { Ok(self.decision(name).await?.answer(reply, Millis(2))?) })
+    }
+
+    fn announcements(&self, _: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn owed(&self) -> Asked<'_, Owed> {
+        Box::pin(async { Ok(Owed::default()) })
     }
 
     fn brakes(&self) -> Asked<'_, Vec<BrakeRow>> {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn brake(&self, _: Option<AgentId>, _: String, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
-        self.brakes()
+    fn brake(&self, agent_id: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
+        let row = BrakeRow {
+            agent_id,
+            reason,
+            channel,
+            at: Millis(0),
+        };
+        Box::pin(async { Ok(vec![row]) })
     }
 
     fn release(&self, _: Option<AgentId>, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
@@ -221,6 +245,20 @@ impl Deciding for OneAgent {
     fn abandon(&self, run: RunKey) -> Asked<'_, RunReport> {
         Box::pin(async move { Err(EngineError::UnknownRun(run)) })
     }
+}
+
+/// The one question that is asked.
+pub(super) fn question() -> Decision {
+    let operation = OperationId(Digest::of(b"operation"));
+    let inquiry = Inquiry::new(
+        (operation, 0),
+        ("ExecCommand", "rm -r build"),
+        EffectClass::Plain,
+        "ask_tool",
+        None,
+    );
+    let agent = AgentId::parse("main").expect("a name");
+    Decision::asked(inquiry, agent, RunKey(Digest::of(b"run")), Millis(1), Some(1_000))
 }
 
 fn no_money() -> Budget {

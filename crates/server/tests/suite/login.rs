@@ -22,7 +22,7 @@ async fn open(world: &World, link: &str) -> Answer {
 }
 
 /// What a browser sends back.
-async fn cookie(world: &World) -> String {
+pub(super) async fn cookie(world: &World) -> String {
     let entered = open(world, &link(world).await).await;
     let set = entered.header("set-cookie").to_owned();
     set.split(';').next().unwrap_or_default().to_owned()

@@ -1,5 +1,6 @@
 mod body;
 mod contract;
+mod decision;
 mod desk;
 mod guard;
 mod journal;

@@ -11,6 +11,7 @@ CREATE TABLE decision (
     body           TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX decision_pending ON decision (asked_at_ms) WHERE status = 'pending';
+CREATE INDEX decision_pending_of_agent ON decision (agent_id) WHERE status = 'pending';
 CREATE INDEX decision_asked ON decision (asked_at_ms);
 CREATE INDEX decision_of_run ON decision (run_key);
 
@@ -46,3 +47,4 @@ CREATE INDEX run_due ON run (due_at_ms) WHERE status = 'open' AND due_at_ms IS N
 ALTER TABLE run ADD COLUMN claims INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE run ADD COLUMN fault TEXT;
 CREATE INDEX run_quarantined ON run (started_at_ms) WHERE status = 'quarantined';
+CREATE INDEX run_quarantined_of_agent ON run (agent_id, status) WHERE status = 'quarantined';

@@ -4,11 +4,11 @@ use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{BrakeRow, DecisionFilter};
+use wakeful_ports::records::{AnnouncementRow, BrakeRow, DecisionFilter, Owed};
 use wakeful_ports::store::{DecidingTx, DecidingView, StoreError};
 
 use super::Session;
-use crate::{brake, decision, run};
+use crate::{announcement, brake, decision, run};
 
 impl DecidingView for Session<'_> {
     fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
@@ -38,6 +38,14 @@ impl DecidingView for Session<'_> {
     fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
         brake::holds(self, agent)
     }
+
+    fn owed(&mut self) -> Result<Owed, StoreError> {
+        decision::owed(self)
+    }
+
+    fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
+        announcement::of(self, decision)
+    }
 }
 
 impl DecidingTx for Session<'_> {
@@ -47,6 +55,10 @@ impl DecidingTx for Session<'_> {
 
     fn apply_decision(&mut self, decision: &DecisionId) -> Result<(), StoreError> {
         decision::apply(self, decision)
+    }
+
+    fn put_announcement(&mut self, announcement: &AnnouncementRow) -> Result<(), StoreError> {
+        announcement::put(self, announcement)
     }
 
     fn put_brake(&mut self, brake: &BrakeRow) -> Result<bool, StoreError> {

@@ -2,7 +2,9 @@
 
 mod agent;
 pub(crate) mod blob;
+mod brake;
 mod care;
+mod decision;
 mod event;
 pub(crate) mod head;
 pub(crate) mod journal;

@@ -2,10 +2,12 @@
 
 mod agent;
 mod backup;
+mod brake;
 pub(crate) mod budget;
 mod config;
 mod daemon;
 mod debug;
+mod decision;
 mod doctor;
 mod erase;
 mod events;
@@ -64,8 +66,9 @@ Try it, without any key:
 When something is wrong, look in this order: `wakeful run --json`, `wakeful daemon status`, `wakeful daemon logs`, \
 `wakeful status`, `wakeful tail`, `wakeful transcript`, and `wakeful serve` in the foreground.
 
-Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 4 something was denied by policy, 5 the \
-day's money is spent and the run waits, 6 verification failed, \
+Exit status: 0 ok, 1 failed or an outcome is unknown, 2 wrong usage, 3 the run waits for a decision, \
+4 something was denied by policy or held by a brake, 5 the day's money is spent and the run waits, \
+6 verification failed, \
 130 or 143 stopped by Ctrl-C or SIGTERM (`wakeful serve` ends with 0 when it has stopped in good order).";
 
 const SERVE_AFTER_HELP: &str = "\
@@ -148,12 +151,18 @@ enum Verb {
     Tail(events::TailArgs),
     /// Show what happened, from an agent's log
     Events(events::EventsArgs),
-    /// Look at runs, or end one
+    /// Look at runs, end one, or let one go on that stands aside
     #[command(subcommand)]
     Runs(runs::RunsVerb),
     /// Make and look at agents
     #[command(subcommand)]
     Agent(agent::AgentVerb),
+    /// See what waits for your answer, and answer it
+    #[command(subcommand)]
+    Decision(decision::DecisionVerb),
+    /// Stop everything or one agent at once, and let it go on
+    #[command(subcommand)]
+    Brake(brake::BrakeVerb),
     /// Look at what models cost, and set what they may
     #[command(subcommand)]
     Budget(budget::BudgetVerb),
@@ -251,6 +260,8 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Run(args) => run::run(&args, &shared, out).await,
             Verb::Runs(verb) => runs::runs(&verb, &shared, out).await,
             Verb::Agent(verb) => agent::agent(&verb, &shared, out).await,
+            Verb::Decision(verb) => decision::decision(&verb, &shared, out).await,
+            Verb::Brake(verb) => brake::brake(&verb, &shared, out).await,
             Verb::Budget(verb) => budget::budget(&verb, &shared, out).await,
             Verb::Transcript(args) => transcript::transcript(&args, &shared, out).await,
             Verb::Record(args) => record::record(&args, &shared, out).await,

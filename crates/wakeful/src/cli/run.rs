@@ -160,7 +160,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 max_rounds: settings.config.agent.max_rounds,
                 workspace: workspace.text.clone(),
                 deny_tools: call.deny_tools.clone(),
-                ask_tools: call.ask_tools.clone(),
+                ask_tools: &call.ask_tools | &settings.config.ask_tools(&call.agent),
             };
             let ask = call.ask(args, known.as_ref(), limits.clone());
             match engine.admit(ask).await? {

@@ -2,13 +2,13 @@
 
 mod cancel;
 
-use clap::Subcommand;
-use wakeful_api::Run;
+use clap::{Subcommand, ValueEnum};
+use wakeful_api::{Run, RunState};
 use wakeful_core::id::AgentId;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::front::{Front, Runs, asking};
+use crate::front::{Front, Runs, asking, telling_known};
 use crate::show::{Out, Waits};
 
 /// Runs shown unless asked otherwise.
@@ -21,15 +21,28 @@ pub(crate) enum RunsVerb {
         /// Only this agent's runs
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
-        /// Only runs that have not ended
-        #[arg(long)]
+        /// Only runs that have not ended; the same as `--state open`
+        #[arg(long, conflicts_with = "state")]
         open: bool,
+        /// Only runs that stand like this
+        #[arg(long, value_name = "STATE", value_enum, default_value_t = State::Any)]
+        state: State,
         /// Show at most this many
         #[arg(long, value_name = "N", default_value_t = LIST_DEFAULT, value_parser = clap::value_parser!(u32).range(1..=500))]
         limit: u32,
     },
     /// Show a run with every step
     Show {
+        /// The run's key, or the first digits of it
+        run: String,
+    },
+    /// Let a run that stands aside go on where it stood
+    Retry {
+        /// The run's key, or the first digits of it
+        run: String,
+    },
+    /// Give up a run that stands aside; what it did stays done
+    Abandon {
         /// The run's key, or the first digits of it
         run: String,
     },
@@ -40,13 +53,33 @@ pub(crate) enum RunsVerb {
     },
 }
 
+/// How runs stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum State {
+    /// All of them
+    Any,
+    /// Those that have not ended
+    Open,
+    /// Those that cannot go on until you say so
+    Quarantined,
+}
+
 /// Runs the verb.
 pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     match verb {
-        RunsVerb::List { agent, open, limit } => {
+        RunsVerb::List {
+            agent,
+            open,
+            state,
+            limit,
+        } => {
             let wanted = Runs {
                 agent: agent.as_deref().map(AgentId::parse).transpose()?,
-                open: *open,
+                state: match (open, state) {
+                    (true, _) | (_, State::Open) => RunState::Open,
+                    (false, State::Quarantined) => RunState::Quarantined,
+                    (false, State::Any) => RunState::Any,
+                },
                 limit: *limit,
             };
             let listed = asking(shared, async |front| {
@@ -59,6 +92,25 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
         RunsVerb::Show { run } => {
             let found = asking(shared, async |front| front.run(front.find(run).await?).await).await?;
             show(&found, out);
+        }
+        RunsVerb::Retry { run } => {
+            let told = telling_known(shared, out, async |front| {
+                let run = front.retry(front.find(run).await?).await?;
+                Ok((run, matches!(front, Front::Here(_))))
+            });
+            let (run, alone) = told.await?;
+            show(&run, out);
+            if alone {
+                out.note(
+                    "no daemon runs here: `wakeful run --resume` goes on with the run, and so does a daemon",
+                );
+            }
+        }
+        RunsVerb::Abandon { run } => {
+            let told = telling_known(shared, out, async |front| {
+                front.abandon(front.find(run).await?).await
+            });
+            show(&told.await?, out);
         }
         RunsVerb::Cancel { run } => cancel::cancel(run, shared, out).await?,
     }

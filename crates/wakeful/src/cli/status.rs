@@ -9,10 +9,11 @@ use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 use wakeful_ports::store::Store as _;
 
 use super::Shared;
+use super::brake::line;
 use crate::daemon::files::Record;
 use crate::device;
 use crate::failure::Failure;
-use crate::front::{Front, Runs, asking};
+use crate::front::{Front, Runs, Standing, asking};
 use crate::home::{DEVICE_KEY, Home};
 use crate::place::reading;
 use crate::reach::{Who, who};
@@ -36,12 +37,22 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
             limit: RUNS_SHOWN,
             ..Runs::default()
         };
-        Ok((daemon, front.agents(false).await?, front.runs(runs).await?))
+        let standing = match &daemon {
+            Some(status) => Standing::from(status),
+            None => front.standing().await?,
+        };
+        Ok((
+            daemon,
+            standing,
+            front.agents(false).await?,
+            front.runs(runs).await?,
+        ))
     });
-    let (daemon, agents, runs) = seen.await?;
+    let (daemon, standing, agents, runs) = seen.await?;
     let driver = driver(daemon.as_ref(), shared)?;
     let proof = proof(shared).await?;
     let mut lines = vec![head(&who, daemon.as_ref())];
+    lines.extend(needs(&standing));
     lines.extend(doing(&agents, driver));
     let parked = runs.runs.iter().filter(|run| run.parked);
     lines.extend(parked.map(|run| {
@@ -53,7 +64,10 @@ pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Re
         stuck.map(|stuck| format!("stuck    {}: {} — {}", stuck.agent_id, stuck.message, stuck.hint)),
     );
     lines.push(signed(&proof));
-    let answer = json!({"daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof});
+    let answer = json!({
+        "daemon": daemon, "agents": agents, "runs": runs.runs, "proof": proof, "brakes": standing.brakes,
+        "pending_decision_count": standing.pending_decisions, "quarantined_run_count": standing.quarantined_runs,
+    });
     let words = format!(
         "{}\n\n{}\n\n{}",
         lines.join("\n"),
@@ -95,6 +109,26 @@ fn signed(proof: &Proof) -> String {
         Some(key) => format!("signed   {count} {logs}, this device's key is {key}"),
         None => format!("signed   {count} {logs}, this device has no key yet"),
     }
+}
+
+/// What is held and what waits for a person: before everything else, and only where there is something.
+fn needs(standing: &Standing) -> Vec<String> {
+    let mut lines: Vec<String> = standing.brakes.iter().map(line).collect();
+    match standing.pending_decisions {
+        0 => {}
+        1 => lines.push("decide   1 decision waits for you: `wakeful decision list`".to_owned()),
+        many => lines.push(format!(
+            "decide   {many} decisions wait for you: `wakeful decision list`"
+        )),
+    }
+    match standing.quarantined_runs {
+        0 => {}
+        1 => lines.push("aside    1 run cannot go on: `wakeful runs list --state quarantined`".to_owned()),
+        many => lines.push(format!(
+            "aside    {many} runs cannot go on: `wakeful runs list --state quarantined`"
+        )),
+    }
+    lines
 }
 
 fn head(who: &Who, daemon: Option<&RuntimeStatus>) -> String {

@@ -38,6 +38,8 @@ fn whole((section, name): (Section, &str), named: &NamedLayer) -> Option<Found> 
         Section::Prices => &["input", "output"],
         Section::Providers
         | Section::Model
+        | Section::Agent
+        | Section::Announce
         | Section::Inference
         | Section::Routes
         | Section::Agents
@@ -57,6 +59,8 @@ fn whole((section, name): (Section, &str), named: &NamedLayer) -> Option<Found> 
         Section::Providers => format!("{word}.{name} is no provider that is built in, and has no {missing}"),
         Section::Prices
         | Section::Model
+        | Section::Agent
+        | Section::Announce
         | Section::Inference
         | Section::Routes
         | Section::Agents

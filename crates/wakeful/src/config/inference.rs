@@ -136,10 +136,14 @@ pub(crate) struct Route {
     pub(crate) models: Vec<String>,
 }
 
-/// What one agent asks of models.
+/// What one agent asks of models and of people.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentSettings {
+    /// Tools that its runs may use only after a person said so, beside those of `[agent]`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>")]
+    pub(crate) ask_tools: Option<Vec<String>>,
     /// Its model; without one that of `[model]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]

@@ -33,10 +33,14 @@ pub(crate) enum Key {
     RetentionTraceMib,
     RetentionBlobDays,
     RetentionBlobMib,
+    AnnounceDesktop,
+    AnnounceWebhook,
+    AnnounceWebhookKey,
+    AnnounceWebhookForm,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 19] = [
+    pub(crate) const ALL: [Self; 23] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -56,6 +60,10 @@ impl Key {
         Self::RetentionTraceMib,
         Self::RetentionBlobDays,
         Self::RetentionBlobMib,
+        Self::AnnounceDesktop,
+        Self::AnnounceWebhook,
+        Self::AnnounceWebhookKey,
+        Self::AnnounceWebhookForm,
     ];
 
     /// Its section and its name there.
@@ -80,6 +88,10 @@ impl Key {
             Self::RetentionTraceMib => ("retention", "trace_mib"),
             Self::RetentionBlobDays => ("retention", "blob_days"),
             Self::RetentionBlobMib => ("retention", "blob_mib"),
+            Self::AnnounceDesktop => ("announce", "desktop"),
+            Self::AnnounceWebhook => ("announce", "webhook"),
+            Self::AnnounceWebhookKey => ("announce", "webhook_key"),
+            Self::AnnounceWebhookForm => ("announce", "webhook_form"),
         }
     }
 
@@ -94,7 +106,10 @@ impl Key {
                 min: 0,
                 max: u16::MAX as i64,
             },
-            Self::ServerAdvertise => Kind::Url,
+            Self::ServerAdvertise | Self::AnnounceWebhook => Kind::Url,
+            Self::AnnounceDesktop => Kind::Truth,
+            Self::AnnounceWebhookKey => Kind::Handle,
+            Self::AnnounceWebhookForm => Kind::OneOf(&["json", "text"]),
             Self::ServerTokenFile | Self::AgentWorkspace => Kind::Path,
             Self::ServerRatePerMinute | Self::ServerTurnsPerMinute => per_minute,
             Self::ModelDefault => Kind::Model,

@@ -50,6 +50,8 @@ pub(super) enum Kind {
     Pattern,
     /// How much a model is asked to think: a word, or a number of tokens.
     Thinking,
+    /// A word of a command line.
+    Text,
 }
 
 impl Kind {
@@ -81,7 +83,8 @@ impl Kind {
             | Self::OneOf(_)
             | Self::Version
             | Self::Handle
-            | Self::Pattern => json!(text),
+            | Self::Pattern
+            | Self::Text => json!(text),
         }
     }
 
@@ -118,13 +121,15 @@ impl Kind {
                 let words = Self::OneOf(&Thinking::WORDS).expected();
                 format!("{words}, or tokens to think with: a whole number from 1 to {THINKING_TOKENS_MAX}")
             }
+            Self::Text => "a text of one line".to_owned(),
         }
     }
 
     /// Whether a value may be shown to whoever wrote it wrongly. What may be a key may not.
     pub(super) fn is_shown(self) -> bool {
         match self {
-            Self::Handle | Self::Url => false,
+            // A command may be given a key, however unwise that is.
+            Self::Handle | Self::Url | Self::Text => false,
             Self::List { of, .. } => of.is_shown(),
             Self::Address
             | Self::Integer { .. }
@@ -173,6 +178,7 @@ impl Kind {
                     tokens.is_some_and(|tokens| (1..=i64::from(THINKING_TOKENS_MAX)).contains(&tokens));
                 is_tokens || Thinking::parse(text).is_some()
             }
+            Self::Text => is_text,
         }
     }
 }

@@ -5,13 +5,16 @@ use wakeful_core::run::ROUTE_MAX;
 use wakeful_models::{ModelRef, TIME_MS_MAX};
 
 use super::inference::{NAMED_MAX, OUTPUT_TOKENS_MAX, PATTERNS_MAX, USD_PER_MILLION_MAX};
-use super::key::is_near;
+use super::key::{Key, is_near};
 use super::kind::Kind;
+use super::values::COMMAND_WORDS_MAX;
 
 /// A section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Section {
     Model,
+    Agent,
+    Announce,
     Inference,
     Providers,
     Routes,
@@ -21,8 +24,10 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 9] = [
         Self::Model,
+        Self::Agent,
+        Self::Announce,
         Self::Inference,
         Self::Providers,
         Self::Routes,
@@ -34,6 +39,8 @@ impl Section {
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Model => "model",
+            Self::Agent => "agent",
+            Self::Announce => "announce",
             Self::Inference => "inference",
             Self::Providers => "providers",
             Self::Routes => "routes",
@@ -46,7 +53,7 @@ impl Section {
     /// Whether a name stands between it and its fields, and what kind of name.
     pub(super) const fn names(self) -> Option<Names> {
         match self {
-            Self::Model | Self::Inference => None,
+            Self::Model | Self::Agent | Self::Announce | Self::Inference => None,
             Self::Providers | Self::Routes | Self::Agents => Some(Names::Word),
             Self::Models | Self::Prices => Some(Names::Model),
         }
@@ -55,6 +62,8 @@ impl Section {
     fn fields(self) -> &'static [(&'static str, Kind)] {
         match self {
             Self::Model => &[("fallbacks", FALLBACKS)],
+            Self::Agent => &[("ask_tools", TOOLS)],
+            Self::Announce => &[("command", COMMAND)],
             Self::Inference => &GATES,
             Self::Providers => &PROVIDER,
             Self::Routes => &[(
@@ -105,6 +114,18 @@ const FALLBACKS: Kind = Kind::List {
     max: ROUTE_MAX - 1,
 };
 
+const TOOLS: Kind = Kind::List {
+    of: &Kind::OneOf(&wakeful_tools::TOOL_NAMES),
+    min: 0,
+    max: wakeful_tools::TOOL_NAMES.len(),
+};
+
+const COMMAND: Kind = Kind::List {
+    of: &Kind::Text,
+    min: 1,
+    max: COMMAND_WORDS_MAX,
+};
+
 const PATTERNS: Kind = Kind::List {
     of: &Kind::Pattern,
     min: 0,
@@ -142,7 +163,8 @@ const GATES: [(&str, Kind); 5] = [
     ("shown", SHOWN),
 ];
 
-const AGENT: [(&str, Kind); 7] = [
+const AGENT: [(&str, Kind); 8] = [
+    ("ask_tools", TOOLS),
     ("model", Kind::Model),
     ("fallbacks", FALLBACKS),
     ("categories", CATEGORIES),
@@ -261,17 +283,18 @@ impl Named {
 
     /// The field of a section that was probably meant.
     pub(super) fn meant(section: Section, field: &str) -> String {
-        let fields = section.fields();
+        let keys = Key::ALL.into_iter().map(Key::parts);
+        // A section without names may have settings with variables of their own.
+        let keys = keys.filter(|(word, _)| section.names().is_none() && *word == section.word());
+        let fields = section.fields().iter().map(|(known, _)| *known);
+        let fields: Vec<&str> = keys.map(|(_, known)| known).chain(fields).collect();
         let near = fields
             .iter()
-            .map(|(known, _)| (strsim::damerau_levenshtein(field, known), *known))
+            .map(|known| (strsim::damerau_levenshtein(field, known), *known))
             .min()
             .filter(|(distance, _)| is_near(*distance, field));
         near.map_or_else(
-            || {
-                let all: Vec<&str> = fields.iter().map(|(known, _)| *known).collect();
-                format!("there are {}", all.join(", "))
-            },
+            || format!("there are {}", fields.join(", ")),
             |(_, known)| format!("did you mean {known}?"),
         )
     }

@@ -24,11 +24,14 @@ fn text_of(key: Key, number: u16) -> String {
             (number % 30_000).to_string()
         }
         Key::RetentionEventMib | Key::RetentionTraceMib | Key::RetentionBlobMib => number.to_string(),
-        Key::ServerAdvertise => format!("https://host-{number}.example.org"),
+        Key::ServerAdvertise | Key::AnnounceWebhook => format!("https://host-{number}.example.org"),
         Key::ServerTokenFile | Key::AgentWorkspace => format!("/somewhere/{number}"),
         Key::ModelDefault => format!("scripted:/scripts/{number}.yaml"),
         Key::AgentDefault | Key::ProviderName => format!("name-{number}"),
         Key::BudgetDailyUsd => format!("{number}.25"),
+        Key::AnnounceDesktop => (number % 2 == 0).to_string(),
+        Key::AnnounceWebhookKey => format!("env:KEY_{number}"),
+        Key::AnnounceWebhookForm => ["json", "text"][usize::from(number % 2)].to_owned(),
         Key::PrivacyConfirm => ["implied", "explicit"][usize::from(number % 2)].to_owned(),
     }
 }

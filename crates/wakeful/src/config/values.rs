@@ -1,10 +1,11 @@
 //! The settings as types. Their comments are what the JSON Schema tells people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
+use wakeful_core::id::AgentId;
 use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
 use wakeful_runtime::Governance;
@@ -19,6 +20,9 @@ pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
 /// Largest daily cap: beyond it a number is more likely a slip than a wish.
 pub(super) const DAILY_USD_MAX: f64 = 1_000_000.0;
 
+/// Most words of a command that announces.
+pub(super) const COMMAND_WORDS_MAX: usize = 32;
+
 /// Settings of one Wakeful home.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -30,6 +34,7 @@ pub(crate) struct Config {
     pub(crate) provider: Provider,
     pub(crate) privacy: Privacy,
     pub(crate) retention: Retention,
+    pub(crate) announce: Announce,
     pub(crate) inference: Gates,
     /// Providers by name. Those that are built in need no section.
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
@@ -55,6 +60,46 @@ impl Config {
             ..Governance::default()
         }
     }
+
+    /// The tools that runs of an agent may use only after a person said so: those of all agents, and its own.
+    pub(crate) fn ask_tools(&self, agent: &AgentId) -> BTreeSet<String> {
+        let own = self
+            .agents
+            .get(agent.as_str())
+            .and_then(|own| own.ask_tools.as_ref());
+        self.agent
+            .ask_tools
+            .iter()
+            .chain(own.into_iter().flatten())
+            .cloned()
+            .collect()
+    }
+}
+
+/// How people are told that a decision waits for them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Announce {
+    /// Whether a note is shown on the desktop; without it, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "bool")]
+    pub(crate) desktop: Option<bool>,
+    /// Where it is posted to; https, or plain http on this machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) webhook: Option<String>,
+    /// Where the key is that is sent along as a bearer token: `env:NAME`, `file:/PATH` or `keyring:SERVICE/ACCOUNT`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) webhook_key: Option<String>,
+    /// What is posted: `json`, or `text` with the title in a header, as ntfy takes it. Without it, `json`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) webhook_form: Option<String>,
+    /// A program and its arguments; it reads the announcement as JSON from its standard input.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = COMMAND_WORDS_MAX))]
+    pub(crate) command: Vec<String>,
 }
 
 /// Where the daemon listens, and how much it takes.
@@ -123,6 +168,10 @@ pub(crate) struct Agent {
     /// Most model rounds of one run.
     #[schemars(range(min = 1, max = ROUNDS_MAX))]
     pub(crate) max_rounds: u32,
+    /// Tools that runs may use only after a person said so.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = wakeful_tools::TOOL_NAMES.len()))]
+    pub(crate) ask_tools: Vec<String>,
 }
 
 impl Default for Agent {
@@ -131,6 +180,7 @@ impl Default for Agent {
             default: "main".to_owned(),
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
+            ask_tools: Vec::new(),
         }
     }
 }

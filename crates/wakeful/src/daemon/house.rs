@@ -79,7 +79,7 @@ impl Workshop<Store> for Bench {
             max_rounds: max_rounds.unwrap_or(self.config.agent.max_rounds),
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
-            ask_tools,
+            ask_tools: &ask_tools | &self.config.ask_tools(&agent.agent_id),
         }
     }
 

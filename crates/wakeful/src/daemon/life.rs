@@ -27,6 +27,7 @@ use super::files::{Found, Record, RunFolder};
 use super::house::{Bench, House};
 use super::keeper::Keeper as SagaKeeper;
 use super::token;
+use crate::announce::{self, Session, Way};
 use crate::cli::Shared;
 use crate::cli::budget::unset;
 use crate::cli::retention::words;
@@ -159,7 +160,14 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     folder.forget_failure();
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;
-    let serving = run_service(Arc::clone(&place), &start, &stage, halt);
+    let config = &start.settings.config;
+    let page = config.server.advertise.clone();
+    let page = page.unwrap_or_else(|| format!("http://{bound}"));
+    let ways = announce::ways(config, &Session::found()).unwrap_or_else(|failure| {
+        log(&format!("nobody is told of decisions: {failure}"));
+        Vec::new()
+    });
+    let serving = run_service((Arc::clone(&place), (ways, Some(page))), &start, &stage, halt);
     signals.during(serving, out).await;
     let _ = hang_up.send(());
     let _ = server.await;
@@ -197,8 +205,16 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
     }
 }
 
+/// The ways by which people are told that a decision waits, and where the page is.
+type Criers = (Vec<Way>, Option<String>);
+
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
-async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender<Stage>, halt: Halt) {
+async fn run_service(
+    (place, criers): (Arc<Place>, Criers),
+    start: &Start<'_>,
+    stage: &watch::Sender<Stage>,
+    halt: Halt,
+) {
     let hub = Arc::new(Hub::new());
     let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
     let sagas = Arc::new(SagaKeeper::new(Arc::clone(&hub)));
@@ -213,6 +229,8 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         entropy: Arc::new(RealEntropy),
         observer: Arc::clone(&hub) as _,
     };
+    let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
+    let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
     let bench = Bench {
         place: Arc::clone(&place),
         config: start.settings.config.clone(),
@@ -246,13 +264,14 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
         stage.send_replace(Stage::Stopping);
     };
     let recovering = sagas.keep(&place, halt.clone());
-    match notary(&place, hub) {
+    match notary(&place, Arc::clone(&hub)) {
         Err(failure) => {
             log(&format!("the log is not signed: {failure}"));
             tokio::join!(
                 service.run(),
                 stopping,
                 recovering,
+                announcing,
                 keeper.run(&pulse, &halt, tell_care)
             );
         }
@@ -261,6 +280,7 @@ async fn run_service(place: Arc<Place>, start: &Start<'_>, stage: &watch::Sender
                 service.run(),
                 stopping,
                 recovering,
+                announcing,
                 notary.run(&halt),
                 keeper.run(&pulse, &halt, tell_care)
             );

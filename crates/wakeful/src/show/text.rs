@@ -58,6 +58,18 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "failure_kind"),
             member(payload, "outcome")
         )),
+        Kind::DecisionAsked => Some(format!(
+            "  ? {} {}",
+            member(payload, "title"),
+            member(payload, "input")
+        )),
+        Kind::DecisionAnswered if member(payload, "option").is_empty() => None,
+        Kind::DecisionAnswered => Some(format!(
+            "  ! {} answered: {}",
+            member(payload, "tool"),
+            member(payload, "option")
+        )),
+        Kind::RunQuarantined => Some(format!("  ✗ moved aside: {}", member(payload, "why"))),
         Kind::MessageAdmitted
         | Kind::AgentStateChanged
         | Kind::WakeDecided
@@ -67,11 +79,8 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::RunEnded
         | Kind::DataPruned
         | Kind::ContentErased
-        | Kind::DecisionAsked
-        | Kind::DecisionAnswered
         | Kind::DecisionEscalated
         | Kind::BrakeChanged
-        | Kind::RunQuarantined
         | Kind::RunReleased => None,
     }
 }
@@ -139,6 +148,9 @@ pub(super) fn run(run: &Run) -> String {
     }
     if let Some(failure) = &run.failure_artifact {
         lines.push(format!("failure  {}: {}", failure.kind, failure.summary));
+    }
+    if let Some(fault) = &run.fault {
+        lines.push(format!("fault    {fault}"));
     }
     if !run.steps.is_empty() {
         lines.push("steps".to_owned());
@@ -238,10 +250,18 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
             (Activity::Working, Driver::Nobody) => "open".to_owned(),
             (Activity::Asleep | Activity::Queued | Activity::Working | Activity::Stuck, _) => state(agent),
         };
-        let waiting = match agent.pending {
-            0 => String::new(),
-            count => format!("{count} waiting  "),
-        };
+        let mut waiting: String = [
+            (agent.pending, "waiting"),
+            (agent.pending_decisions, "to decide"),
+            (agent.quarantined_runs, "quarantined"),
+        ]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{count} {what}  "))
+        .collect();
+        if agent.is_braked {
+            waiting.insert_str(0, "BRAKED  ");
+        }
         format!(
             "{name:<41}  {state:<8}  {:>8} tokens  {waiting}{}",
             agent.token_usage.total_tokens, agent.workspace
@@ -264,13 +284,17 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
     });
     let asked = asked.unwrap_or_default();
     format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nwaiting    {} messages\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
+        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nbrake      {}\nwaiting    {} messages, {} decisions, \
+        {} quarantined runs\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
         used       {} tokens in {} model rounds{guidance}",
         agent.agent_id,
         word(&agent.visibility),
         word(&agent.lifecycle),
         state(agent),
+        if agent.is_braked { "on" } else { "off" },
         agent.pending,
+        agent.pending_decisions,
+        agent.quarantined_runs,
         agent.model.as_deref().unwrap_or("the default"),
         agent.workspace,
         agent.created_at,

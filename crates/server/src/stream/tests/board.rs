@@ -10,12 +10,12 @@ use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Reply};
 use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, BrakeRow, EventRow, Overview, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
 };
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
@@ -157,6 +157,9 @@ fn view(agent_id: &AgentId, log: &Log) -> AgentView {
         last_seq: log.head.next_seq - 1,
         open_run: None,
         last_run: None,
+        is_braked: false,
+        pending_decisions: 0,
+        quarantined_runs: 0,
     };
     AgentView {
         overview,
@@ -295,6 +298,14 @@ impl Deciding for Board {
     }
 
     fn answer(&self, _: String, _: Reply) -> Asked<'_, Decision> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn announcements(&self, _: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn owed(&self) -> Asked<'_, Owed> {
         unimplemented!("streams decide nothing")
     }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use wakeful_core::saga::Status;
-use wakeful_ports::records::{Agent, RunFilter, RunRow, RunState, SagaRow};
-use wakeful_ports::store::Store as _;
+use wakeful_ports::records::{Agent, AnnouncementRow, DecisionFilter, RunFilter, RunRow, RunState, SagaRow};
+use wakeful_ports::store::{Store as _, StoreError, View};
 
 use super::Check;
 use super::files::Use;
@@ -13,6 +13,9 @@ use crate::failure::Failure;
 use crate::front::journal::asking;
 use crate::place::reading;
 use crate::workspace::WorkspacePath;
+
+/// Questions whose announcements are looked at.
+const PENDING_MAX: u32 = 100;
 
 /// Open runs that are counted.
 const OPEN_MAX: u32 = 1_000;
@@ -26,11 +29,16 @@ pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<
                 limit: OPEN_MAX,
                 ..RunFilter::default()
             };
-            Ok((view.agents(false)?, view.runs(&open)?, view.unfinished_sagas()?))
+            Ok((
+                view.agents(false)?,
+                view.runs(&open)?,
+                view.unfinished_sagas()?,
+                needs(view)?,
+            ))
         });
         Ok(found.await?)
     });
-    let (agents, open, unfinished) = match read.await {
+    let (agents, open, unfinished, needs) = match read.await {
         Ok(found) => found,
         Err(failure) => return vec![unread(&failure)],
     };
@@ -40,10 +48,68 @@ pub(super) async fn look(shared: &Shared, home: &Path, use_of_home: Use) -> Vec<
     };
     let mut checks = vec![Check::ok("database", message)];
     checks.push(runs(&open, use_of_home, shared));
+    checks.extend(needs);
     checks.extend(workspaces(&agents, home));
     checks.push(sagas(&unfinished));
     checks.push(journal(shared).await);
     checks
+}
+
+/// What is held, what waits for a person, and who could not be told of it.
+fn needs(view: &mut dyn View) -> Result<Vec<Check>, StoreError> {
+    let (brakes, owed) = (view.brakes()?, view.owed()?);
+    let mut checks = Vec::new();
+    match brakes.len() {
+        0 => checks.push(Check::ok("brake", "no brake is on")),
+        many => checks.push(Check::warning(
+            "brake",
+            format!("{many} on: what they hold begins nothing"),
+            "`wakeful brake status` shows them",
+        )),
+    }
+    match owed.pending_decisions {
+        0 => checks.push(Check::ok("decisions", "nothing waits for an answer")),
+        many => checks.push(Check::warning(
+            "decisions",
+            format!("{many} wait for an answer"),
+            "`wakeful decision list` shows them",
+        )),
+    }
+    if owed.quarantined_runs > 0 {
+        checks.push(Check::warning(
+            "quarantine",
+            format!("{} runs cannot go on until you say so", owed.quarantined_runs),
+            "`wakeful runs list --state quarantined` shows them",
+        ));
+    }
+    checks.extend(untold(view)?);
+    Ok(checks)
+}
+
+/// Ways by which people could not be told of what waits for them.
+fn untold(view: &mut dyn View) -> Result<Option<Check>, StoreError> {
+    let pending = view.decisions(&DecisionFilter {
+        pending_only: true,
+        limit: PENDING_MAX,
+        ..DecisionFilter::default()
+    })?;
+    for one in pending {
+        let tries = view.announcements(&one.inquiry.decision_id)?;
+        let failed = tries
+            .into_iter()
+            .rfind(|row| !row.is_done && row.severity == one.inquiry.severity);
+        if let Some(AnnouncementRow {
+            way,
+            error: Some(error),
+            ..
+        }) = failed
+        {
+            let message = format!("a decision could not be announced by {way}: {error}");
+            let hint = "mend [announce] in config.toml; `wakeful decision announce` tries it";
+            return Ok(Some(Check::warning("announce", message, hint)));
+        }
+    }
+    Ok(None)
 }
 
 /// That there is no database yet is nothing wrong.

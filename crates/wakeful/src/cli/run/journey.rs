@@ -13,15 +13,14 @@ use wakeful_runtime::EngineError;
 use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, Driven, give_back};
 
-use crate::failure::{FAILED, Failure};
+use crate::cli::decision::undecided;
+use crate::failure::{DENIED, FAILED, Failure};
+use crate::front::here;
 use crate::model::ModelHouse;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
 use crate::signals::Signals;
 use crate::workspace::WorkspacePath;
-
-/// The exit status of a run in which the policy refused something.
-const DENIED: u8 = 4;
 
 /// What every run of one call has in common.
 pub(super) struct Journey<'a> {
@@ -85,7 +84,11 @@ impl Journey<'_> {
                 let error = EngineError::BudgetExceeded { agent, run, exceeded };
                 Err(Trouble::One(Failure::from(error)))
             }
-            Driven::Asked(run) => Err(Trouble::One(EngineError::Undecided { agent, run }.into())),
+            Driven::Asked(run) => {
+                let front = here(&self.place.store, self.place.governance());
+                let pending = front.decisions_of(run).await.map_err(Trouble::One)?;
+                Err(Trouble::One(undecided((agent.as_str(), run), &pending, self.out)))
+            }
             Driven::Braked(run) => Err(Trouble::One(EngineError::Braked { agent, run }.into())),
             Driven::Asleep(run, _) | Driven::Halted(run) => {
                 Err(Trouble::All(Failure::interrupted(run, self.signals.exit())))
@@ -121,6 +124,7 @@ impl From<EngineError> for Trouble {
             | EngineError::RunErased { .. }
             | EngineError::Broken { .. }
             | EngineError::UnknownDecision(_)
+            | EngineError::AmbiguousDecision(_)
             | EngineError::Unanswerable(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }

@@ -2,7 +2,8 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentStatus, Attached, Control, Event, Parked, Run, RuntimeStatus, SendMessage,
+    Activity, Admission, AgentStatus, Attached, Control, Decision, Event, Parked, Run, RuntimeStatus,
+    SendMessage,
 };
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
@@ -14,8 +15,9 @@ use wakeful_runtime::report::RUN_QUEUED;
 use super::journey::exit_code;
 use super::{Call, RunArgs, cap};
 use crate::cli::Shared;
+use crate::cli::decision::undecided;
 use crate::config::{Key, Loaded as Settings};
-use crate::failure::{Failure, OUT_OF_MONEY};
+use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
 use crate::front::Front;
 use crate::reach::{Patience, stays_away};
 use crate::show::Out;
@@ -64,6 +66,9 @@ pub(super) async fn start(
     }
     if agent.activity == Activity::Stuck {
         tell_stuck(&client, &agent, out).await?;
+    }
+    if agent.is_braked {
+        return Err(braked(&format!("the message of run {run} is kept and waits")));
     }
     let watched = Watched {
         agent: call.agent.clone(),
@@ -177,15 +182,15 @@ async fn watch(
         }
     };
     match signals.during(watching, out).await? {
-        Some(Run {
-            run_key,
-            parked: Some(parked),
-            ..
-        }) => Err(waits(&run_key, &parked)),
-        Some(run) => {
-            out.run(&run);
-            Ok(exit_code(&run))
-        }
+        Some(End::Undecided(pending)) => Err(undecided((watched.agent.as_str(), watched.run), &pending, out)),
+        Some(End::Braked) => Err(braked(&format!("run {} stands where it is", watched.run))),
+        Some(End::Run(run)) => match &run.parked {
+            Some(parked) => Err(waits(&run.run_key, parked)),
+            None => {
+                out.run(&run);
+                Ok(exit_code(&run))
+            }
+        },
         None => {
             let run = watched.run;
             let message = format!("no longer watching run {run}; it goes on in the daemon");
@@ -193,6 +198,22 @@ async fn watch(
             Err(Failure::new("watching_ended", message, hint).exiting(signals.exit()))
         }
     }
+}
+
+/// How the watching of a run ends.
+enum End {
+    /// With the run, which has ended or waits for money.
+    Run(Box<Run>),
+    /// With questions that somebody has to answer first.
+    Undecided(Vec<Decision>),
+    /// With a brake.
+    Braked,
+}
+
+/// A brake holds the agent. It may hold for days, so nobody waits here.
+fn braked(what: &str) -> Failure {
+    let hint = "`wakeful brake status` shows why, `wakeful brake off` releases it; nothing was lost";
+    Failure::new("braked", format!("the agent is braked: {what}"), hint).exiting(DENIED)
 }
 
 /// A run that has no money to go on.
@@ -212,7 +233,7 @@ async fn end_of(
     (watched, after): (&Watched, u64),
     shared: &Shared,
     out: &Out,
-) -> Result<Run, Failure> {
+) -> Result<End, Failure> {
     let (mut client, mut after, run) = (client, after, watched.run);
     let mut patience = Patience::new(shared, out);
     loop {
@@ -229,43 +250,72 @@ async fn end_of(
     }
 }
 
-/// Follows the agent's events. The run when it has ended, and none when only the stream has.
+/// Follows the agent's events. How the watching ends, and none when only the stream has ended.
 async fn listen(
     client: &Client,
     Watched { agent, run }: &Watched,
     (after, patience): (&mut u64, &mut Patience<'_>),
     out: &Out,
-) -> Result<Option<Run>, Failure> {
+) -> Result<Option<End>, Failure> {
     let (path, show) = (format!("/api/agents/{agent}/events"), format!("/api/runs/{run}"));
     let mut stream = client.follow(&path, Some(&after.to_string())).await?;
     // Looked at after listening began, so that its end falls into one of the two.
     let seen: Run = client.get(&show).await?;
     patience.heard();
     if seen.parked.is_some() || ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
-        return Ok(Some(seen));
+        return Ok(Some(End::Run(Box::new(seen))));
     }
-    if until_end(&mut stream, *run, after, out).await? {
-        return Ok(Some(client.get(&show).await?));
+    let front = Front::Daemon(client.clone());
+    if front.agent(agent.clone()).await?.is_braked {
+        return Ok(Some(End::Braked));
     }
-    Ok(None)
+    let mut pending = front.decisions_of(*run).await?;
+    while pending.is_empty() {
+        match until_news(&mut stream, *run, after, out).await? {
+            News::Ended => return Ok(Some(End::Run(Box::new(client.get(&show).await?)))),
+            News::Braked => return Ok(Some(End::Braked)),
+            News::Nothing => return Ok(None),
+            // Somebody may have answered before it was looked at.
+            News::Asked => pending = front.decisions_of(*run).await?,
+        }
+    }
+    Ok(Some(End::Undecided(pending)))
 }
 
-/// Shows what happens in a run. True when it has ended or waits for money, false when the stream has ended.
-async fn until_end(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out) -> Result<bool, Failure> {
+/// What a stream had to say.
+enum News {
+    /// The run has ended, or waits for money.
+    Ended,
+    /// Somebody is asked.
+    Asked,
+    /// A brake was set.
+    Braked,
+    /// No more: the stream has ended.
+    Nothing,
+}
+
+/// Shows what happens in a run, until it is worth a closer look.
+async fn until_news(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out) -> Result<News, Failure> {
     let key = run.to_string();
     while let Some(frame) = stream.next().await? {
         let Ok(event) = serde_json::from_str::<Event>(&frame.data) else {
             continue;
         };
         *after = event.seq;
+        if event.kind == "brake_changed" && event.payload.get("is_on") == Some(&true.into()) {
+            return Ok(News::Braked);
+        }
         if event.run_key.as_deref() != Some(&key) {
             continue;
         }
         out.progress(&event.kind, &event.payload);
         let called_off = event.kind == "wake_decided" && event.payload.get("verdict") != Some(&"run".into());
-        if ["run_ended", "run_parked"].contains(&event.kind.as_str()) || called_off {
-            return Ok(true);
+        match event.kind.as_str() {
+            "run_ended" | "run_parked" | "run_quarantined" => return Ok(News::Ended),
+            "decision_asked" => return Ok(News::Asked),
+            _ if called_off => return Ok(News::Ended),
+            _ => {}
         }
     }
-    Ok(false)
+    Ok(News::Nothing)
 }

@@ -71,7 +71,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
 async fn through_daemon(front: &Front, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
     let open = Runs {
         agent,
-        open: true,
+        state: wakeful_api::RunState::Open,
         limit: RUNS_LOOKED_AT,
     };
     let open = front.runs(open).await?.runs;

@@ -1,0 +1,126 @@
+//! Questions for people over HTTP.
+
+use axum::extract::State;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde::Deserialize;
+use utoipa::IntoParams;
+use wakeful_api::{AnswerDecision, Decision, DecisionList, ErrorBody};
+use wakeful_core::decision::{self, Reply};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{Asked, By, DecisionPath, LIMIT_MAX, Told};
+use crate::view;
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/decisions", get(list))
+        .route("/api/decisions/{decision_id}", get(show))
+        .route("/api/decisions/{decision_id}/answer", post(answer))
+}
+
+/// The question in a path.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it only describes; `extract::DecisionPath` reads")]
+pub(crate) struct DecisionParam {
+    /// The question's name, or the first digits of it.
+    #[param(min_length = 1, max_length = 64, pattern = "^[0-9a-f]{1,64}$")]
+    decision_id: String,
+}
+
+/// Which questions to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct Which {
+    /// Only those that wait for an answer; `false` for those that are closed, too, newest first.
+    #[param(nullable = false, default = true)]
+    pending: Option<bool>,
+}
+
+/// Questions: those that wait in the order in which people should see them, or all of them, newest first.
+#[utoipa::path(
+    get, path = "/api/decisions", tag = "decisions", operation_id = "list_decisions", params(Which),
+    responses((status = 200, description = "The questions", body = DecisionList)),
+)]
+pub(crate) async fn list(
+    State(app): State<App>,
+    Asked(asked): Asked<Which>,
+) -> Result<Json<DecisionList>, ApiError> {
+    let desk = app.desk()?;
+    let fail = |error| app.engine_error(&error);
+    let found = desk
+        .decisions(asked.pending.unwrap_or(true))
+        .await
+        .map_err(fail)?;
+    let owed = desk.owed().await.map_err(fail)?;
+    let shown = usize::try_from(LIMIT_MAX).unwrap_or(usize::MAX);
+    Ok(Json(DecisionList {
+        decisions: found
+            .iter()
+            .take(shown)
+            .map(|one| view::decision(one, &[]))
+            .collect(),
+        pending_count: owed.pending_decisions,
+    }))
+}
+
+/// One question, with who was told of it.
+#[utoipa::path(
+    get, path = "/api/decisions/{decision_id}", tag = "decisions", operation_id = "get_decision",
+    params(DecisionParam),
+    responses(
+        (status = 200, description = "The question", body = Decision),
+        (status = 404, description = "There is no such question", body = ErrorBody),
+        (status = 422, description = "Several begin like this", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn show(
+    State(app): State<App>,
+    DecisionPath(named): DecisionPath,
+) -> Result<Json<Decision>, ApiError> {
+    let found = app.desk()?.decision(named).await;
+    told(&app, &found.map_err(|error| app.engine_error(&error))?).await
+}
+
+/// Answers a question, once. With a version, only the question as it was read.
+#[utoipa::path(
+    post, path = "/api/decisions/{decision_id}/answer", tag = "decisions", operation_id = "answer_decision",
+    params(DecisionParam), request_body = AnswerDecision,
+    responses(
+        (status = 200, description = "The answer stands, and the run goes on by it", body = Decision),
+        (status = 404, description = "There is no such question", body = ErrorBody),
+        (status = 409, description = "It is closed (`decision_closed`) or has changed since it was read \
+            (`decision_changed`)", body = ErrorBody),
+        (status = 422, description = "There is no such option, or several questions begin like this",
+            body = ErrorBody),
+    ),
+)]
+pub(crate) async fn answer(
+    State(app): State<App>,
+    DecisionPath(named): DecisionPath,
+    By(channel): By,
+    Told(told_by): Told<AnswerDecision>,
+) -> Result<Json<Decision>, ApiError> {
+    let AnswerDecision {
+        option,
+        note,
+        version,
+    } = told_by;
+    let reply = Reply {
+        option,
+        version,
+        channel,
+        note,
+    };
+    let answered = app.desk()?.answer(named, reply).await;
+    told(&app, &answered.map_err(|error| app.engine_error(&error))?).await
+}
+
+async fn told(app: &App, decision: &decision::Decision) -> Result<Json<Decision>, ApiError> {
+    let told = app.desk()?.announcements(decision.inquiry.decision_id).await;
+    let told = told.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::decision(decision, &told)))
+}

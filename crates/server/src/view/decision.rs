@@ -1,0 +1,142 @@
+//! Questions and brakes over the wire.
+
+use wakeful_api::{
+    Announcement, Answer, Badge, BlastRadius, Brake, BrakeList, Channel, Decision, DecisionKind,
+    DecisionOption, DecisionStatus, Severity,
+};
+use wakeful_core::decision;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{AnnouncementRow, BrakeRow};
+
+/// A question with who was told of it.
+#[must_use]
+pub fn decision(decision: &decision::Decision, announcements: &[AnnouncementRow]) -> Decision {
+    let inquiry = &decision.inquiry;
+    Decision {
+        decision_id: inquiry.decision_id.to_string(),
+        kind: match inquiry.kind {
+            decision::DecisionKind::ToolApproval => DecisionKind::ToolApproval,
+            decision::DecisionKind::OutcomeUnknown => DecisionKind::OutcomeUnknown,
+        },
+        status: status(decision.status),
+        version: decision.version,
+        title: inquiry.title.clone(),
+        tool: inquiry.tool.clone(),
+        input: inquiry.input.clone(),
+        options: inquiry.options.iter().map(option).collect(),
+        recommended_option_id: inquiry.recommended_option_id.clone(),
+        severity: severity(inquiry.severity),
+        blast_radius: blast_radius(inquiry.blast_radius),
+        rule: inquiry.rule.clone(),
+        badges: decision.badges.iter().map(|badge| self::badge(*badge)).collect(),
+        agent_id: decision.agent_id.to_string(),
+        run_key: decision.run_key.to_string(),
+        operation_id: inquiry.operation_id.to_string(),
+        retries: inquiry.retries.map(|operation| operation.to_string()),
+        asked_at: decision.asked_at.rfc3339(),
+        deadline_at: decision.deadline_at.map(Millis::rfc3339),
+        closed_at: decision.closed_at.map(Millis::rfc3339),
+        answer: decision.answer.as_ref().map(answer),
+        announcements: announcements.iter().map(announcement).collect(),
+    }
+}
+
+/// That somebody was told, or could not be.
+#[must_use]
+pub fn announcement(row: &AnnouncementRow) -> Announcement {
+    Announcement {
+        way: row.way.clone(),
+        severity: severity(row.severity),
+        is_done: row.is_done,
+        tries: row.tries,
+        error: row.error.clone(),
+        at: row.at.rfc3339(),
+    }
+}
+
+/// The brakes that are on.
+#[must_use]
+pub fn brakes(rows: &[BrakeRow]) -> BrakeList {
+    BrakeList {
+        is_on: rows.iter().any(|row| row.agent_id.is_none()),
+        brakes: rows.iter().map(brake).collect(),
+    }
+}
+
+/// A brake that is on.
+#[must_use]
+pub fn brake(row: &BrakeRow) -> Brake {
+    Brake {
+        agent_id: row.agent_id.as_ref().map(ToString::to_string),
+        reason: row.reason.clone(),
+        channel: channel(row.channel),
+        at: row.at.rfc3339(),
+    }
+}
+
+fn option(option: &decision::DecisionOption) -> DecisionOption {
+    let decision::DecisionOption {
+        id,
+        label,
+        description,
+        tradeoffs,
+    } = option.clone();
+    DecisionOption {
+        id,
+        label,
+        description,
+        tradeoffs,
+    }
+}
+
+fn answer(answer: &decision::Answer) -> Answer {
+    Answer {
+        option: answer.option.clone(),
+        channel: channel(answer.channel),
+        note: answer.note.clone(),
+        at: answer.at.rfc3339(),
+    }
+}
+
+const fn status(status: decision::DecisionStatus) -> DecisionStatus {
+    match status {
+        decision::DecisionStatus::Pending => DecisionStatus::Pending,
+        decision::DecisionStatus::Answered => DecisionStatus::Answered,
+        decision::DecisionStatus::Cancelled => DecisionStatus::Cancelled,
+        decision::DecisionStatus::Withdrawn => DecisionStatus::Withdrawn,
+    }
+}
+
+const fn severity(severity: decision::Severity) -> Severity {
+    match severity {
+        decision::Severity::Warning => Severity::Warning,
+        decision::Severity::Low => Severity::Low,
+        decision::Severity::Medium => Severity::Medium,
+        decision::Severity::High => Severity::High,
+        decision::Severity::Critical => Severity::Critical,
+    }
+}
+
+const fn blast_radius(radius: decision::BlastRadius) -> BlastRadius {
+    match radius {
+        decision::BlastRadius::Trivial => BlastRadius::Trivial,
+        decision::BlastRadius::Small => BlastRadius::Small,
+        decision::BlastRadius::Medium => BlastRadius::Medium,
+        decision::BlastRadius::Large => BlastRadius::Large,
+        decision::BlastRadius::Unknown => BlastRadius::Unknown,
+    }
+}
+
+const fn badge(badge: decision::Badge) -> Badge {
+    match badge {
+        decision::Badge::TimedOut => Badge::TimedOut,
+    }
+}
+
+const fn channel(channel: decision::Channel) -> Channel {
+    match channel {
+        decision::Channel::Cli => Channel::Cli,
+        decision::Channel::Api => Channel::Api,
+        decision::Channel::Page => Channel::Page,
+    }
+}

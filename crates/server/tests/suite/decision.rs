@@ -1,0 +1,142 @@
+//! Questions and brakes as programs and pages meet them.
+
+use serde_json::{Value, json};
+
+use super::desk::question;
+use super::login::cookie;
+use super::world::{HOST, World, posted};
+
+fn json(body: &str) -> Value {
+    serde_json::from_str(body).expect("JSON")
+}
+
+#[tokio::test]
+async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
+    let world = World::new();
+    let name = question().inquiry.decision_id.to_string();
+    let list = json(&world.get("/api/decisions").await.body);
+    assert_eq!(list["decisions"][0]["decision_id"], name.as_str());
+    let shown = json(&world.get(&format!("/api/decisions/{}", &name[..8])).await.body);
+    assert_eq!(shown["title"], "May ExecCommand be used?");
+    assert_eq!(
+        (&shown["severity"], &shown["blast_radius"]),
+        (&json!("high"), &json!("unknown"))
+    );
+    let option = &shown["options"][0];
+    assert_eq!(
+        (&option["id"], &option["label"]),
+        (&json!("approve"), &json!("Approve"))
+    );
+    assert!(
+        option["description"].is_string() && option.get("tradeoffs").is_none(),
+        "{option}"
+    );
+    let path = format!("/api/decisions/{name}/answer");
+    let answered = world
+        .post(&path, r#"{"option":"deny","note":"no","version":1}"#)
+        .await;
+    let answered = json(&answered.body);
+    assert_eq!(answered["status"], "answered");
+    assert_eq!(answered["answer"]["channel"], "api");
+    assert_eq!(answered["answer"]["note"], "no");
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
+    let world = World::new();
+    let name = question().inquiry.decision_id.to_string();
+    let path = format!("/api/decisions/{name}/answer");
+    let long = format!(r#"{{"option":"deny","note":"{}"}}"#, "x".repeat(2_001));
+    for (path, body, status, code) in [
+        (path.as_str(), r#"{"option":"perhaps"}"#, 422, "option_unknown"),
+        (&path, r#"{"option":"deny","version":7}"#, 409, "decision_changed"),
+        (&path, &long, 422, "note_too_long"),
+        (&path, r#"{"option":"deny","by":"me"}"#, 400, "bad_field"),
+        (&path, r#"{"option":"deny","version":-1}"#, 400, "bad_field"),
+        (
+            "/api/decisions/0000/answer",
+            r#"{"option":"deny"}"#,
+            404,
+            "decision_unknown",
+        ),
+        (
+            "/api/decisions/xyz/answer",
+            r#"{"option":"deny"}"#,
+            400,
+            "bad_decision_id",
+        ),
+    ] {
+        let answer = world.post(path, body).await;
+        assert_eq!(answer.code(), (status, code.to_owned()), "{path} {body}");
+        assert!(!answer.hint().is_empty());
+    }
+    let long = "a".repeat(65);
+    for (path, status, code) in [
+        ("/api/decisions?pending=maybe".to_owned(), 400, "bad_query"),
+        (format!("/api/decisions/{long}"), 400, "bad_decision_id"),
+        ("/api/runs?state=odd".to_owned(), 400, "bad_query"),
+        ("/api/runs?state=open&open=true".to_owned(), 422, "one_of_two"),
+    ] {
+        assert_eq!(world.get(&path).await.code(), (status, code.to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
+    let world = World::new();
+    let by_program = world.post("/api/brake", r#"{"reason":"it runs wild"}"#).await;
+    let list = json(&by_program.body);
+    assert_eq!(
+        (&list["is_on"], &list["brakes"][0]["channel"]),
+        (&json!(true), &json!("api"))
+    );
+    assert_eq!(list["brakes"][0]["reason"], "it runs wild");
+    let cookie = cookie(&world).await;
+    let origin = format!("http://{HOST}");
+    let headers = [("cookie", cookie.as_str()), ("origin", origin.as_str())];
+    let by_page = world
+        .send(posted("/api/brake", r#"{"agent_id":"main"}"#, &headers))
+        .await;
+    let list = json(&by_page.body);
+    assert_eq!(
+        (&list["is_on"], &list["brakes"][0]["channel"]),
+        (&json!(false), &json!("page"))
+    );
+    assert_eq!(list["brakes"][0]["agent_id"], "main");
+    let long = format!(r#"{{"reason":"{}"}}"#, "x".repeat(501));
+    assert_eq!(
+        world.post("/api/brake", &long).await.code(),
+        (422, "reason_too_long".to_owned())
+    );
+    let odd = world.post("/api/brake", r#"{"agent_id":"A B"}"#).await;
+    assert_eq!(odd.code(), (400, "bad_id".to_owned()));
+    let anybody = world.send(posted("/api/brake", "{}", &[])).await;
+    assert_eq!(anybody.code(), (401, "unauthorized".to_owned()));
+}
+
+#[tokio::test]
+async fn every_status_says_what_is_held_and_what_waits() {
+    let world = World::new();
+    let status = json(&world.get("/api/runtime/status").await.body);
+    assert_eq!(status["brakes"], json!([]));
+    assert_eq!(
+        (
+            &status["pending_decision_count"],
+            &status["quarantined_run_count"]
+        ),
+        (&json!(0), &json!(0))
+    );
+    let agent = json(&world.get("/api/agents/main/status").await.body);
+    assert_eq!(
+        (&agent["is_braked"], &agent["pending_decisions"]),
+        (&json!(false), &json!(0))
+    );
+    let metrics = world.get("/metrics").await.body;
+    for line in [
+        "wakeful_decisions_pending 0",
+        "wakeful_brakes_on 0",
+        "wakeful_runs_quarantined 0",
+    ] {
+        assert!(metrics.contains(line), "{line}");
+    }
+}

@@ -1,0 +1,49 @@
+//! Who was told of a question, and who could not be.
+
+use wakeful_core::decision::Severity;
+use wakeful_core::key::DecisionId;
+use wakeful_ports::records::AnnouncementRow;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::sql::{Sql, limit, records};
+
+/// What came through stays so, whoever tried once more.
+const PUT: &str = "
+    INSERT INTO announcement (decision_id, severity, way, tries, is_done, error, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    ON CONFLICT (decision_id, severity, way) DO UPDATE
+    SET tries = excluded.tries, is_done = excluded.is_done, error = excluded.error, at_ms = excluded.at_ms
+    WHERE announcement.is_done = 0";
+
+/// Keeps the last try.
+pub(crate) fn put(sql: &mut dyn Sql, row: &AnnouncementRow) -> Result<(), StoreError> {
+    let params = [
+        (&row.decision_id).into(),
+        row.severity.as_str().into(),
+        row.way.as_str().into(),
+        row.tries.into(),
+        i64::from(row.is_done).into(),
+        row.error.as_deref().into(),
+        row.at.into(),
+    ];
+    sql.execute(PUT, &params).map(drop)
+}
+
+const OF: &str = "
+    SELECT severity, way, tries, is_done, error, at_ms FROM announcement WHERE decision_id = ?1
+    ORDER BY at_ms, severity, way LIMIT ?2";
+
+/// The tries of one question, oldest first.
+pub(crate) fn of(sql: &mut dyn Sql, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
+    records(sql.query(OF, &[decision.into(), limit(ROWS_MAX)])?, |mut row| {
+        Ok(AnnouncementRow {
+            decision_id: *decision,
+            severity: row.word("announcement.severity", Severity::parse)?,
+            way: row.text("announcement.way")?,
+            tries: row.small_count("announcement.tries")?,
+            is_done: row.int("announcement.is_done")? == 1,
+            error: row.optional_text("announcement.error")?,
+            at: row.millis("announcement.at_ms")?,
+        })
+    })
+}

@@ -1,0 +1,261 @@
+//! Brakes, runs that wait for a moment, and runs that stand aside.
+
+use wakeful_core::decision::Channel;
+use wakeful_core::message::Wishes;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{
+    BrakeRow, NEVER, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState,
+};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::Store;
+
+use crate::world::{everywhere, sample};
+
+const NOW: Millis = Millis(1_771_344_000_000);
+
+fn brake(agent: Option<&str>, reason: &str) -> BrakeRow {
+    BrakeRow {
+        agent_id: agent.map(sample::agent_id),
+        reason: reason.to_owned(),
+        channel: Channel::Page,
+        at: NOW,
+    }
+}
+
+async fn set(store: &Store, row: BrakeRow) -> bool {
+    store.write(move |tx| tx.put_brake(&row)).await.expect("written")
+}
+
+async fn lift(store: &Store, agent: Option<&'static str>) -> bool {
+    let lifted = store.write(move |tx| tx.lift_brake(agent.map(sample::agent_id).as_ref()));
+    lifted.await.expect("written")
+}
+
+async fn holds(store: &Store, agent: &'static str) -> bool {
+    let holds = store.read(move |view| view.is_braked(&sample::agent_id(agent)));
+    holds.await.expect("read")
+}
+
+async fn with_work(store: &Store, now: Millis) -> Vec<String> {
+    let found = store.read(move |view| view.agents_with_work(now)).await;
+    found.expect("read").iter().map(ToString::to_string).collect()
+}
+
+/// An agent with an open run that is due at a moment.
+async fn waiting(store: &Store, agent: &'static str, due_at: Option<Millis>) {
+    let made = store.write(move |tx| {
+        tx.create_agent(&sample::agent(agent))?;
+        tx.create_run(&RunRow {
+            agent_id: sample::agent_id(agent),
+            due_at,
+            ..sample::run(agent)
+        })
+    });
+    made.await.expect("made");
+}
+
+async fn row(store: &Store, run: &'static str) -> RunRow {
+    let found = store.read(move |view| view.run(&sample::run_key(run))).await;
+    found.expect("read").expect("a run")
+}
+
+#[test]
+fn a_brake_holds_one_agent_or_all_and_stays_as_it_was_set() {
+    everywhere(async |store| {
+        assert!(!holds(&store, "main").await);
+        assert!(set(&store, brake(Some("main"), "it runs wild – sofort")).await);
+        assert!(
+            !set(&store, brake(Some("main"), "another reason")).await,
+            "it is on"
+        );
+        assert_eq!(
+            (holds(&store, "main").await, holds(&store, "other").await),
+            (true, false)
+        );
+        assert!(set(&store, brake(None, "")).await);
+        assert!(holds(&store, "other").await);
+        let brakes = store.read(|view| view.brakes()).await.expect("read");
+        assert_eq!(
+            brakes,
+            [brake(None, ""), brake(Some("main"), "it runs wild – sofort")],
+            "that of all first"
+        );
+        assert!(lift(&store, None).await);
+        assert!(!lift(&store, None).await, "it was off already");
+        assert_eq!(
+            (holds(&store, "main").await, holds(&store, "other").await),
+            (true, false)
+        );
+        assert!(lift(&store, Some("main")).await);
+        assert!(!holds(&store, "main").await);
+    });
+}
+
+#[test]
+fn whom_a_brake_holds_has_no_work_but_to_end_what_was_called_off() {
+    everywhere(async |store| {
+        waiting(&store, "a", None).await;
+        waiting(&store, "b", None).await;
+        let message = sample::message("t1", "hello").through_api(Wishes::default());
+        let queued = store.write(move |tx| {
+            tx.create_agent(&sample::agent("main"))?;
+            tx.admit_message(&message)?;
+            tx.enqueue(&message.agent_id, 1, &message.run_key)
+        });
+        queued.await.expect("queued");
+        assert_eq!(with_work(&store, NOW).await, ["a", "b", "main"]);
+        set(&store, brake(Some("a"), "")).await;
+        assert_eq!(with_work(&store, NOW).await, ["b", "main"]);
+        set(&store, brake(None, "")).await;
+        assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
+        let cancel = store
+            .write(|tx| tx.request_cancel(&sample::run_key("b"), NOW))
+            .await;
+        cancel.expect("asked for");
+        assert_eq!(with_work(&store, NOW).await, ["b"]);
+        lift(&store, None).await;
+        assert_eq!(with_work(&store, NOW).await, ["b", "main"]);
+        let seen = store.read(|view| view.overview(&sample::agent_id("a"))).await;
+        assert!(seen.expect("read").expect("an agent").is_braked);
+    });
+}
+
+#[test]
+fn a_run_that_waits_is_work_when_its_moment_has_come() {
+    everywhere(async |store| {
+        waiting(&store, "later", Some(Millis(NOW.0 + 5_000))).await;
+        waiting(&store, "soon", Some(Millis(NOW.0 + 1_000))).await;
+        waiting(&store, "never", Some(NEVER)).await;
+        let next = async || store.read(|view| view.next_due()).await.expect("read");
+        assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
+        assert_eq!(next().await, Some(Millis(NOW.0 + 1_000)));
+        assert_eq!(with_work(&store, Millis(NOW.0 + 1_000)).await, ["soon"]);
+        assert_eq!(with_work(&store, Millis(NOW.0 + 9_000)).await, ["later", "soon"]);
+        store
+            .write(|tx| tx.rouse_run(&sample::run_key("never")))
+            .await
+            .expect("roused");
+        assert_eq!(with_work(&store, NOW).await, ["never"]);
+        let aside = store.write(|tx| {
+            for run in ["later", "soon"] {
+                tx.set_aside(&sample::run_key(run), RUN_QUARANTINED, Some("broken"), NOW)?;
+            }
+            Ok(())
+        });
+        aside.await.expect("moved");
+        assert_eq!(next().await, None, "nobody waits for a moment");
+    });
+}
+
+#[test]
+fn a_clock_that_is_set_back_ten_years_does_not_keep_a_run_waiting() {
+    everywhere(async |store| {
+        let ten_years = Millis(NOW.0 - 315_576_000_000);
+        waiting(&store, "a", Some(Millis(NOW.0 + 1_000))).await;
+        waiting(&store, "b", Some(NEVER)).await;
+        assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
+        assert_eq!(
+            with_work(&store, ten_years).await,
+            ["a"],
+            "whoever waits for a person still does"
+        );
+        let ahead = Millis(NOW.0 + 315_576_000_000);
+        assert_eq!(with_work(&store, ahead).await, ["a"]);
+    });
+}
+
+#[test]
+fn claims_are_counted_until_the_run_moves() {
+    everywhere(async |store| {
+        waiting(&store, "a", None).await;
+        let count = async || {
+            let counted = store.write(|tx| tx.count_claim(&sample::run_key("a"))).await;
+            counted.expect("counted")
+        };
+        assert_eq!((count().await, count().await, count().await), (1, 2, 3));
+        let moved = RunRow {
+            version: 1,
+            ..row(&store, "a").await
+        };
+        store
+            .write(move |tx| tx.put_state(&moved, 0))
+            .await
+            .expect("moved");
+        assert_eq!(count().await, 1);
+        let nobody = store.write(|tx| tx.count_claim(&sample::run_key("nobody"))).await;
+        assert_eq!(nobody.expect("counted"), 0);
+    });
+}
+
+#[test]
+fn a_run_stands_aside_until_it_is_tried_again_or_given_up() {
+    everywhere(async |store| {
+        waiting(&store, "a", Some(NEVER)).await;
+        let aside = async |status: &'static str, fault: Option<&'static str>| {
+            let moved = store.write(move |tx| tx.set_aside(&sample::run_key("a"), status, fault, NOW));
+            moved.await.expect("written")
+        };
+        assert!(aside(RUN_QUARANTINED, Some("it broke off five times")).await);
+        assert!(!aside(RUN_QUARANTINED, None).await, "it stands aside already");
+        let standing = row(&store, "a").await;
+        assert_eq!(standing.fault.as_deref(), Some("it broke off five times"));
+        assert_eq!((standing.ended_at, standing.due_at), (Some(NOW), None));
+        assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
+        let moved = RunRow {
+            version: 1,
+            ..standing
+        };
+        let moved = store.write(move |tx| tx.put_state(&moved, 0)).await;
+        assert!(
+            matches!(moved, Err(StoreError::Conflict)),
+            "nobody moves it meanwhile"
+        );
+        assert!(aside(RUN_OPEN, None).await);
+        let back = row(&store, "a").await;
+        assert_eq!((back.status.as_str(), back.ended_at), (RUN_OPEN, None));
+        assert_eq!(with_work(&store, NOW).await, ["a"]);
+        assert!(aside(RUN_QUARANTINED, Some("again")).await);
+        assert!(aside(RUN_ABANDONED, None).await);
+        for status in [RUN_OPEN, RUN_QUARANTINED, RUN_ABANDONED] {
+            assert!(
+                !aside(status, None).await,
+                "what has ended stays as it is: {status}"
+            );
+        }
+        assert_eq!(row(&store, "a").await.fault.as_deref(), Some("again"));
+    });
+}
+
+#[test]
+fn runs_that_stand_aside_are_listed_by_themselves() {
+    everywhere(async |store| {
+        waiting(&store, "a", None).await;
+        waiting(&store, "b", None).await;
+        waiting(&store, "c", None).await;
+        let moved = store.write(|tx| {
+            tx.set_aside(&sample::run_key("a"), RUN_QUARANTINED, Some("x"), NOW)?;
+            tx.set_aside(&sample::run_key("b"), RUN_QUARANTINED, Some("y"), NOW)
+        });
+        assert!(moved.await.expect("moved"));
+        let listed = async |agent: Option<&'static str>, state| {
+            let filter = RunFilter {
+                agent_id: agent.map(sample::agent_id),
+                state,
+                limit: 9,
+                ..RunFilter::default()
+            };
+            let found = store.read(move |view| view.runs(&filter)).await.expect("read");
+            let mut names: Vec<String> = found.iter().map(|row| row.agent_id.to_string()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(listed(None, RunState::Quarantined).await, ["a", "b"]);
+        assert_eq!(listed(Some("b"), RunState::Quarantined).await, ["b"]);
+        assert_eq!(
+            listed(Some("c"), RunState::Quarantined).await,
+            Vec::<String>::new()
+        );
+        assert_eq!(listed(None, RunState::Open).await, ["c"]);
+        assert_eq!(listed(None, RunState::Any).await, ["a", "b", "c"]);
+    });
+}

@@ -1,0 +1,294 @@
+//! Questions: asked once, answered at most once, told to their run once.
+
+use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Inquiry, Reply, Severity};
+use wakeful_core::key::{DecisionId, Digest};
+use wakeful_core::step::EffectClass;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{AnnouncementRow, DecisionFilter, Owed, RUN_QUARANTINED};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::Store;
+
+use crate::world::{everywhere, sample};
+
+/// A question of a run, asked at a moment.
+fn question(run: &str, name: &str, at: i64) -> Decision {
+    let inquiry = Inquiry::new(
+        (sample::operation(name), 0),
+        ("ExecCommand", "rm -r build – wörtlich"),
+        EffectClass::Plain,
+        "ask_tool",
+        None,
+    );
+    let agent = sample::agent_id("main");
+    Decision::asked(inquiry, agent, sample::run_key(run), Millis(at), Some(1_000))
+}
+
+fn reply(option: &str, channel: Channel) -> Reply {
+    Reply {
+        option: option.to_owned(),
+        version: Some(1),
+        channel,
+        note: Some("as you like – ja".to_owned()),
+    }
+}
+
+async fn ask(store: &Store, run: &str, name: &str, at: i64) -> Decision {
+    let (decision, put) = (question(run, name, at), question(run, name, at));
+    let asked = store.write(move |tx| tx.put_decision(&put, 0)).await;
+    asked.expect("asked");
+    decision
+}
+
+async fn one(store: &Store, id: DecisionId) -> Option<Decision> {
+    store.read(move |view| view.decision(&id)).await.expect("read")
+}
+
+async fn list(store: &Store, filter: DecisionFilter) -> Vec<DecisionId> {
+    let found = store.read(move |view| view.decisions(&filter)).await;
+    found
+        .expect("read")
+        .iter()
+        .map(|one| one.inquiry.decision_id)
+        .collect()
+}
+
+#[test]
+fn a_question_is_kept_as_it_was_asked_and_asked_once() {
+    everywhere(async |store| {
+        let decision = ask(&store, "run", "a", 5).await;
+        let id = decision.inquiry.decision_id;
+        assert_eq!(one(&store, id).await, Some(decision));
+        let again = question("run", "a", 9);
+        let again = store.write(move |tx| tx.put_decision(&again, 0)).await;
+        assert!(matches!(again, Err(StoreError::Conflict)), "{again:?}");
+        assert_eq!(one(&store, id).await.map(|one| one.asked_at), Some(Millis(5)));
+        assert_eq!(one(&store, DecisionId(Digest::ZERO)).await, None);
+    });
+}
+
+#[test]
+fn of_two_answers_at_once_exactly_one_stands() {
+    everywhere(async |store| {
+        let asked = ask(&store, "run", "a", 5).await;
+        let id = asked.inquiry.decision_id;
+        let answer = |option: &str, channel, at| {
+            let answered = asked.answer(reply(option, channel), Millis(at)).expect("may be");
+            let store = store.clone();
+            async move { store.write(move |tx| tx.put_decision(&answered, 1)).await }
+        };
+        let (yes, no) = tokio::join!(answer(APPROVE, Channel::Page, 6), answer(DENY, Channel::Cli, 7));
+        let lost = [&yes, &no]
+            .iter()
+            .filter(|one| matches!(one, Err(StoreError::Conflict)))
+            .count();
+        assert_eq!((lost, yes.is_ok() || no.is_ok()), (1, true), "{yes:?} {no:?}");
+        let stands = one(&store, id).await.expect("a question");
+        let option = stands.answer.as_ref().map(|answer| answer.option.clone());
+        assert_eq!(option.as_deref(), Some(if yes.is_ok() { APPROVE } else { DENY }));
+        assert_eq!((stands.version, stands.status), (2, DecisionStatus::Answered));
+        // What is closed stays closed, whatever version somebody claims to have read.
+        let late = Decision {
+            version: 3,
+            ..stands.clone()
+        };
+        let late = store.write(move |tx| tx.put_decision(&late, 2)).await;
+        assert!(matches!(late, Err(StoreError::Conflict)), "{late:?}");
+        assert_eq!(one(&store, id).await, Some(stands));
+    });
+}
+
+#[test]
+fn an_answer_to_what_has_grown_more_severe_meets_another_version() {
+    everywhere(async |store| {
+        let asked = ask(&store, "run", "a", 5).await;
+        let raised = asked.overdue(Millis(2_000)).expect("overdue");
+        let put = raised.clone();
+        store
+            .write(move |tx| tx.put_decision(&put, 1))
+            .await
+            .expect("raised");
+        let answered = asked
+            .answer(reply(APPROVE, Channel::Api), Millis(9))
+            .expect("may be");
+        let stale = store.write(move |tx| tx.put_decision(&answered, 1)).await;
+        assert!(matches!(stale, Err(StoreError::Conflict)), "{stale:?}");
+        let stands = one(&store, asked.inquiry.decision_id).await.expect("a question");
+        assert_eq!((stands.version, stands.inquiry.severity), (2, Severity::Critical));
+    });
+}
+
+#[test]
+fn a_run_is_told_once_how_its_questions_ended() {
+    everywhere(async |store| {
+        let first = ask(&store, "run", "a", 5).await;
+        let second = ask(&store, "run", "b", 6).await;
+        ask(&store, "other", "c", 7).await;
+        let rulings = async || {
+            let found = store.read(|view| view.rulings(&sample::run_key("run"))).await;
+            let found = found.expect("read");
+            found
+                .iter()
+                .map(|one| one.inquiry.decision_id)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(rulings().await, [], "nobody has answered");
+        let closed = [
+            second
+                .answer(reply(DENY, Channel::Cli), Millis(8))
+                .expect("may be"),
+            first.withdrawn(Millis(9)),
+        ];
+        let put = store.write(move |tx| closed.iter().try_for_each(|one| tx.put_decision(one, 1)));
+        put.await.expect("closed");
+        let (first, second) = (first.inquiry.decision_id, second.inquiry.decision_id);
+        assert_eq!(rulings().await, [first, second], "oldest first");
+        let apply = async |id| store.write(move |tx| tx.apply_decision(&id)).await;
+        apply(first).await.expect("told");
+        assert!(matches!(apply(first).await, Err(StoreError::Conflict)));
+        assert!(matches!(
+            apply(DecisionId(Digest::ZERO)).await,
+            Err(StoreError::Conflict)
+        ));
+        assert_eq!(rulings().await, [second]);
+    });
+}
+
+#[test]
+fn questions_are_listed_by_what_they_wait_for_and_by_their_run() {
+    everywhere(async |store| {
+        let old = ask(&store, "run", "a", 5).await;
+        let young = ask(&store, "other", "b", 9).await;
+        let done = ask(&store, "run", "c", 7).await;
+        let answered = done.answer(reply(DENY, Channel::Cli), Millis(8)).expect("may be");
+        store
+            .write(move |tx| tx.put_decision(&answered, 1))
+            .await
+            .expect("answered");
+        let [old, young, done] = [old, young, done].map(|one| one.inquiry.decision_id);
+        let filter = |pending_only, run: Option<&str>, limit| DecisionFilter {
+            pending_only,
+            run_key: run.map(sample::run_key),
+            limit,
+        };
+        assert_eq!(list(&store, filter(true, None, 9)).await, [old, young]);
+        assert_eq!(list(&store, filter(false, None, 9)).await, [young, done, old]);
+        assert_eq!(list(&store, filter(false, None, 1)).await, [young]);
+        assert_eq!(list(&store, filter(true, Some("run"), 9)).await, [old]);
+        assert_eq!(list(&store, filter(false, Some("run"), 9)).await, [old, done]);
+        assert_eq!(list(&store, filter(true, Some("nobody"), 9)).await, []);
+    });
+}
+
+#[test]
+fn a_question_is_found_by_the_first_digits_of_its_name() {
+    everywhere(async |store| {
+        let id = ask(&store, "run", "a", 5).await.inquiry.decision_id;
+        for name in [
+            "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q",
+        ] {
+            ask(&store, "run", name, 6).await;
+        }
+        let named = async |prefix: &str| {
+            let prefix = prefix.to_owned();
+            store
+                .read(move |view| view.decisions_with_prefix(&prefix))
+                .await
+                .expect("read")
+        };
+        let name = id.to_string();
+        for digits in [64, 63, 20] {
+            assert_eq!(named(&name[..digits]).await, [id], "{digits}");
+        }
+        assert_eq!(named(&name.to_uppercase()).await, [id]);
+        assert_eq!(named("").await.len(), 2, "two are enough to know it is ambiguous");
+        for wrong in ["xyz", &format!("{name}0"), "é"] {
+            assert_eq!(named(wrong).await, [], "{wrong}");
+        }
+    });
+}
+
+#[test]
+fn what_waits_for_a_person_is_counted_for_all_and_for_each() {
+    everywhere(async |store| {
+        let made = store.write(|tx| {
+            tx.create_agent(&sample::agent("main"))?;
+            tx.create_run(&sample::run("run"))?;
+            tx.create_run(&sample::run("aside"))?;
+            tx.set_aside(
+                &sample::run_key("aside"),
+                RUN_QUARANTINED,
+                Some("broken"),
+                Millis(3),
+            )
+        });
+        assert!(made.await.expect("made"));
+        let first = ask(&store, "run", "a", 5).await;
+        ask(&store, "run", "b", 6).await;
+        let answered = first
+            .answer(reply(DENY, Channel::Cli), Millis(8))
+            .expect("may be");
+        store
+            .write(move |tx| tx.put_decision(&answered, 1))
+            .await
+            .expect("answered");
+        let owed = store.read(|view| view.owed()).await.expect("read");
+        assert_eq!(
+            owed,
+            Owed {
+                pending_decisions: 1,
+                quarantined_runs: 1
+            }
+        );
+        let seen = store.read(|view| view.overview(&sample::agent_id("main"))).await;
+        let seen = seen.expect("read").expect("an agent");
+        assert_eq!((seen.pending_decisions, seen.quarantined_runs), (1, 1));
+    });
+}
+
+#[test]
+fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
+    everywhere(async |store| {
+        let id = ask(&store, "run", "a", 5).await.inquiry.decision_id;
+        let row = |way: &str, tries, error: Option<&str>| AnnouncementRow {
+            decision_id: id,
+            severity: Severity::High,
+            way: way.to_owned(),
+            tries,
+            is_done: error.is_none(),
+            error: error.map(str::to_owned),
+            at: Millis(i64::from(tries)),
+        };
+        let put = async |row: AnnouncementRow| {
+            store
+                .write(move |tx| tx.put_announcement(&row))
+                .await
+                .expect("kept");
+        };
+        let told = async || {
+            store
+                .read(move |view| view.announcements(&id))
+                .await
+                .expect("read")
+        };
+        put(row("webhook", 1, Some("nobody is there"))).await;
+        put(row("webhook", 2, Some("still nobody"))).await;
+        put(row("command", 1, None)).await;
+        assert_eq!(
+            told().await,
+            [row("command", 1, None), row("webhook", 2, Some("still nobody"))]
+        );
+        put(row("webhook", 3, None)).await;
+        put(row("webhook", 4, Some("a second daemon was slower"))).await;
+        assert_eq!(told().await, [row("command", 1, None), row("webhook", 3, None)]);
+        let raised = AnnouncementRow {
+            severity: Severity::Critical,
+            ..row("webhook", 5, None)
+        };
+        put(raised.clone()).await;
+        assert_eq!(
+            told().await.last(),
+            Some(&raised),
+            "each severity is told of by itself"
+        );
+    });
+}

@@ -1,0 +1,88 @@
+//! `wakeful brake`: stops everything or one agent, and lets it go on.
+
+use clap::Subcommand;
+use wakeful_api::{Brake, BrakeList};
+use wakeful_core::id::AgentId;
+use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::{asking, telling_known};
+use crate::show::Out;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BrakeVerb {
+    /// Stop: what comes is kept, nothing begins, what runs is stopped; it holds over restarts
+    On {
+        /// Only this agent
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+        /// Why, for whoever finds it on
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+    },
+    /// Release the brake: what it held goes on where it stood
+    Off {
+        /// The brake of this agent; without it, that of all
+        #[arg(long, value_name = "ID")]
+        agent: Option<String>,
+    },
+    /// Show which brakes are on
+    Status,
+}
+
+/// Runs the verb.
+pub(crate) async fn brake(verb: &BrakeVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let brakes = match verb {
+        BrakeVerb::On { agent, reason } => {
+            let agent = agent.as_deref().map(AgentId::parse).transpose()?;
+            if reason
+                .as_ref()
+                .is_some_and(|reason| reason.chars().count() > REASON_CHARS_MAX)
+            {
+                let message = format!("--reason: it has more than {REASON_CHARS_MAX} characters");
+                return Err(Failure::usage(
+                    "reason_too_long",
+                    message,
+                    "say it in fewer words",
+                ));
+            }
+            let set = telling_known(shared, out, async |front| {
+                front.brake(agent, reason.clone()).await
+            });
+            set.await?
+        }
+        BrakeVerb::Off { agent } => {
+            let agent = agent.as_deref().map(AgentId::parse).transpose()?;
+            telling_known(shared, out, async |front| front.release(agent).await).await?
+        }
+        BrakeVerb::Status => asking(shared, async |front| front.brakes().await).await?,
+    };
+    tell(&brakes, out);
+    Ok(0)
+}
+
+fn tell(list: &BrakeList, out: &Out) {
+    let lines: Vec<String> = list.brakes.iter().map(line).collect();
+    let words = match lines.is_empty() {
+        true => "no brake is on".to_owned(),
+        false => lines.join("\n"),
+    };
+    out.answer(list, &words);
+}
+
+/// A brake in one line, with the way to release it.
+pub(super) fn line(brake: &Brake) -> String {
+    let (who, way) = match &brake.agent_id {
+        None => ("everything".to_owned(), "wakeful brake off".to_owned()),
+        Some(agent) => (
+            format!("agent {agent}"),
+            format!("wakeful brake off --agent {agent}"),
+        ),
+    };
+    let reason = match brake.reason.as_str() {
+        "" => String::new(),
+        reason => format!(": {reason}"),
+    };
+    format!("braked   {who} since {}{reason} — `{way}` releases it", brake.at)
+}

@@ -1,0 +1,276 @@
+//! `wakeful decision`: what people are asked, and their answers.
+
+use clap::Subcommand;
+use wakeful_api::{
+    Announcement, AnswerDecision, Badge, BlastRadius, Channel, Decision, DecisionList, DecisionStatus,
+    Severity,
+};
+use wakeful_core::failure::clip;
+use wakeful_core::key::RunKey;
+
+use super::Shared;
+use crate::announce::{self, Note, Session};
+use crate::config::{self, Overrides};
+use crate::failure::{FAILED, Failure, UNDECIDED};
+use crate::front::{Front, asking, telling_known};
+use crate::show::Out;
+
+/// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
+const SHORT: usize = 12;
+
+/// Longest question in a list.
+const LINE_CHARS_MAX: usize = 100;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum DecisionVerb {
+    /// List what waits for an answer, most urgent first
+    List {
+        /// Those that are closed, too, newest first
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show one decision: what is asked, what may be answered, who was told of it
+    Show {
+        /// Its name, or the first digits of it
+        id: String,
+    },
+    /// Try how you are told of decisions: sends a test by every way that is configured
+    Announce,
+    /// Answer one decision; the run that waits for it goes on
+    #[command(disable_version_flag = true)]
+    Answer {
+        /// Its name, or the first digits of it
+        id: String,
+        /// The id of one of its options, such as `approve` or `deny`
+        option: String,
+        /// What you say beside it; the model reads it where the answer is no
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+        /// Only if it still has this version: the one you read
+        #[arg(long, value_name = "N")]
+        version: Option<u32>,
+    },
+}
+
+/// Runs the verb.
+pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    match verb {
+        DecisionVerb::List { all } => {
+            let list = asking(shared, async |front| front.decisions(!all).await).await?;
+            out.answer(&list, &table(&list, *all));
+        }
+        DecisionVerb::Show { id } => {
+            let found = asking(shared, async |front| front.decision(id).await).await?;
+            out.answer(&found, &in_full(&found));
+        }
+        DecisionVerb::Announce => return try_ways(shared, out).await,
+        DecisionVerb::Answer {
+            id,
+            option,
+            note,
+            version,
+        } => {
+            let answer = AnswerDecision {
+                option: option.clone(),
+                note: note.clone(),
+                version: *version,
+            };
+            let told = telling_known(shared, out, async |front| {
+                let answered = front.answer(id, answer).await?;
+                Ok((answered, matches!(front, Front::Here(_))))
+            });
+            let (answered, alone) = told.await?;
+            out.answer(&answered, &in_full(&answered));
+            if alone {
+                out.note(
+                    "no daemon runs here: `wakeful run --resume` goes on with the run, and so does a daemon",
+                );
+            }
+        }
+    }
+    Ok(0)
+}
+
+/// Sends a test by every way. A daemon lives in another session than this call, so for the desktop it may differ.
+async fn try_ways(shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let settings = config::load(&shared.home()?, &Overrides::default())?;
+    let ways = announce::ways(&settings.config, &Session::found())?;
+    if ways.is_empty() {
+        let message = "no way is configured, and there is no desktop here";
+        let hint = "`wakeful config set announce.webhook URL`, or see docs/decisions-and-brake.md";
+        return Err(Failure::new("announce_unset", message, hint));
+    }
+    let (mut lines, mut told, mut failed) = (Vec::new(), Vec::new(), 0_u32);
+    for way in &ways {
+        let error = way.tell(&Note::test()).await.err();
+        failed += u32::from(error.is_some());
+        lines.push(match &error {
+            None => format!("{:<9} told", way.word()),
+            Some(error) => format!("{:<9} not told: {error}", way.word()),
+        });
+        told.push(serde_json::json!({"way": way.word(), "is_done": error.is_none(), "error": error}));
+    }
+    out.answer(&serde_json::json!({"announcements": told}), &lines.join("\n"));
+    Ok(if failed == 0 { 0 } else { FAILED })
+}
+
+fn table(list: &DecisionList, all: bool) -> String {
+    if list.decisions.is_empty() {
+        return match all {
+            true => "nobody was asked anything yet".to_owned(),
+            false => "nothing waits for an answer".to_owned(),
+        };
+    }
+    let header = format!(
+        "{:<SHORT$}  {:<8}  {:<9}  {:<20}  {:<24}  QUESTION",
+        "DECISION", "SEVERITY", "STATUS", "AGENT", "ASKED"
+    );
+    let lines = list.decisions.iter().map(|one| {
+        let (name, agent) = (short(&one.decision_id), clip(&one.agent_id, 20));
+        let question = clip(&format!("{} {}", one.title, one.input), LINE_CHARS_MAX);
+        let (severity, status) = (severity(one.severity), status(one.status));
+        format!(
+            "{name:<SHORT$}  {severity:<8}  {status:<9}  {agent:<20}  {:<24}  {question}",
+            one.asked_at
+        )
+    });
+    [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+fn in_full(one: &Decision) -> String {
+    let late = match one.badges.contains(&Badge::TimedOut) {
+        true => ", its deadline has passed once",
+        false => "",
+    };
+    let mut lines = vec![
+        format!("decision  {}", one.decision_id),
+        format!("question  {}", one.title),
+        format!("status    {} (version {}{late})", status(one.status), one.version),
+        format!("tool      {}", one.tool),
+        format!("input     {}", one.input),
+        format!(
+            "severity  {}, blast radius {}",
+            severity(one.severity),
+            blast_radius(one.blast_radius)
+        ),
+        format!("agent     {}", one.agent_id),
+        format!("run       {}", one.run_key),
+        format!("asked     {} by rule {}", one.asked_at, one.rule),
+    ];
+    if let (Some(deadline), DecisionStatus::Pending) = (&one.deadline_at, one.status) {
+        let then = match one.severity {
+            Severity::Critical => "then it is called off",
+            Severity::Warning | Severity::Low | Severity::Medium | Severity::High => {
+                "then it grows more severe"
+            }
+        };
+        lines.push(format!("deadline  {deadline} ({then})"));
+    }
+    lines.extend(one.options.iter().map(|option| {
+        let recommended = one.recommended_option_id.as_ref() == Some(&option.id);
+        let mark = if recommended { " (recommended)" } else { "" };
+        format!(
+            "option    {}{mark} — {}: {}",
+            option.id, option.label, option.description
+        )
+    }));
+    if let Some(answer) = &one.answer {
+        let note = answer.note.as_ref().map(|note| format!(": {note}"));
+        lines.push(format!(
+            "answer    {} by {} at {}{}",
+            answer.option,
+            channel(answer.channel),
+            answer.at,
+            note.unwrap_or_default()
+        ));
+    }
+    lines.extend(one.announcements.iter().map(told));
+    if one.status == DecisionStatus::Pending {
+        lines.push(format!("\nanswer it with {}", ways(one)));
+    }
+    lines.join("\n")
+}
+
+fn told(one: &Announcement) -> String {
+    let (way, severity) = (&one.way, severity(one.severity));
+    match (&one.error, one.is_done) {
+        (_, true) => format!("told      by {way} at {} (as {severity})", one.at),
+        (error, false) => format!(
+            "not told  by {way} after {} tries (as {severity}): {}",
+            one.tries,
+            error.as_deref().unwrap_or("it is under way")
+        ),
+    }
+}
+
+/// The commands that answer a question, to be copied.
+fn ways(one: &Decision) -> String {
+    let name = short(&one.decision_id);
+    let ways = one
+        .options
+        .iter()
+        .map(|option| format!("`wakeful decision answer {name} {}`", option.id));
+    ways.collect::<Vec<_>>().join(" or ")
+}
+
+/// A run that waits for a person: what is asked is told, with the commands that answer it.
+pub(super) fn undecided((agent, run): (&str, RunKey), pending: &[Decision], out: &Out) -> Failure {
+    for one in pending {
+        out.note(&format!("{} {} — {}", one.title, one.input, ways(one)));
+    }
+    let message = match pending.len() {
+        1 => format!("run {run} of agent {agent} waits for a decision"),
+        many => format!("run {run} of agent {agent} waits for {many} decisions"),
+    };
+    let hint = match pending {
+        [] => "`wakeful decision list` shows what is asked".to_owned(),
+        [one] => ways(one),
+        [_, ..] => "answer each with `wakeful decision answer ID OPTION`".to_owned(),
+    };
+    let failure = Failure::new(PENDING, message, hint).exiting(UNDECIDED);
+    failure.beside("decisions", serde_json::json!(pending))
+}
+
+/// The code of a run that waits for a person.
+const PENDING: &str = "decision_pending";
+
+fn short(name: &str) -> &str {
+    name.get(..SHORT).unwrap_or(name)
+}
+
+const fn status(status: DecisionStatus) -> &'static str {
+    match status {
+        DecisionStatus::Pending => "pending",
+        DecisionStatus::Answered => "answered",
+        DecisionStatus::Cancelled => "cancelled",
+        DecisionStatus::Withdrawn => "withdrawn",
+    }
+}
+
+const fn severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Warning => "warning",
+        Severity::Low => "low",
+        Severity::Medium => "medium",
+        Severity::High => "high",
+        Severity::Critical => "critical",
+    }
+}
+
+const fn blast_radius(radius: BlastRadius) -> &'static str {
+    match radius {
+        BlastRadius::Trivial => "trivial",
+        BlastRadius::Small => "small",
+        BlastRadius::Medium => "medium",
+        BlastRadius::Large => "large",
+        BlastRadius::Unknown => "unknown",
+    }
+}
+
+const fn channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Cli => "cli",
+        Channel::Api => "api",
+        Channel::Page => "page",
+    }
+}

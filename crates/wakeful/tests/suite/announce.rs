@@ -1,0 +1,249 @@
+//! How people are told that a decision waits: by a real command and a real server on this machine.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::daemon::Daemon;
+use super::decision::{ask, with_open_run};
+use super::world::{World, wait_until};
+
+const KEY: &str = "tk-announce-5f0c2b7a9d";
+
+/// A request as it came: its head and its body.
+struct Posted {
+    head: String,
+    body: String,
+}
+
+/// A server that answers every request with a status, and hands over what it was asked.
+fn server(status: &'static str) -> (String, Receiver<Posted>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/hook", listener.local_addr().expect("an address"));
+    let (sender, receiver) = channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            let mut reader = BufReader::new(stream.try_clone().expect("a clone"));
+            let (mut head, mut length) = (String::new(), 0_usize);
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap_or(0) == 0 || line == "\r\n" {
+                    break;
+                }
+                if let Some(value) = line.to_ascii_lowercase().strip_prefix("content-length:") {
+                    length = value.trim().parse().expect("a number");
+                }
+                head.push_str(&line);
+            }
+            let mut body = vec![0; length];
+            reader.read_exact(&mut body).expect("a body");
+            let _ = write!(
+                stream,
+                "HTTP/1.1 {status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+            );
+            let body = String::from_utf8(body).expect("UTF-8");
+            if sender.send(Posted { head, body }).is_err() {
+                return;
+            }
+        }
+    });
+    (url, receiver)
+}
+
+fn set(world: &World, key: &str, value: &str) {
+    let said = world.wakeful(&["config", "set", key, value]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+}
+
+/// A program that keeps what it reads, each time in a line of its own.
+fn program(world: &World, name: &str, script: &str) -> String {
+    let path = world.path().join(name);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("a program");
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o700)).expect("permissions");
+    path.display().to_string()
+}
+
+fn announcements(world: &World, id: &str) -> Vec<Value> {
+    let shown = world.wakeful(&["decision", "show", id, "--json"]).json();
+    shown["announcements"].as_array().cloned().unwrap_or_default()
+}
+
+fn is_done(rows: &[Value], way: &str) -> Option<bool> {
+    let row = rows.iter().find(|row| row["way"] == way)?;
+    row["is_done"].as_bool()
+}
+
+#[test]
+fn a_question_that_waits_is_told_of_by_command_and_webhook_without_what_the_tool_would_be_given() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let (url, posted) = server("200 OK");
+    let told = world.path().join("told.txt");
+    set(&world, "announce.webhook", &url);
+    let key = world.path().join("key");
+    std::fs::write(&key, KEY).expect("a key");
+    std::fs::set_permissions(&key, std::fs::Permissions::from_mode(0o600)).expect("permissions");
+    set(&world, "announce.webhook_key", &format!("file:{}", key.display()));
+    let keep = program(
+        &world,
+        "keep",
+        &format!("cat >> {0}; echo >> {0}; env >> {0}", told.display()),
+    );
+    set(&world, "announce.command", &keep);
+    let id = ask(&world, &run, "a");
+    let daemon = Daemon::serve(&world, &[]);
+    let seen = posted.recv_timeout(Duration::from_secs(20)).expect("posted");
+    assert!(seen.head.starts_with("POST /hook HTTP/1.1"), "{}", seen.head);
+    assert!(seen.head.contains(&format!("Bearer {KEY}")), "{}", seen.head);
+    let body: Value = serde_json::from_str(&seen.body).expect("JSON");
+    assert_eq!(
+        (&body["event"], &body["title"]),
+        (&json!("decision_asked"), &json!("May ExecCommand be used?"))
+    );
+    assert_eq!(
+        (&body["severity"], &body["decision"]["decision_id"]),
+        (&json!("high"), &json!(id))
+    );
+    assert_eq!(body["decision"]["options"], json!(["approve", "deny"]));
+    assert!(
+        body["message"]
+            .as_str()
+            .is_some_and(|words| words.contains("wakeful decision answer")),
+        "{body}"
+    );
+    wait_until(|| {
+        let rows = announcements(&world, &id);
+        is_done(&rows, "webhook") == Some(true) && is_done(&rows, "command") == Some(true)
+    });
+    let kept = std::fs::read_to_string(&told).expect("told");
+    let (line, environment) = kept.split_once('\n').expect("a line");
+    assert_eq!(serde_json::from_str::<Value>(line).expect("JSON"), body);
+    for text in [&seen.body, &kept] {
+        assert!(!text.contains("very-secret") && !text.contains(KEY), "{text}");
+    }
+    assert!(!environment.contains("WAKEFUL_"), "{environment}");
+    drop(daemon);
+    let second = ask(&world, &run, "b");
+    let _daemon = Daemon::serve(&world, &[]);
+    wait_until(|| is_done(&announcements(&world, &second), "command") == Some(true));
+    let again = std::fs::read_to_string(&told).expect("told");
+    assert_eq!(
+        again.matches(&id).count(),
+        1,
+        "once, whoever starts again: {again}"
+    );
+}
+
+#[test]
+fn a_way_that_fails_is_told_of_where_people_look_and_is_in_nobody_elses_way() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let (url, _posted) = server("500 Oops");
+    set(&world, "announce.webhook", &url);
+    set(&world, "announce.command", "true");
+    let id = ask(&world, &run, "a");
+    let daemon = Daemon::serve(&world, &[]);
+    wait_until(|| {
+        let rows = announcements(&world, &id);
+        is_done(&rows, "webhook") == Some(false) && is_done(&rows, "command") == Some(true)
+    });
+    let said = world.wakeful(&["decision", "show", &id]);
+    assert!(
+        said.stdout.contains("not told  by webhook after 1 tries"),
+        "{said:?}"
+    );
+    assert!(said.stdout.contains("status 500"), "{said:?}");
+    let doctor = world.wakeful(&["doctor", "--json"]).json();
+    let checks = doctor["checks"].as_array().expect("checks");
+    let check = checks
+        .iter()
+        .find(|check| check["name"] == "announce")
+        .expect("a check");
+    assert!(
+        check["message"]
+            .as_str()
+            .is_some_and(|words| words.contains("status 500")),
+        "{check}"
+    );
+    assert!(
+        !check.to_string().contains("/hook"),
+        "an address may be a secret: {check}"
+    );
+    assert_eq!(daemon.terminate().code(), Some(0), "and it ends in good order");
+}
+
+#[test]
+fn the_settings_can_be_tried_before_anybody_is_asked() {
+    let world = World::new();
+    let try_it = || world.wakeful(&["decision", "announce", "--json"]);
+    assert_eq!(try_it().error_code(), "announce_unset");
+    let (url, posted) = server("204 No Content");
+    set(&world, "announce.webhook", &url);
+    set(&world, "announce.webhook_form", "text");
+    let said = try_it();
+    assert_eq!(
+        (said.code, &said.json()["announcements"][0]["is_done"]),
+        (Some(0), &json!(true)),
+        "{said:?}"
+    );
+    let seen = posted.recv_timeout(Duration::from_secs(20)).expect("posted");
+    let head = seen.head.to_ascii_lowercase();
+    assert!(
+        head.contains("title: a test of wakeful") && head.contains("priority: 2"),
+        "{head}"
+    );
+    assert!(
+        head.contains("text/plain") && seen.body.starts_with("This is how you are told"),
+        "{}",
+        seen.body
+    );
+    set(&world, "announce.command", "/nowhere/program");
+    let said = try_it();
+    let rows = said.json()["announcements"].as_array().cloned().expect("rows");
+    assert_eq!(
+        (said.code, is_done(&rows, "command")),
+        (Some(1), Some(false)),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["config", "set", "announce.webhook", "http://example.org/hook"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let said = try_it();
+    assert_eq!(
+        said.error_code(),
+        "announce_invalid",
+        "plain http to elsewhere: {said:?}"
+    );
+    let said = world.wakeful(&[
+        "config",
+        "set",
+        "announce.webhook_key",
+        "sk-a-key-itself",
+        "--json",
+    ]);
+    assert_eq!(said.error_code(), "bad_value");
+    assert!(!said.stdout.contains("sk-a-key"), "{said:?}");
+}
+
+#[test]
+fn a_command_without_end_is_killed_with_everything_it_started() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "main"]);
+    let mark = format!("86{}", std::process::id());
+    let endless = program(&world, "endless", &format!("sleep {mark} & sleep {mark}"));
+    set(&world, "announce.command", &endless);
+    let said = world.wakeful(&["decision", "announce", "--json"]);
+    let rows = said.json()["announcements"].as_array().cloned().expect("rows");
+    assert_eq!(said.code, Some(1), "{said:?}");
+    assert!(
+        rows[0]["error"]
+            .as_str()
+            .is_some_and(|why| why.contains("was killed")),
+        "{rows:?}"
+    );
+    assert!(!super::world::alive(&mark), "nothing of it is left");
+}

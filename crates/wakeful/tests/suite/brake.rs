@@ -1,0 +1,169 @@
+//! The brake as people meet it: set, shown everywhere, held over restarts, released.
+
+use serde_json::{Value, json};
+
+use super::daemon::Daemon;
+use super::decision::with_open_run;
+use super::world::{Said, World, commands};
+
+fn brake(world: &World, args: &[&str]) -> Said {
+    world.wakeful(&[&["brake"], args, &["--json"]].concat())
+}
+
+/// What each status surface says of the brake.
+fn surfaces(world: &World) -> Vec<bool> {
+    let status = world.wakeful(&["status"]);
+    let json = world.wakeful(&["status", "--json"]).json();
+    let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    let shown = world.wakeful(&["agent", "show", "main"]);
+    let list = world.wakeful(&["agent", "list"]);
+    let doctor = world.wakeful(&["doctor", "--json"]).json();
+    let checks = doctor["checks"].as_array().expect("checks");
+    let check = checks
+        .iter()
+        .find(|check| check["name"] == "brake")
+        .expect("a check");
+    vec![
+        status.stdout.contains("braked "),
+        json["brakes"] != json!([]),
+        agent["is_braked"] == Value::Bool(true),
+        shown.stdout.contains("brake      on"),
+        list.stdout.contains("BRAKED"),
+        check["status"] == "warning",
+    ]
+}
+
+#[test]
+fn one_verb_sets_the_brake_and_every_status_shows_it() {
+    let world = World::new();
+    with_open_run(&world);
+    assert_eq!(surfaces(&world), [false; 6]);
+    let said = brake(&world, &["on", "--reason", "it deletes too much"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let on = said.json();
+    assert_eq!(
+        (&on["is_on"], &on["brakes"][0]["reason"]),
+        (&json!(true), &json!("it deletes too much"))
+    );
+    assert_eq!(on["brakes"][0]["channel"], "cli");
+    assert_eq!(surfaces(&world), [true; 6]);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(surfaces(&world), [true; 6], "it holds over a restart");
+    assert_eq!(
+        brake(&world, &["on", "--reason", "again"]).json(),
+        on,
+        "one that is on stays as it was set"
+    );
+    drop(daemon);
+    let _daemon = Daemon::serve(&world, &[]);
+    assert_eq!(brake(&world, &["status"]).json(), on);
+    let said = brake(&world, &["off"]);
+    assert_eq!(
+        (said.code, &said.json()["brakes"]),
+        (Some(0), &json!([])),
+        "{said:?}"
+    );
+    assert_eq!(surfaces(&world), [false; 6]);
+    assert_eq!(
+        brake(&world, &["off"]).code,
+        Some(0),
+        "to release what is off is nothing wrong"
+    );
+}
+
+#[test]
+fn a_brake_of_one_agent_holds_no_other() {
+    let world = World::new();
+    let script = world.script(&commands(&["echo one >> world.txt"]));
+    for agent in ["main", "other"] {
+        world.wakeful(&["agent", "create", agent]);
+    }
+    let said = brake(&world, &["on", "--agent", "main"]);
+    assert_eq!(
+        (said.code, &said.json()["is_on"]),
+        (Some(0), &json!(false)),
+        "{said:?}"
+    );
+    let run = |agent: &str| world.wakeful(&["run", "do it", "--agent", agent, "--model", &script, "--json"]);
+    let said = run("main");
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(4), "braked"),
+        "{said:?}"
+    );
+    assert!(world.lines().is_empty(), "nothing was done");
+    assert_eq!(run("other").code, Some(0));
+    assert_eq!(world.lines(), ["one"]);
+    let said = brake(&world, &["on", "--agent", "nobody"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "agent_unknown"),
+        "{said:?}"
+    );
+    let said = brake(&world, &["off", "--agent", "main"]);
+    assert_eq!(said.json()["brakes"], json!([]));
+    assert_eq!(run("main").code, Some(0));
+}
+
+#[test]
+fn a_message_to_a_braked_daemon_is_kept_and_answered_after_the_release() {
+    let world = World::new();
+    let script = world.script(&commands(&["echo one >> world.txt"]));
+    world.wakeful(&["agent", "create", "main"]);
+    let _daemon = Daemon::serve(&world, &["--model", &script]);
+    brake(&world, &["on"]);
+    let said = world.wakeful(&[
+        "run",
+        "do it",
+        "--agent",
+        "main",
+        "--idempotency-key",
+        "k",
+        "--json",
+    ]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(4), "braked"),
+        "{said:?}"
+    );
+    let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(
+        (&agent["pending"], &agent["is_braked"]),
+        (&json!(1), &json!(true)),
+        "{agent}"
+    );
+    assert!(world.lines().is_empty(), "nothing was done");
+    brake(&world, &["off"]);
+    let said = world.wakeful(&[
+        "run",
+        "do it",
+        "--agent",
+        "main",
+        "--idempotency-key",
+        "k",
+        "--json",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(world.lines(), ["one"], "once");
+}
+
+#[test]
+fn a_brake_where_there_is_no_home_makes_none() {
+    let world = World::new();
+    for args in [["on"].as_slice(), &["off"], &["status"]] {
+        let said = brake(&world, args);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), "home_missing"),
+            "{said:?}"
+        );
+    }
+    assert!(!world.home().exists());
+    let long = "x".repeat(501);
+    let said = brake(&world, &["on", "--reason", &long]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "reason_too_long"),
+        "{said:?}"
+    );
+}

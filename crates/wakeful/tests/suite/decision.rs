@@ -1,0 +1,372 @@
+//! Questions as people meet them: listed, shown, answered once, with and without a daemon.
+
+use serde_json::{Value, json};
+use wakeful_core::decision::{Decision, Inquiry};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::step::EffectClass;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::RUN_QUARANTINED;
+use wakeful_ports::store::{Store as _, StoreError, Tx};
+use wakeful_store::{SqliteOptions, Store};
+
+use super::api::block_on;
+use super::daemon::Daemon;
+use super::world::{Said, World, commands};
+
+/// Writes into a home's database, as a run of it would.
+pub(super) fn write<T: Send + 'static>(
+    world: &World,
+    change: impl Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+) -> T {
+    let home = world.home();
+    block_on(async {
+        let options = SqliteOptions::new(home.join("agent.sqlite"), home.join("blobs"));
+        let store = Store::open_sqlite(&options, "host").expect("the home's database");
+        let done = store.write(change).await.expect("written");
+        store.close().await.expect("closed");
+        done
+    })
+}
+
+/// A question of a run of `main`.
+pub(super) fn question(run: &str, name: &str) -> Decision {
+    let inquiry = Inquiry::new(
+        (OperationId(Digest::of(name.as_bytes())), 0),
+        ("ExecCommand", "echo sk-very-secret"),
+        EffectClass::Plain,
+        "ask_tool",
+        None,
+    );
+    let run = RunKey(Digest::from_hex(run).expect("a key"));
+    let agent = AgentId::parse("main").expect("a name");
+    Decision::asked(inquiry, agent, run, Millis(1_771_344_000_000), None)
+}
+
+/// Asks, and returns the name of the question.
+pub(super) fn ask(world: &World, run: &str, name: &str) -> String {
+    let decision = question(run, name);
+    let id = decision.inquiry.decision_id.to_string();
+    write(world, move |tx| tx.put_decision(&decision, 0));
+    id
+}
+
+/// A home with an agent and an open run that nobody drives.
+pub(super) fn with_open_run(world: &World) -> String {
+    world.wakeful(&["agent", "create", "main"]);
+    world.orphan("silent.yaml", &["--agent", "main"])
+}
+
+fn answer(world: &World, id: &str, args: &[&str]) -> Said {
+    world.wakeful(&[&["decision", "answer", id, "--json"], args].concat())
+}
+
+#[test]
+fn a_question_is_listed_and_shown_with_the_command_that_answers_it() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let id = ask(&world, &run, "a");
+    let list = world.wakeful(&["decision", "list", "--json"]).json();
+    assert_eq!(
+        (&list["pending_count"], &list["decisions"][0]["decision_id"]),
+        (&json!(1), &json!(id))
+    );
+    let said = world.wakeful(&["decision", "list"]);
+    assert!(
+        said.stdout.contains(&id[..12]) && said.stdout.contains("high"),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["decision", "show", &id[..10]]);
+    for words in [
+        "May ExecCommand be used?",
+        "pending (version 1)",
+        "blast radius unknown",
+        "option    approve",
+    ] {
+        assert!(said.stdout.contains(words), "{words}: {said:?}");
+    }
+    let command = format!("`wakeful decision answer {} approve`", &id[..12]);
+    assert!(said.stdout.contains(&command), "{said:?}");
+}
+
+#[test]
+fn an_answer_is_taken_once_and_whoever_comes_second_is_told_what_the_first_one_said() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let id = ask(&world, &run, "a");
+    let said = answer(&world, &id, &["perhaps"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "option_unknown"),
+        "{said:?}"
+    );
+    let said = answer(&world, &id, &["approve", "--version", "2"]);
+    assert_eq!(said.error_code(), "decision_changed", "{said:?}");
+    let said = answer(
+        &world,
+        &id[..12],
+        &["approve", "--version", "1", "--note", "go on"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let answered = said.json();
+    assert_eq!(
+        (&answered["status"], &answered["answer"]["channel"]),
+        (&json!("answered"), &json!("cli"))
+    );
+    assert_eq!(answered["answer"]["note"], "go on");
+    assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
+    let said = answer(&world, &id, &["deny"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "decision_closed"),
+        "{said:?}"
+    );
+    let list = world.wakeful(&["decision", "list", "--json"]).json();
+    assert_eq!(
+        (&list["pending_count"], &list["decisions"]),
+        (&json!(0), &json!([]))
+    );
+    let all = world.wakeful(&["decision", "list", "--all", "--json"]).json();
+    assert_eq!(all["decisions"][0]["answer"]["option"], "approve");
+    let said = world.wakeful(&["decision", "list"]);
+    assert!(said.stdout.contains("nothing waits for an answer"), "{said:?}");
+}
+
+#[test]
+fn a_name_that_leads_nowhere_or_to_several_is_told_apart() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    // Of seventeen names two begin with the same digit.
+    let names: Vec<String> = (0..17).map(|n| ask(&world, &run, &n.to_string())).collect();
+    let twice = names.iter().find_map(|one| {
+        let same = names.iter().filter(|other| other[..1] == one[..1]).count();
+        (same > 1).then(|| one[..1].to_owned())
+    });
+    let said = world.wakeful(&["decision", "show", &twice.expect("two"), "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "decision_ambiguous"),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["decision", "show", &"0".repeat(64), "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "decision_unknown"),
+        "{said:?}"
+    );
+    for odd in ["xyz", ""] {
+        let said = world.wakeful(&["decision", "show", odd, "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "bad_decision_id"),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn a_daemon_gives_the_same_answers_and_takes_the_same_ones() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let (first, second) = (ask(&world, &run, "a"), ask(&world, &run, "b"));
+    let list = |world: &World| world.wakeful(&["decision", "list", "--all", "--json"]).json();
+    let alone = list(&world);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(list(&world), alone);
+    let said = answer(&world, &first, &["deny", "--note", "not now"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.json()["answer"]["channel"], "api");
+    assert!(!said.stderr.contains("--resume"), "{said:?}");
+    for (id, option, code) in [
+        (first.as_str(), "approve", "decision_closed"),
+        (second.as_str(), "perhaps", "option_unknown"),
+        ("0000000000000000", "deny", "decision_unknown"),
+    ] {
+        assert_eq!(answer(&world, id, &[option]).error_code(), code);
+    }
+    drop(daemon);
+    let left = list(&world);
+    assert_eq!(left["pending_count"], 1, "{left}");
+    assert_eq!(
+        left["decisions"].as_array().map(Vec::len),
+        Some(2),
+        "it survives the end of the daemon"
+    );
+}
+
+#[test]
+fn of_two_answers_at_the_same_moment_exactly_one_stands() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let id = ask(&world, &run, "a");
+    let _daemon = Daemon::serve(&world, &[]);
+    let both = ["approve", "deny"].map(|option| world.start(&["decision", "answer", &id, option, "--json"]));
+    let said = both.map(|child| Said::from(child.wait_with_output().expect("ends")));
+    let mut codes = said.each_ref().map(|said| said.code);
+    codes.sort();
+    assert_eq!(codes, [Some(0), Some(1)], "{said:?}");
+    let (won, lost) = match said[0].code {
+        Some(0) => (&said[0], &said[1]),
+        _ => (&said[1], &said[0]),
+    };
+    assert_eq!(lost.error_code(), "decision_closed");
+    let stands = world.wakeful(&["decision", "show", &id, "--json"]).json();
+    assert_eq!(stands["answer"], won.json()["answer"]);
+}
+
+#[test]
+fn every_status_shows_what_waits_for_a_person() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    ask(&world, &run, "a");
+    let look = |world: &World| {
+        let status = world.wakeful(&["status"]);
+        assert!(status.stdout.contains("1 decision waits for you"), "{status:?}");
+        let json = world.wakeful(&["status", "--json"]).json();
+        assert_eq!(json["pending_decision_count"], 1, "{json}");
+        let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+        assert_eq!(agent["pending_decisions"], 1, "{agent}");
+        let list = world.wakeful(&["agent", "list"]);
+        assert!(list.stdout.contains("1 to decide"), "{list:?}");
+        let doctor = world.wakeful(&["doctor", "--json"]).json();
+        let checks = doctor["checks"].as_array().expect("checks");
+        let check = checks
+            .iter()
+            .find(|check| check["name"] == "decisions")
+            .expect("a check");
+        assert_eq!(check["status"], "warning", "{check}");
+    };
+    look(&world);
+    let _daemon = Daemon::serve(&world, &[]);
+    look(&world);
+}
+
+#[test]
+fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let said = world.wakeful(&["runs", "retry", &run, "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "run_not_quarantined"),
+        "{said:?}"
+    );
+    let aside = |world: &World| {
+        let key = RunKey(Digest::from_hex(&run).expect("a key"));
+        write(world, move |tx| {
+            tx.set_aside(&key, RUN_QUARANTINED, Some("it broke off five times"), Millis(9))
+        });
+    };
+    let listed = |world: &World, state: &str| {
+        let list = world
+            .wakeful(&["runs", "list", "--state", state, "--json"])
+            .json();
+        list["runs"]
+            .as_array()
+            .expect("runs")
+            .iter()
+            .map(|one| one["fault"].clone())
+            .collect::<Vec<Value>>()
+    };
+    aside(&world);
+    assert_eq!(listed(&world, "quarantined"), [json!("it broke off five times")]);
+    assert_eq!(listed(&world, "open"), Vec::<Value>::new());
+    let said = world.wakeful(&["status"]);
+    assert!(said.stdout.contains("1 run cannot go on"), "{said:?}");
+    let shown = world.wakeful(&["runs", "show", &run]);
+    assert!(
+        shown.stdout.contains("fault    it broke off five times"),
+        "{shown:?}"
+    );
+    let said = world.wakeful(&["runs", "retry", &run[..12], "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["outcome"]),
+        (Some(0), &json!("open")),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
+    aside(&world);
+    let _daemon = Daemon::serve(&world, &[]);
+    let said = world.wakeful(&["runs", "abandon", &run, "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["outcome"]),
+        (Some(0), &json!("abandoned")),
+        "{said:?}"
+    );
+    assert_eq!(
+        world.wakeful(&["runs", "abandon", &run, "--json"]).error_code(),
+        "run_not_quarantined"
+    );
+    assert_eq!(listed(&world, "quarantined"), Vec::<Value>::new());
+}
+
+/// The tools that a run asks about, as its state has them.
+fn asks(world: &World, agent: &str) -> Vec<String> {
+    let agent = AgentId::parse(agent).expect("a name");
+    let filter = wakeful_ports::records::RunFilter {
+        agent_id: Some(agent),
+        limit: 1,
+        ..wakeful_ports::records::RunFilter::default()
+    };
+    let rows = write(world, move |tx| tx.runs(&filter));
+    let state: Value = serde_json::from_str(&rows[0].state).expect("a state");
+    let tools = state["ask_tools"].as_array().cloned().unwrap_or_default();
+    tools
+        .iter()
+        .map(|tool| tool.as_str().expect("a name").to_owned())
+        .collect()
+}
+
+#[test]
+fn the_tools_that_are_asked_about_come_from_settings_and_flags_together() {
+    let world = World::new();
+    let script = world.script(&commands(&[]));
+    let run = |agent: &str, args: &[&str]| {
+        let all = [
+            &[
+                "run",
+                "do it",
+                "--model",
+                &script,
+                "--agent",
+                agent,
+                "--create-agent",
+            ],
+            args,
+        ]
+        .concat();
+        world.wakeful(&all);
+        asks(&world, agent)
+    };
+    assert_eq!(run("free", &[]), Vec::<String>::new());
+    assert_eq!(run("flagged", &["--ask-tools", "ExecCommand"]), ["ExecCommand"]);
+    let said = world.wakeful(&["config", "set", "agents.asked.ask_tools", "ExecCommand"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(run("asked", &[]), ["ExecCommand"]);
+    assert_eq!(run("other", &[]), Vec::<String>::new());
+    let said = world.wakeful(&["config", "set", "agent.ask_tools", "ExecCommand"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(run("third", &["--ask-tools", "ExecCommand"]), ["ExecCommand"]);
+    for name in ["agent.ask_tools", "agents.asked.ask_tools"] {
+        let said = world.wakeful(&["config", "set", name, "Nonsense", "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "bad_value"),
+            "{said:?}"
+        );
+    }
+    let said = world.wakeful(&[
+        "run",
+        "do it",
+        "--model",
+        &script,
+        "--ask-tools",
+        "Nonsense",
+        "--json",
+    ]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(2), "unknown_tool"),
+        "{said:?}"
+    );
+}

@@ -1,0 +1,147 @@
+// A person asks for something risky, closes the laptop, answers on the page the next day, and the act happens once.
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { audit, launch, watch, WIDE, type Watch } from "./browser";
+import { Daemon } from "./daemon";
+
+const place = mkdtempSync(join(tmpdir(), "wakeful-decision-"));
+const home = join(place, "home");
+const workspace = join(place, "garden");
+const world = join(workspace, "world.txt");
+const script = join(place, "risky.yaml");
+const binary = process.env.WAKEFUL_BIN ?? "wakeful";
+
+let daemon: Daemon;
+let browser: Browser;
+let page: Page;
+let seen: Watch;
+
+beforeAll(async () => {
+  mkdirSync(home);
+  mkdirSync(workspace);
+  const act = "  - text: I clear the bed.\n    tools:\n      - { name: ExecCommand, input: { cmd: echo cleared >> world.txt } }\n";
+  writeFileSync(script, `rounds:\n${act}  - text: The bed is clear.\n`);
+  daemon = await Daemon.start(home, 0);
+  browser = await launch();
+  page = await browser.newPage({ viewport: WIDE, reducedMotion: "reduce" });
+  page.setDefaultTimeout(30_000);
+  seen = watch(page);
+  await page.goto(await daemon.loginLink());
+  await call("/api/agents", { agent_id: "gardener", workspace });
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await daemon?.stop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
+const needsYou = () => role("region", { name: "Needs you" });
+const happened = () => (existsSync(world) ? readFileSync(world, "utf8").trim().split("\n") : []);
+
+/** The command line, as somebody in a terminal beside the page. */
+async function wakeful(...args: string[]): Promise<Record<string, unknown>> {
+  const { stdout } = await promisify(execFile)(binary, [...args, "--home", home, "--json"]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+/** Does something as the page would. */
+async function call(path: string, body: unknown): Promise<Record<string, unknown>> {
+  const answer = await page.evaluate(
+    async ([to, json]) => {
+      const response = await fetch(to, { method: "POST", headers: { "content-type": "application/json" }, body: json });
+      return { ok: response.ok, text: await response.text() };
+    },
+    [path, JSON.stringify(body)] as const,
+  );
+  expect(answer, answer.text).toMatchObject({ ok: true });
+  return JSON.parse(answer.text) as Record<string, unknown>;
+}
+
+const send = (text: string) =>
+  call("/api/agents/gardener/messages", { text, model: `scripted:${script}`, ask_tools: ["ExecCommand"] }) as Promise<{ run_key: string }>;
+
+describe("the brake", () => {
+  it("stops everything from the header, says so on every page, and is released there", async () => {
+    await role("button", { name: "Brake all" }).click();
+    await role("dialog", { name: "Stop everything" }).waitFor();
+    await audit(page);
+    await page.getByLabel(/^Why/).fill("I want to look first");
+    await role("button", { name: "Stop everything" }).click();
+    await page.getByText("All agents are braked").waitFor();
+    await page.getByText("“I want to look first”").waitFor();
+    await audit(page);
+    expect(await wakeful("brake", "status")).toMatchObject({ is_on: true, brakes: [{ channel: "page", reason: "I want to look first" }] });
+    await page.goto(`${daemon.url}/agents/gardener`);
+    await page.getByText("gardener is braked").waitFor();
+    await audit(page);
+    await wakeful("brake", "off");
+    await page.getByText("gardener sleeps").waitFor();
+    await role("button", { name: "Brake all" }).waitFor();
+  });
+
+  it("stops one agent alone", async () => {
+    await role("button", { name: "Brake", exact: true }).click();
+    await role("button", { name: "Stop gardener" }).click();
+    await page.getByText("gardener is braked").waitFor();
+    expect(await wakeful("brake", "status")).toMatchObject({ is_on: false, brakes: [{ agent_id: "gardener" }] });
+    await role("button", { name: "Release the brake" }).click();
+    await role("button", { name: "Release gardener" }).click();
+    await page.getByText("gardener sleeps").waitFor();
+    await page.goto(daemon.url);
+    await page.getByText("Nothing needs you.").waitFor();
+  });
+});
+
+describe("a decision", () => {
+  it("a run that asks stands at the top of the briefing, live, and nothing has happened", async () => {
+    await send("Clear the bed");
+    await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
+    await needsYou().getByText("echo cleared >> world.txt").waitFor();
+    expect(await page.title()).toContain("(1)");
+    await audit(page);
+    expect(happened()).toEqual([]);
+  });
+
+  it("it waits while the laptop is closed", async () => {
+    const { port } = daemon;
+    await daemon.stop();
+    daemon = await Daemon.start(home, port);
+    await page.reload();
+    await needsYou().getByRole("button", { name: "Approve" }).waitFor();
+    expect(happened()).toEqual([]);
+  });
+
+  it("the answer on the page lets the act happen, once", async () => {
+    await needsYou().getByLabel(/^Note/).fill("only this bed");
+    await needsYou().getByRole("button", { name: "Approve" }).click();
+    await page.getByText("Nothing needs you.").waitFor();
+    await page.getByText("The bed is clear.").first().waitFor();
+    expect(happened()).toEqual(["cleared"]);
+    const { decisions } = (await wakeful("decision", "list", "--all")) as { decisions: { answer: unknown }[] };
+    expect(decisions.map((one) => one.answer)).toMatchObject([{ option: "approve", channel: "page", note: "only this bed" }]);
+  });
+
+  it("a question on the run's own page goes away when somebody answers elsewhere, and no means no", async () => {
+    const { run_key: runKey } = await send("Clear the other bed");
+    await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
+    const region = role("region", { name: "Waits for your decision" });
+    await region.getByRole("button", { name: "Deny" }).waitFor();
+    await audit(page);
+    const { decisions } = (await wakeful("decision", "list")) as { decisions: { decision_id: string }[] };
+    await wakeful("decision", "answer", decisions[0]?.decision_id ?? "", "deny", "--note", "not that one");
+    await region.waitFor({ state: "detached" });
+    await page.locator(".page-head").getByText("Done").waitFor();
+    expect(happened()).toEqual(["cleared"]);
+  });
+});
+
+it("no request left this machine and no page made a mistake", () => {
+  expect(seen).toEqual({ foreign: [], errors: [] });
+});

@@ -1,0 +1,23 @@
+import { useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+import { brakesQuery } from "../api/queries";
+import { Glyph } from "../ui/Glyph";
+import { brakeOf } from "./brake";
+import { BrakeDialog } from "./BrakeDialog";
+
+/** Stops everything or one agent, and says so while it is stopped. */
+export function BrakeButton({ agentId }: { agentId?: string }) {
+  const brakes = useQuery(brakesQuery);
+  const [isOpen, setOpen] = useState(false);
+  const brake = brakeOf(brakes.data, agentId);
+  const off = agentId ? "Brake" : "Brake all";
+  const on = agentId ? "Release the brake" : "All braked";
+  return (
+    <>
+      <button type="button" className={`button small brake ${brake ? "on" : ""}`} aria-pressed={brake !== undefined} onClick={() => setOpen(true)}>
+        <Glyph name="stop" /> {brake ? on : off}
+      </button>
+      {isOpen && <BrakeDialog agentId={agentId} brake={brake} onClose={() => setOpen(false)} />}
+    </>
+  );
+}

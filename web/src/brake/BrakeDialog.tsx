@@ -1,0 +1,65 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useState, type FormEvent } from "react";
+import { releaseBrake, setBrake } from "../api/calls";
+import { brakesQuery } from "../api/queries";
+import { Dialog } from "../ui/Dialog";
+import { Time } from "../ui/Time";
+import { Trouble } from "../ui/Trouble";
+import type { Brake } from "./brake";
+
+/** The server's bound. */
+const REASON_CHARS_MAX = 500;
+
+interface BrakeDialogProps {
+  /** Who is to be held; everybody when absent. */
+  agentId?: string;
+  /** The brake that is on. */
+  brake?: Brake;
+  onClose: () => void;
+}
+
+/** Sets a brake, with a reason for whoever finds it on, or releases it. */
+export function BrakeDialog({ agentId, brake, onClose }: BrakeDialogProps) {
+  const [reason, setReason] = useState("");
+  const client = useQueryClient();
+  const turning = useMutation({
+    mutationFn: () => (brake ? releaseBrake(agentId) : setBrake({ agent_id: agentId, ...(reason.trim() === "" ? {} : { reason: reason.trim() }) })),
+    onSuccess: async (list) => {
+      client.setQueryData(brakesQuery.queryKey, list);
+      onClose();
+      await client.invalidateQueries({ predicate: ({ queryKey }) => ["agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+    },
+  });
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    turning.mutate();
+  };
+  const whom = agentId ?? "everything";
+  return (
+    <Dialog title={brake ? `Release ${whom}` : `Stop ${whom}`} onClose={onClose}>
+      <form onSubmit={submit} className="form" noValidate>
+        {brake ? (
+          <p>
+            Braked <Time at={brake.at} />
+            {brake.reason === "" ? "." : `: “${brake.reason}”`} What it held goes on where it stood.
+          </p>
+        ) : (
+          <label>
+            <span>Why, for whoever finds it on</span>
+            <input value={reason} onChange={(event) => setReason(event.target.value)} maxLength={REASON_CHARS_MAX} autoComplete="off" />
+            <small>Messages are kept, nothing begins, and what runs is stopped. It holds over restarts until somebody releases it.</small>
+          </label>
+        )}
+        {turning.error && <Trouble doing={brake ? "release the brake" : "set the brake"} thrown={turning.error} />}
+        <div className="form-end">
+          <button type="button" className="button" onClick={onClose}>
+            Cancel
+          </button>
+          <button type="submit" className={`button ${brake ? "primary" : "danger"}`} disabled={turning.isPending}>
+            {brake ? `Release ${whom}` : `Stop ${whom}`}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,91 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { sampleAgent } from "../api/samples";
+import type { BrakeList } from "../api/types";
+import { doing } from "../agent/activity";
+import { brakesQuery } from "../api/queries";
+import { BrakeBanner } from "./BrakeBanner";
+import { BrakeButton } from "./BrakeButton";
+
+const posted = vi.fn<(path: string, body: unknown) => void>();
+let answer: () => Response;
+
+const OFF: BrakeList = { is_on: false, brakes: [] };
+const ON: BrakeList = { is_on: true, brakes: [{ reason: "it deletes too much", channel: "page", at: "2026-01-01T00:00:00Z" }] };
+
+beforeEach(() => {
+  posted.mockReset();
+  answer = () => Response.json(ON);
+  vi.stubGlobal("fetch", async (request: Request) => {
+    posted(new URL(request.url).pathname, await request.json());
+    return answer();
+  });
+});
+
+afterEach(cleanup);
+
+function show(children: ReactNode, brakes: BrakeList): QueryClient {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  client.setQueryData(brakesQuery.queryKey, brakes);
+  render(<QueryClientProvider client={client}>{children}</QueryClientProvider>);
+  return client;
+}
+
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+
+it("stops everything with a reason, and says so at once", async () => {
+  show(
+    <>
+      <BrakeButton />
+      <BrakeBanner />
+    </>,
+    OFF,
+  );
+  expect(screen.getByRole("button", { name: "Brake all" }).getAttribute("aria-pressed")).toBe("false");
+  press("Brake all");
+  fireEvent.change(screen.getByLabelText(/^Why/), { target: { value: " it deletes too much " } });
+  press("Stop everything");
+  await waitFor(() => expect(screen.getByRole("status").textContent).toContain("All agents are braked"));
+  expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake", { reason: "it deletes too much" });
+  expect(screen.getByRole("status").textContent).toContain("“it deletes too much”");
+  expect(screen.getByRole("button", { name: "All braked" }).getAttribute("aria-pressed")).toBe("true");
+});
+
+it("releases what is braked, and shows why it was", async () => {
+  show(<BrakeButton />, ON);
+  answer = () => Response.json(OFF);
+  press("All braked");
+  expect(screen.getByRole("dialog").textContent).toContain("“it deletes too much”");
+  press("Release everything");
+  await waitFor(() => expect(screen.getByRole("button", { name: "Brake all" })).toBeTruthy());
+  expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake/release", {});
+});
+
+it("stops one agent and not another", async () => {
+  const one: BrakeList = { is_on: false, brakes: [{ agent_id: "main", reason: "", channel: "api", at: "2026-01-01T00:00:00Z" }] };
+  answer = () => Response.json(one);
+  const client = show(<BrakeButton agentId="main" />, OFF);
+  press("Brake");
+  press("Stop main");
+  await waitFor(() => expect(screen.getByRole("button", { name: "Release the brake" })).toBeTruthy());
+  expect(posted).toHaveBeenCalledExactlyOnceWith("/api/brake", { agent_id: "main" });
+  cleanup();
+  show(<BrakeButton agentId="other" />, client.getQueryData(brakesQuery.queryKey) as BrakeList);
+  expect(screen.getByRole("button", { name: "Brake" })).toBeTruthy();
+});
+
+it("shows why the server refused, and stays open", async () => {
+  show(<BrakeButton />, OFF);
+  answer = () => Response.json({ error: { code: "stopping", message: "the daemon is stopping", hint: "start it again" } }, { status: 503 });
+  press("Brake all");
+  press("Stop everything");
+  await screen.findByText("The daemon is stopping.");
+  expect(screen.getByRole("dialog")).toBeTruthy();
+});
+
+it("says of an agent that it is braked or asks before anything else", () => {
+  expect(doing(sampleAgent({ is_braked: true, activity: "working" })).word).toBe("Braked");
+  expect(doing(sampleAgent({ pending_decisions: 2, activity: "working" })).words).toContain("2 decisions to make");
+});

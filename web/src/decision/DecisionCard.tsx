@@ -1,0 +1,120 @@
+import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useId, useState } from "react";
+import { answerDecision, getDecision } from "../api/calls";
+import { asFailure } from "../api/failure";
+import { decisionsQuery } from "../api/queries";
+import type { Decision } from "../api/types";
+import { agentPath, Link, runPath } from "../shell/router";
+import { Badge } from "../ui/Badge";
+import { Glyph } from "../ui/Glyph";
+import { Time } from "../ui/Time";
+import { Trouble } from "../ui/Trouble";
+import { deadlineWords, reachWords, severityWords } from "./words";
+
+/** The server's bound. */
+const NOTE_CHARS_MAX = 2_000;
+
+interface DecisionCardProps {
+  decision: Decision;
+  /** Takes the question as it stands when somebody else has closed it before us. */
+  onForestalled: (decision: Decision) => void;
+}
+
+/** A question with everything that an answer depends on, and its answers as buttons. */
+export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
+  const { decision_id: id, agent_id: agentId, run_key: runKey, severity } = decision;
+  const [note, setNote] = useState("");
+  const titleId = useId();
+  const client = useQueryClient();
+  const refresh = () =>
+    client.invalidateQueries({ predicate: ({ queryKey }) => ["decisions", "agents", "agent", "runtime", "run"].includes(String(queryKey[0])) });
+  const answering = useMutation({
+    // The version says which question was read: if it has changed since, it is no answer to it.
+    mutationFn: (option: string) =>
+      answerDecision(id, { option, version: decision.version, ...(note.trim() === "" ? {} : { note: note.trim() }) }),
+    onSuccess: refresh,
+    onError: async (thrown) => {
+      if (asFailure(thrown).code === "decision_closed") onForestalled(await getDecision(id));
+      await client.invalidateQueries({ queryKey: decisionsQuery.queryKey });
+    },
+  });
+  const { words, tone } = severityWords(severity);
+  return (
+    <article className="decision" aria-labelledby={titleId}>
+      <p className="need-title">
+        <Link to={agentPath(agentId)}>{agentId}</Link> asks <Badge tone={tone}>{words}</Badge>
+        {decision.badges.includes("timed_out") && (
+          <>
+            {" "}
+            <Badge tone="bad">Overdue</Badge>
+          </>
+        )}
+      </p>
+      <h3 id={titleId}>{decision.title}</h3>
+      <pre className="decision-input" tabIndex={0} aria-label="What it would be given">
+        <code>
+          {decision.tool} {decision.input}
+        </code>
+      </pre>
+      <dl className="facts">
+        <div>
+          <dt>Reaches</dt>
+          <dd>{reachWords(decision.blast_radius)}</dd>
+        </div>
+        <div>
+          <dt>Asked</dt>
+          <dd>
+            <Time at={decision.asked_at} />
+          </dd>
+        </div>
+        {decision.deadline_at && (
+          <div>
+            <dt>Deadline</dt>
+            <dd>
+              <Time at={decision.deadline_at} />, {deadlineWords(severity)}
+            </dd>
+          </div>
+        )}
+        <div>
+          <dt>Run</dt>
+          <dd>
+            <Link to={runPath(agentId, runKey)}>See what led to it</Link>
+          </dd>
+        </div>
+      </dl>
+      <label className="decision-note">
+        <span>Note, if you like</span>
+        <input value={note} onChange={(event) => setNote(event.target.value)} maxLength={NOTE_CHARS_MAX} autoComplete="off" />
+      </label>
+      {answering.error && asFailure(answering.error).code !== "decision_closed" && <Trouble doing="answer" thrown={answering.error} />}
+      <ul className="decision-options">
+        {decision.options.map((option) => {
+          const isRecommended = option.id === decision.recommended_option_id;
+          return (
+            <li key={option.id}>
+              <button
+                type="button"
+                className={`button ${isRecommended ? "primary" : ""}`}
+                aria-describedby={`${titleId}-${option.id}`}
+                onClick={() => answering.mutate(option.id)}
+                disabled={answering.isPending || answering.isSuccess}
+              >
+                {option.label}
+                {isRecommended && " (recommended)"}
+              </button>
+              <small id={`${titleId}-${option.id}`}>
+                {option.description}
+                {option.tradeoffs && ` ${option.tradeoffs}`}
+              </small>
+            </li>
+          );
+        })}
+      </ul>
+      {answering.isSuccess && (
+        <p className="quiet" role="status">
+          <Glyph name="check" /> Answered. The run goes on.
+        </p>
+      )}
+    </article>
+  );
+}

@@ -1,0 +1,117 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor } from "@testing-library/react";
+import type { ReactNode } from "react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { sampleDecision } from "../api/samples";
+import type { Decision } from "../api/types";
+import { needs } from "../briefing/needs";
+import { NeedsYou } from "../briefing/NeedsYou";
+import { DecisionCard } from "./DecisionCard";
+import { Decisions } from "./Decisions";
+import { endWords } from "./words";
+
+const posted = vi.fn<(path: string, body: unknown) => void>();
+let answer: (request: Request) => Response;
+
+beforeEach(() => {
+  posted.mockReset();
+  answer = () => Response.json(sampleDecision({ status: "answered" }));
+  vi.stubGlobal("fetch", async (request: Request) => {
+    if (request.method === "POST") posted(new URL(request.url).pathname, await request.json());
+    return answer(request);
+  });
+});
+
+afterEach(cleanup);
+
+function show(children: ReactNode): void {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  render(<QueryClientProvider client={client}>{children}</QueryClientProvider>);
+}
+
+const press = (name: string) => fireEvent.click(screen.getByRole("button", { name }));
+const card = (decision: Decision, onForestalled = () => undefined) => show(<DecisionCard decision={decision} onForestalled={onForestalled} />);
+const kept = (decision: Decision) => needs([], [], new Set(), { decisions: [decision], quarantined: [] });
+
+it("shows everything that an answer depends on", () => {
+  card(sampleDecision({ badges: ["timed_out"] }));
+  const shown = screen.getByRole("article", { name: "May ExecCommand be used?" }).textContent;
+  for (const words of ["main asks", "High", "Overdue", "ExecCommand rm -r build", "nobody knows how far", "then it grows more severe"]) {
+    expect(shown).toContain(words);
+  }
+  expect(screen.getByRole("button", { name: "Approve" }).getAttribute("aria-describedby")).toBeTruthy();
+  expect(screen.getByRole("link", { name: "See what led to it" }).getAttribute("href")).toBe("/agents/main/runs/r");
+});
+
+it("answers the version that was read, with a note only where there is one", async () => {
+  card(sampleDecision({ version: 3 }));
+  press("Approve");
+  await screen.findByText(/Answered\. The run goes on\./);
+  expect(posted).toHaveBeenCalledExactlyOnceWith("/api/decisions/d1/answer", { option: "approve", version: 3 });
+  cleanup();
+  card(sampleDecision());
+  fireEvent.change(screen.getByLabelText(/^Note/), { target: { value: " not today " } });
+  press("Deny");
+  await waitFor(() => expect(posted).toHaveBeenLastCalledWith("/api/decisions/d1/answer", { option: "deny", version: 1, note: "not today" }));
+});
+
+it("marks what is recommended", () => {
+  card(sampleDecision({ recommended_option_id: "deny" }));
+  expect(screen.getByRole("button", { name: "Deny (recommended)" }).className).toContain("primary");
+  expect(screen.getByRole("button", { name: "Approve" }).className).not.toContain("primary");
+});
+
+it("shows what somebody else answered, and keeps it until it was seen", async () => {
+  const theirs = sampleDecision({ status: "answered", answer: { option: "deny", channel: "cli", note: "no", at: "2026-01-01T00:00:00Z" } });
+  const error = { code: "decision_closed", message: "the decision is answered already", hint: "" };
+  answer = (request) => (request.method === "POST" ? Response.json({ error }, { status: 409 }) : Response.json(theirs));
+  show(<NeedsYou needs={kept(sampleDecision())} budget={undefined} onHandled={() => undefined} />);
+  press("Approve");
+  await screen.findByText(/Your answer came too late/);
+  expect(screen.getByText(/Somebody answered “Deny” on the command line. They said: “no”/)).toBeTruthy();
+  press("I have seen it");
+  await waitFor(() => expect(screen.queryByText(/Your answer came too late/)).toBeNull());
+});
+
+it("says that a question changed, and does not take the answer for one to the new question", async () => {
+  const error = { code: "decision_changed", message: "the decision has version 2, the answer was given to version 1", hint: "read it again" };
+  answer = () => Response.json({ error }, { status: 409 });
+  card(sampleDecision());
+  press("Approve");
+  expect((await screen.findByRole("alert")).textContent).toContain("The decision has version 2");
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Approve" }).disabled).toBe(false);
+});
+
+it("stands first in the briefing and cannot be waved away", () => {
+  show(<NeedsYou needs={kept(sampleDecision())} budget={undefined} onHandled={() => undefined} />);
+  expect(screen.getByRole("region", { name: "Needs you" }).textContent).toContain("May ExecCommand be used?");
+  expect(screen.queryByRole("button", { name: "Done with this" })).toBeNull();
+});
+
+it("lets a run that was set aside be tried again or given up", async () => {
+  const run = { run_key: "r9", agent_id: "main", status: "quarantined", transitions: 4, started_at: "2026-01-01T00:00:00Z", fault: "its state cannot be read" };
+  answer = () => Response.json({});
+  show(<NeedsYou needs={needs([], [], new Set(), { decisions: [], quarantined: [run] })} budget={undefined} onHandled={() => undefined} />);
+  expect(screen.getByText(/Its state cannot be read/)).toBeTruthy();
+  vi.stubGlobal("fetch", async (request: Request) => {
+    posted(new URL(request.url).pathname, null);
+    return Response.json({});
+  });
+  press("Try it again");
+  await waitFor(() => expect(posted).toHaveBeenCalledWith("/api/runs/r9/retry", null));
+  await waitFor(() => expect(screen.getByRole<HTMLButtonElement>("button", { name: "Give it up" }).disabled).toBe(false));
+  press("Give it up");
+  await waitFor(() => expect(posted).toHaveBeenCalledWith("/api/runs/r9/abandon", null));
+});
+
+it("draws nothing where nobody is asked", () => {
+  show(<Decisions decisions={[]} />);
+  expect(screen.queryByRole("region")).toBeNull();
+});
+
+it("has words for every end", () => {
+  const answered = { option: "approve", channel: "page" as const, at: "2026-01-01T00:00:00Z" };
+  expect(endWords(sampleDecision({ status: "answered", answer: answered }))).toBe("Somebody answered “Approve” on a page.");
+  expect(endWords(sampleDecision({ status: "cancelled" }))).toContain("Nobody answered in time");
+  expect(endWords(sampleDecision({ status: "withdrawn" }))).toContain("The run ended");
+});
