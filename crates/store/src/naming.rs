@@ -176,7 +176,7 @@ mod tests {
 
     #[test]
     fn of_every_column_it_is_known_whether_it_names_blobs() {
-        let mut database = open_in_memory("host").expect("a database");
+        let mut database = open_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let rows = database.query(COLUMNS, &[]).expect("columns");
         let there: BTreeSet<String> = rows
             .into_iter()

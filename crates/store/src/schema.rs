@@ -28,7 +28,7 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
 ];
 
 /// Everything that tells one kind of database from another.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Schema {
     /// How many migrations this program knows.
     pub(crate) number: u32,

@@ -267,9 +267,10 @@ mod tests {
             old.batch(brought).unwrap();
         }
         old.batch(&format!(
-            "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 3;
+            "PRAGMA application_id = {}; PRAGMA user_version = 3;
             INSERT INTO host VALUES (1, 'host', 1);
-            INSERT INTO cap VALUES ('main', 7, 1);"
+            INSERT INTO cap VALUES ('main', 7, 1);",
+            AGENT.application_id
         ))
         .unwrap();
     }
@@ -282,15 +283,19 @@ mod tests {
         let mut brings = schema::SQLITE;
         // The last one breaks after it has done something.
         brings[schema::SQLITE.len() - 1] = "DROP TABLE cap; CREATE TABLE broken (;";
-        let opened = open_with(&path, BUSY, "host", &brings);
+        let broken = Schema {
+            sqlite: Vec::leak(brings.to_vec()),
+            ..AGENT
+        };
+        let opened = open_to_write(&path, &broken, BUSY, "host");
         assert!(opened.is_err());
         for path in [path.clone(), home.path().join("agent.sqlite.schema-3.bak")] {
             let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
-            assert_eq!(identify(&mut found).unwrap(), 3, "{}", path.display());
+            assert_eq!(identify(&mut found, &AGENT).unwrap(), 3, "{}", path.display());
             let rows = found.query("SELECT daily_microusd FROM cap", &[]).unwrap();
             assert_eq!(at_most_one(rows).unwrap().int("daily_microusd").unwrap(), 7);
         }
-        let again = open_to_write(&path, BUSY, "host").unwrap();
+        let again = open_to_write(&path, &AGENT, BUSY, "host").unwrap();
         assert_eq!(
             again.upgraded.map(|upgraded| upgraded.from),
             Some(3),
@@ -306,9 +311,9 @@ mod tests {
         // A folder stands where the copy is to be.
         std::fs::create_dir(home.path().join("agent.sqlite.schema-3.bak")).unwrap();
         std::fs::write(home.path().join("agent.sqlite.schema-3.bak/full"), "").unwrap();
-        assert!(open_to_write(&path, BUSY, "host").is_err());
+        assert!(open_to_write(&path, &AGENT, BUSY, "host").is_err());
         let mut found = Connection::open(&path, Access::Read, BUSY).unwrap();
-        assert_eq!(identify(&mut found).unwrap(), 3);
+        assert_eq!(identify(&mut found, &AGENT).unwrap(), 3);
         let left = std::fs::read_dir(home.path()).unwrap().filter_map(Result::ok);
         let drafts = left.filter(|entry| entry.file_name().to_string_lossy().contains("draft"));
         assert_eq!(drafts.count(), 0, "no half copy is left");

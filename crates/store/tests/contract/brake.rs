@@ -126,7 +126,7 @@ fn a_run_that_waits_is_work_when_its_moment_has_come() {
         waiting(&store, "later", Some(Millis(NOW.0 + 5_000))).await;
         waiting(&store, "soon", Some(Millis(NOW.0 + 1_000))).await;
         waiting(&store, "never", Some(NEVER)).await;
-        let next = async || store.read(|view| view.next_due()).await.expect("read");
+        let next = async || store.read(|view| view.next_due(NOW)).await.expect("read");
         assert_eq!(with_work(&store, NOW).await, Vec::<String>::new());
         assert_eq!(next().await, Some(Millis(NOW.0 + 1_000)));
         assert_eq!(with_work(&store, Millis(NOW.0 + 1_000)).await, ["soon"]);
