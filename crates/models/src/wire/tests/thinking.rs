@@ -255,98 +255,43 @@ fn a_call_of_another_model_is_excused_where_signatures_are_demanded() {
     assert_eq!(signature("gemini-2.5-pro"), None);
 }
 
-/// What is asked for, as the fields of each format.
+/// Format, model, what is asked for, and the fields that say so.
+const ASKED: &str = r#"
+anthropic claude-opus-5 low {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}
+anthropic claude-haiku-4-5 medium {"thinking": {"type": "enabled", "budget_tokens": 4096}}
+anthropic claude-opus-5 2048 {"thinking": {"type": "enabled", "budget_tokens": 2048}}
+anthropic claude-haiku-4-5 off {"thinking": {"type": "disabled"}}
+openai m high {"reasoning": {"effort": "high"}}
+openai m off {"reasoning": {"effort": "none"}}
+openai-codex m low {"reasoning": {"effort": "low"}}
+openai-chat m medium {"reasoning_effort": "medium"}
+gemini gemini-3-pro high {"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}
+gemini gemini-2.5-flash low {"generationConfig": {"thinkingConfig": {"thinkingBudget": 2048}}}
+gemini gemini-3-pro 512 {"generationConfig": {"thinkingConfig": {"thinkingBudget": 512}}}
+gemini gemini-2.5-flash off {"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}
+"#;
+
 #[test]
 fn each_format_is_told_in_its_own_words_how_much_to_think() {
-    use crate::thinking::Thinking::{High, Low, Medium, Off, Tokens};
-    let cases = [
-        (
-            Provider::Anthropic,
-            "claude-opus-5",
-            Low,
-            json!({"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),
-        ),
-        (
-            Provider::Anthropic,
-            "claude-haiku-4-5",
-            Medium,
-            json!({"thinking": {"type": "enabled", "budget_tokens": 4096}}),
-        ),
-        (
-            Provider::Anthropic,
-            "claude-opus-5",
-            Tokens(2048),
-            json!({"thinking": {"type": "enabled", "budget_tokens": 2048}}),
-        ),
-        (
-            Provider::Anthropic,
-            "claude-haiku-4-5",
-            Off,
-            json!({"thinking": {"type": "disabled"}}),
-        ),
-        (
-            Provider::OpenAi,
-            "m",
-            High,
-            json!({"reasoning": {"effort": "high"}}),
-        ),
-        (
-            Provider::OpenAi,
-            "m",
-            Off,
-            json!({"reasoning": {"effort": "none"}}),
-        ),
-        (
-            Provider::OpenAiCodex,
-            "m",
-            Low,
-            json!({"reasoning": {"effort": "low"}}),
-        ),
-        (
-            Provider::OpenAiChat,
-            "m",
-            Medium,
-            json!({"reasoning_effort": "medium"}),
-        ),
-        (
-            Provider::Gemini,
-            "gemini-3-pro",
-            High,
-            json!({"generationConfig": {"thinkingConfig": {"thinkingLevel": "HIGH"}}}),
-        ),
-        (
-            Provider::Gemini,
-            "gemini-2.5-flash",
-            Low,
-            json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 2048}}}),
-        ),
-        (
-            Provider::Gemini,
-            "gemini-3-pro",
-            Tokens(512),
-            json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 512}}}),
-        ),
-        (
-            Provider::Gemini,
-            "gemini-2.5-flash",
-            Off,
-            json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}}}),
-        ),
-    ];
-    for (provider, model, thinking, wanted) in cases {
+    for line in ASKED.trim().lines() {
+        let parts: Vec<&str> = line.splitn(4, ' ').collect();
+        let [format, model, amount, wanted] = parts[..] else {
+            panic!("{line}")
+        };
+        let mut formats = Provider::ALL.into_iter();
+        let provider = formats.find(|one| one.word() == format).expect("a format");
+        let tokens = || crate::Thinking::Tokens(amount.parse().expect("a number"));
+        let thinking = crate::Thinking::parse(amount).unwrap_or_else(tokens);
         let plain = lowering(provider);
+        let thinking = thinking.asked_of(provider, model, None);
         let asked = Lowering {
-            thinking: Some(
-                thinking
-                    .asked_of(provider, model, None)
-                    .expect("it can be asked for"),
-            ),
+            thinking: Some(thinking.expect("it can be asked for")),
             ..plain
         };
         let (mut without, with) = (sent_json(&plain, &opening()), sent_json(&asked, &opening()));
-        let added = wanted.as_object().expect("fields").clone();
+        let added: serde_json::Map<String, Value> = serde_json::from_str(wanted).expect("fields");
         without.as_object_mut().expect("fields").extend(added);
-        assert_eq!(with, without, "{provider:?} {thinking}");
+        assert_eq!(with, without, "{line}");
     }
 }
 
