@@ -82,7 +82,7 @@ pub async fn verify<S: Store>(
         let heads = take(&mut given, &agent);
         let mut walk = Walk::new(agent.clone(), Vec::new(), Place::BEGINNING);
         let flaw = heads.iter().find_map(|head| walk.head(head).err());
-        tell(verdict(agent, walk, None, flaw));
+        tell(verdict(agent, &walk, None, flaw));
     }
     Ok(is_found)
 }
@@ -94,7 +94,7 @@ fn take(given: &mut Vec<SignedHead>, agent: &AgentId) -> Vec<SignedHead> {
     heads
 }
 
-fn verdict(agent_id: AgentId, walk: Walk, newest_head: Option<SignedHead>, flaw: Option<Flaw>) -> Verdict {
+fn verdict(agent_id: AgentId, walk: &Walk, newest_head: Option<SignedHead>, flaw: Option<Flaw>) -> Verdict {
     let seen = walk.seen().clone();
     Verdict {
         agent_id,
@@ -231,5 +231,5 @@ async fn one<S: Store>(
         is_found,
         ..
     } = journey;
-    Ok((verdict(agent.clone(), walk, newest, flaw), is_found))
+    Ok((verdict(agent.clone(), &walk, newest, flaw), is_found))
 }
