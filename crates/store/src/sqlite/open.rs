@@ -61,6 +61,8 @@ fn open_with(path: &Path, busy: Duration, host_id: &str, brings: &[&str]) -> Res
             copy,
         });
     }
+    // A look makes the log where none is yet; a database that was not logged before has none.
+    identify(&mut connection)?;
     Ok(Opened {
         log: Log::of(path)?,
         connection,

@@ -20,6 +20,10 @@ fn text_of(key: Key, number: u16) -> String {
         Key::ServerPort | Key::ServerRatePerMinute | Key::ServerTurnsPerMinute | Key::AgentMaxRounds => {
             number.to_string()
         }
+        Key::RetentionEventDays | Key::RetentionTraceDays | Key::RetentionBlobDays => {
+            (number % 30_000).to_string()
+        }
+        Key::RetentionEventMib | Key::RetentionTraceMib | Key::RetentionBlobMib => number.to_string(),
         Key::ServerAdvertise => format!("https://host-{number}.example.org"),
         Key::ServerTokenFile | Key::AgentWorkspace => format!("/somewhere/{number}"),
         Key::ModelDefault => format!("scripted:/scripts/{number}.yaml"),
