@@ -284,7 +284,7 @@ enum Deed {
 fn deeds() -> impl Strategy<Value = Vec<Deed>> {
     let hour = DAY_MS / 24;
     let deed = prop_oneof![
-        3 => (0_u8..6, 1_u8..40).prop_map(|(topic, times)| Deed::Runs(topic, times)),
+        3 => (0_u8..6, 1_u8..12).prop_map(|(topic, times)| Deed::Runs(topic, times)),
         1 => (0_u8..6).prop_map(Deed::Open),
         2 => (0_u8..6).prop_map(Deed::Pack),
         2 => Just(Deed::Commit),
@@ -292,7 +292,7 @@ fn deeds() -> impl Strategy<Value = Vec<Deed>> {
         1 => prop_oneof![Just(Deed::Pass(3_650 * DAY_MS)), Just(Deed::Pass(-3_650 * DAY_MS))],
         4 => Just(Deed::Round),
     ];
-    proptest::collection::vec(deed, 1..24)
+    proptest::collection::vec(deed, 1..20)
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -328,15 +328,20 @@ async fn act(house: &mut House, deed: Deed) {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
     #[test]
     fn nothing_that_is_named_is_ever_swept(deeds in deeds()) {
         block_on(async {
-            let mut house = House::new().await;
+            let mut house = lived_in().await;
             for deed in deeds {
+                let is_looked_at = matches!(deed, Deed::Round | Deed::Commit);
                 act(&mut house, deed).await;
-                house.check().await?;
+                if is_looked_at {
+                    house.check().await?;
+                }
             }
-            Ok::<(), TestCaseError>(())
+            house.check().await
         })?;
     }
 }

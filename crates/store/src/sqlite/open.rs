@@ -64,6 +64,8 @@ pub(crate) fn open_to_write(
             copy,
         });
     }
+    // A look makes the log where none is yet; a database that was not logged before has none.
+    identify(&mut connection)?;
     Ok(Opened {
         log: Log::of(path)?,
         connection,

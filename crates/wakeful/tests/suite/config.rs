@@ -62,6 +62,12 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("budget.daily_usd", &json!(null)),
             ("provider.name", &json!(null)),
             ("privacy.confirm", &json!("implied")),
+            ("retention.event_days", &json!(365)),
+            ("retention.event_mib", &json!(1_024)),
+            ("retention.trace_days", &json!(90)),
+            ("retention.trace_mib", &json!(1_024)),
+            ("retention.blob_days", &json!(365)),
+            ("retention.blob_mib", &json!(4_096)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -95,6 +95,12 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
     match (left.len(), use_of_home) {
         (0, _) => Check::ok("scratch", "nothing is left of commands that have ended"),
         (count, Use::Taken) => Check::ok("scratch", format!("folders of commands: {count}, perhaps in use")),
+        // Ordinary after a crash, and in nobody's way.
+        (count, Use::Free) if mode == Mode::Look => Check::warning(
+            "scratch",
+            format!("folders that commands left behind: {count}"),
+            "`wakeful doctor --fix` would remove them",
+        ),
         (count, Use::Free) => {
             let act = || left.iter().try_for_each(|path| remove(path));
             let mend = Mend {
