@@ -21,7 +21,7 @@ const DEATHS: u64 = 40;
 const DEATHS_ON_A_BAD_DISK: u64 = 12;
 
 /// Worlds that a planted bug is given to show itself. Each is nearly certain to do it.
-const PLANTED_TRIES: u64 = 4;
+const PLANTED_TRIES: u64 = 6;
 const PLANTED_DEATHS: u64 = 6;
 
 /// Kills the program and judges what it says afterwards.
@@ -307,7 +307,7 @@ fn is_met(point: &str) -> bool {
 fn shows(bug: &str) -> Kind {
     match bug {
         "commit_unsynced" | "blob_unsynced" => Kind::Power,
-        "plain_again" | "unknown_called_failed" => {
+        "plain_again" | "unknown_called_failed" | "told_early" => {
             Kind::Points(vec![("act.after_perform", "transition.after_commit"); 2])
         }
         "unknown_called_ok" => Kind::Points(vec![("act.before_perform", "transition.after_commit"); 2]),

@@ -232,30 +232,34 @@ impl World<'_> {
             Kind::Faults => (0..self.plan.deaths).try_for_each(|_| self.suffer()),
             Kind::Kill if self.load.apis.len() > 1 => self.die_in_turns(),
             Kind::Kill | Kind::Power => (0..self.plan.deaths).try_for_each(|_| {
-                let life = self.begin(0, &self.usual())?;
-                self.sleep();
+                let mut life = self.begin(0, &self.usual())?;
+                self.live(0, &mut life)?;
                 self.end(0, life, "killed")
             }),
         }
     }
 
     /// Lets the program live for a moment of chance: mostly in the middle of its work, sometimes while it starts.
-    fn sleep(&mut self) {
-        let ms = match self.rng.below(10) {
-            0 => self.rng.between(0, 50),
-            1..=7 => self.rng.between(50, 250),
-            _ => self.rng.between(250, 500),
-        };
-        std::thread::sleep(Duration::from_millis(ms));
+    fn live(&mut self, home: usize, life: &mut Life) -> Result<()> {
+        if self.rng.percent(10) {
+            std::thread::sleep(Duration::from_millis(self.rng.between(0, 60)));
+            return Ok(());
+        }
+        // A machine with much to do takes long to start a program. One that does not come up at all is left to the judge,
+        // who will miss what it has.
+        let _ = life.wait_ready(&daemon::api(self.place, home)?);
+        let most = if self.rng.percent(75) { 200 } else { 450 };
+        std::thread::sleep(Duration::from_millis(self.rng.between(0, most)));
+        Ok(())
     }
 
     /// Two programs on one database: one dies while the other lives, again and again.
     fn die_in_turns(&mut self) -> Result<()> {
         let mut other = self.begin(1, &Circumstances::Healthy)?;
         for turn in 0..self.plan.deaths {
-            let life = self.begin(usize::from(turn % 2 == 1), &Circumstances::Healthy)?;
-            // A server answers more slowly than a file, and whoever takes over has to find out first.
-            (0..3).for_each(|_| self.sleep());
+            let home = usize::from(turn % 2 == 1);
+            let mut life = self.begin(home, &Circumstances::Healthy)?;
+            self.live(home, &mut life)?;
             let dying = std::mem::replace(&mut other, life);
             self.end(0, dying, "killed")?;
         }
@@ -313,7 +317,9 @@ impl World<'_> {
 
     /// The disk is well, then it is not, then it is again, without anybody starting anew.
     fn suffer_now_and_then(&mut self, life: &mut Life) -> Result<()> {
-        life.wait_ready(&daemon::api(self.place, 0)?)?;
+        if life.wait_ready(&daemon::api(self.place, 0)?).is_err() {
+            return Ok(());
+        }
         for _ in 0..self.rng.between(1, 3) {
             let faults = fault::often(&mut self.rng);
             let begin: Vec<String> = faults.iter().map(Fault::begin).collect();
@@ -323,7 +329,7 @@ impl World<'_> {
             let ms = self.rng.between(200, 1_500);
             self.suffer_for(life, ms)?;
             fault::tell(&self.place.pipes(), life.pid(), &end);
-            self.sleep();
+            std::thread::sleep(Duration::from_millis(self.rng.between(50, 300)));
         }
         Ok(())
     }
