@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use wakeful_ports::fail::POINTS;
 use wakeful_ports::planted::BUGS;
 
-use crate::episode::{Kind, Outcome, Plan, play};
+use crate::episode::{AGENTS, CLIENTS, Kind, Outcome, Plan, play};
 use crate::place::{Tools, build_disk};
 use crate::rng::Rng;
 use crate::tally::Tally;
@@ -21,7 +21,7 @@ const DEATHS: u64 = 40;
 const DEATHS_ON_A_BAD_DISK: u64 = 12;
 
 /// Worlds that a planted bug is given to show itself. Each is nearly certain to do it.
-const PLANTED_TRIES: u64 = 4;
+const PLANTED_TRIES: u64 = 6;
 const PLANTED_DEATHS: u64 = 6;
 
 /// Kills the program and judges what it says afterwards.
@@ -43,6 +43,9 @@ pub(crate) struct Options {
     /// Shows instead that the judge finds every planted bug
     #[arg(long)]
     planted: bool,
+    /// Keeps the folder of every world, and not only of one that went wrong
+    #[arg(long)]
+    keep: bool,
     /// The program under torture, built with `--cfg fail_points`
     #[arg(long)]
     program: PathBuf,
@@ -186,10 +189,14 @@ impl Campaign {
                 return Err(error);
             }
         };
-        if outcome.tally.is_sound() {
+        if self.options.keep {
+            self.folder.disable_cleanup(true);
+            eprintln!("kept {}", plan.folder.display());
+        } else if outcome.tally.is_sound() {
             // Only what went wrong is worth its space.
             let _ = std::fs::remove_dir_all(&plan.folder);
-        } else {
+        }
+        if !outcome.tally.is_sound() {
             self.folder.disable_cleanup(true);
             self.wrong
                 .push(json!({"folder": plan.folder, "kind": plan.kind.name(), "verdict": outcome.verdict}));
@@ -269,6 +276,8 @@ impl Campaign {
             "sqlite"
         }
         .into();
+        line["clients"] = CLIENTS.into();
+        line["agents"] = AGENTS.into();
         line["machine_load"] = load.into();
         line["planted_bugs_looked_for"] = self.planted.into();
         if !self.wrong.is_empty() {
@@ -298,7 +307,7 @@ fn is_met(point: &str) -> bool {
 fn shows(bug: &str) -> Kind {
     match bug {
         "commit_unsynced" | "blob_unsynced" => Kind::Power,
-        "plain_again" | "unknown_called_failed" => {
+        "plain_again" | "unknown_called_failed" | "told_early" => {
             Kind::Points(vec![("act.after_perform", "transition.after_commit"); 2])
         }
         "unknown_called_ok" => Kind::Points(vec![("act.before_perform", "transition.after_commit"); 2]),

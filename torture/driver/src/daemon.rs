@@ -33,8 +33,8 @@ pub(crate) enum Circumstances {
     Armed { point: &'static str, passage: u64 },
     /// Its disk remembers what was not synced.
     Journaled,
-    /// Its disk fails so many of a million calls, each line of libfiu's.
-    Faulty { orders: String },
+    /// Its disk fails, as libfiu is told now or later.
+    Faulty { orders: Vec<String> },
 }
 
 /// A living program.
@@ -99,7 +99,8 @@ fn circumstances(command: &mut Command, place: &Place, home: usize, how: &Circum
             command
                 .env("LD_PRELOAD", preload)
                 .env("DISK_ROOT", place.home(home))
-                .env("FIU_ENABLE", orders);
+                .env("FIU_CTRL_FIFO", place.pipes())
+                .env("FIU_ENABLE", orders.join("\n"));
         }
     }
     Ok(())
@@ -126,6 +127,11 @@ impl Life {
             std::thread::sleep(LOOK);
         }
         bail!("the program did not serve within {READY:?}")
+    }
+
+    /// Its number.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Whether it has ended.

@@ -11,6 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use crate::daemon::{self, Circumstances, Life};
+use crate::fault::{self, Fault};
 use crate::history::{History, told};
 use crate::load::{Counts, Load, Sent};
 use crate::moment;
@@ -21,8 +22,8 @@ use crate::script::Weight;
 use crate::tally::Tally;
 
 /// Clients of one world, and agents that they write to.
-const CLIENTS: usize = 6;
-const AGENTS: usize = 5;
+pub(crate) const CLIENTS: usize = 6;
+pub(crate) const AGENTS: usize = 5;
 
 /// How long nothing may move, when nobody kills any more, before it is taken for rest. With a planted bug it may be
 /// that something never moves again, and that is what the judge is to find out.
@@ -96,6 +97,11 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let homes = if tools.database.is_some() { 2 } else { 1 };
     let place = Place::make(plan.folder.clone(), tools, homes, &mut rng)?;
     let history = History::create(&place.history())?;
+    // On a bad disk little comes to its end, and what is tried there is writing: so many small messages at once.
+    let (weight, window) = match plan.kind {
+        Kind::Faults => (Weight::Light, 20),
+        Kind::Kill | Kind::Points(_) | Kind::Power => (Weight::Heavy, 3),
+    };
     let load = Load {
         place: &place,
         apis: (0..homes)
@@ -106,12 +112,8 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
             .map(|agent| format!("w{:x}-{agent}", plan.seed & 0xffff_ffff))
             .collect(),
         history: &history,
-        weight: if matches!(plan.kind, Kind::Faults) {
-            Weight::Light
-        } else {
-            Weight::Heavy
-        },
-        window: if matches!(plan.kind, Kind::Faults) { 8 } else { 3 },
+        weight,
+        window,
         ending: Mutex::new(None),
         faulty: AtomicBool::new(false),
         counts: Counts::default(),
@@ -230,30 +232,34 @@ impl World<'_> {
             Kind::Faults => (0..self.plan.deaths).try_for_each(|_| self.suffer()),
             Kind::Kill if self.load.apis.len() > 1 => self.die_in_turns(),
             Kind::Kill | Kind::Power => (0..self.plan.deaths).try_for_each(|_| {
-                let life = self.begin(0, &self.usual())?;
-                self.sleep();
+                let mut life = self.begin(0, &self.usual())?;
+                self.live(0, &mut life)?;
                 self.end(0, life, "killed")
             }),
         }
     }
 
     /// Lets the program live for a moment of chance: mostly in the middle of its work, sometimes while it starts.
-    fn sleep(&mut self) {
-        let ms = match self.rng.below(10) {
-            0 => self.rng.between(0, 50),
-            1..=7 => self.rng.between(50, 250),
-            _ => self.rng.between(250, 500),
-        };
-        std::thread::sleep(Duration::from_millis(ms));
+    fn live(&mut self, home: usize, life: &mut Life) -> Result<()> {
+        if self.rng.percent(10) {
+            std::thread::sleep(Duration::from_millis(self.rng.between(0, 60)));
+            return Ok(());
+        }
+        // A machine with much to do takes long to start a program. One that does not come up at all is left to the judge,
+        // who will miss what it has.
+        let _ = life.wait_ready(&daemon::api(self.place, home)?);
+        let most = if self.rng.percent(75) { 200 } else { 450 };
+        std::thread::sleep(Duration::from_millis(self.rng.between(0, most)));
+        Ok(())
     }
 
     /// Two programs on one database: one dies while the other lives, again and again.
     fn die_in_turns(&mut self) -> Result<()> {
         let mut other = self.begin(1, &Circumstances::Healthy)?;
         for turn in 0..self.plan.deaths {
-            let life = self.begin(usize::from(turn % 2 == 1), &Circumstances::Healthy)?;
-            // A server answers more slowly than a file, and whoever takes over has to find out first.
-            (0..3).for_each(|_| self.sleep());
+            let home = usize::from(turn % 2 == 1);
+            let mut life = self.begin(home, &Circumstances::Healthy)?;
+            self.live(home, &mut life)?;
             let dying = std::mem::replace(&mut other, life);
             self.end(0, dying, "killed")?;
         }
@@ -277,16 +283,24 @@ impl World<'_> {
         Ok(())
     }
 
-    /// Lives on a disk that fails, and dies with it.
+    /// Lives on a disk that fails, from the beginning or now and then, and dies with it.
     fn suffer(&mut self) -> Result<()> {
-        let orders = orders(&mut self.rng);
         self.history.put(&json!({"event": "faults"}));
+        let always = if self.rng.percent(30) {
+            fault::rare(&mut self.rng)
+        } else {
+            Vec::new()
+        };
+        let orders: Vec<String> = always.iter().map(Fault::begin).collect();
         self.history.note(&json!({"orders": orders}));
-        self.load.faulty.store(true, Ordering::Relaxed);
         let mut life = self.begin(0, &Circumstances::Faulty { orders })?;
-        let ms = self.rng.between(300, 3_000);
-        let over = life.wait(Duration::from_millis(ms))?;
-        self.load.faulty.store(false, Ordering::Relaxed);
+        if always.is_empty() {
+            self.suffer_now_and_then(&mut life)?;
+        } else {
+            let ms = self.rng.between(300, 3_000);
+            self.suffer_for(&mut life, ms)?;
+        }
+        let over = life.is_over()?;
         self.end(
             0,
             life,
@@ -299,6 +313,32 @@ impl World<'_> {
         self.tally.kills -= 1;
         self.tally.fault_lives += 1;
         Ok(())
+    }
+
+    /// The disk is well, then it is not, then it is again, without anybody starting anew.
+    fn suffer_now_and_then(&mut self, life: &mut Life) -> Result<()> {
+        if life.wait_ready(&daemon::api(self.place, 0)?).is_err() {
+            return Ok(());
+        }
+        for _ in 0..self.rng.between(1, 3) {
+            let faults = fault::often(&mut self.rng);
+            let begin: Vec<String> = faults.iter().map(Fault::begin).collect();
+            let end: Vec<String> = faults.iter().map(Fault::end).collect();
+            self.history.note(&json!({"orders": begin}));
+            fault::tell(&self.place.pipes(), life.pid(), &begin);
+            let ms = self.rng.between(200, 1_500);
+            self.suffer_for(life, ms)?;
+            fault::tell(&self.place.pipes(), life.pid(), &end);
+            std::thread::sleep(Duration::from_millis(self.rng.between(50, 300)));
+        }
+        Ok(())
+    }
+
+    fn suffer_for(&mut self, life: &mut Life, ms: u64) -> Result<()> {
+        self.load.faulty.store(true, Ordering::Relaxed);
+        let over = life.wait(Duration::from_millis(ms));
+        self.load.faulty.store(false, Ordering::Relaxed);
+        over.map(drop)
     }
 
     /// A last life, in which everything comes to rest.
@@ -351,6 +391,7 @@ impl World<'_> {
             }
         }
         self.tally.under_faults = self.load.counts.under_faults.load(Ordering::Relaxed);
+        self.tally.sent_under_faults = self.load.counts.sent_under_faults.load(Ordering::Relaxed);
         self.tally.refused = self.load.counts.refused.load(Ordering::Relaxed);
         self.last.clear();
         self.history.close()
@@ -363,37 +404,6 @@ impl World<'_> {
             .iter()
             .position(|(began, ended)| (*began..=*ended).contains(&at))
     }
-}
-
-/// What libfiu is told: which calls fail, how often, and how.
-fn orders(rng: &mut Rng) -> String {
-    const NAMES: [&str; 9] = [
-        "posix/io/rw/write",
-        "posix/io/rw/pwrite",
-        "posix/io/rw/write/reduce",
-        "posix/io/sync/fsync",
-        "posix/io/oc/open",
-        "posix/io/rw/ftruncate",
-        "posix/io/dir/rename",
-        "posix/io/dir/unlink",
-        "posix/io/rw/read",
-    ];
-    const EIO: u8 = 5;
-    const ENOSPC: u8 = 28;
-    let mut lines: Vec<String> = Vec::new();
-    for _ in 0..rng.between(1, 3) {
-        let name = rng.pick(&NAMES).copied().unwrap_or_default();
-        let probability = rng
-            .pick(&["0.001", "0.005", "0.02", "0.1"])
-            .copied()
-            .unwrap_or_default();
-        let full = name.contains("write") && rng.percent(60);
-        let error = if full { ENOSPC } else { EIO };
-        lines.push(format!(
-            "enable_random name={name},probability={probability},failinfo={error}"
-        ));
-    }
-    lines.join("\n")
 }
 
 /// Asks the judge: another program, which sees the history and the world file and nothing else.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use crate::history::{History, digest, told};
-use crate::http::Api;
+use crate::http::{Answer, Api};
 use crate::place::Place;
 use crate::rng::Rng;
 use crate::script::{Weight, Wish};
@@ -37,6 +37,8 @@ pub(crate) struct Load<'a> {
 pub(crate) struct Counts {
     /// Requests that were sent to a program whose disk failed.
     pub(crate) under_faults: AtomicU64,
+    /// Those of them that brought a message.
+    pub(crate) sent_under_faults: AtomicU64,
     /// Answers of such a program that were refusals.
     pub(crate) refused: AtomicU64,
 }
@@ -134,6 +136,9 @@ impl Load<'_> {
         let answer = self.asked(rng, |api| {
             api.post(&format!("/api/agents/{agent}/messages"), body)
         })?;
+        if self.is_hit(&answer) {
+            self.counts.sent_under_faults.fetch_add(1, Ordering::Relaxed);
+        }
         if answer.status >= 300 {
             let (status, code) = (answer.status, &answer.body["error"]["code"]);
             self.history
@@ -181,14 +186,16 @@ impl Load<'_> {
         has_ended
     }
 
+    /// Whether an answer comes from a program whose disk fails just now. One that is still starting has not tried its
+    /// disk for anybody.
+    fn is_hit(&self, answer: &Answer) -> bool {
+        self.faulty.load(Ordering::Relaxed) && answer.body["error"]["code"] != "recovering"
+    }
+
     /// Asks one of the programs, and counts.
-    fn asked(
-        &self,
-        rng: &mut Rng,
-        ask: impl Fn(&Api) -> Option<crate::http::Answer>,
-    ) -> Option<crate::http::Answer> {
+    fn asked(&self, rng: &mut Rng, ask: impl Fn(&Api) -> Option<Answer>) -> Option<Answer> {
         let answer = ask(rng.pick(&self.apis)?)?;
-        if self.faulty.load(Ordering::Relaxed) {
+        if self.is_hit(&answer) {
             self.counts.under_faults.fetch_add(1, Ordering::Relaxed);
             let refused = u64::from(answer.status >= 500);
             self.counts.refused.fetch_add(refused, Ordering::Relaxed);

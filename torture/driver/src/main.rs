@@ -3,7 +3,7 @@
 //!
 //! - [`campaign`] plays worlds one after the other until time is up; [`episode`] plays one.
 //! - [`load`] and [`script`] are the clients and what they ask for; [`http`] is how, [`history`] what they put down.
-//! - [`daemon`] is one life of the program, [`power`] what a power cut leaves of its files.
+//! - [`daemon`] is one life of the program, [`power`] what a power cut leaves of its files, [`fault`] how a disk fails.
 //! - [`place`] is where a world is, [`tally`] what is counted, [`rng`] chance, [`moment`] time as the API spells it.
 #![forbid(unsafe_code)]
 #![expect(
@@ -18,6 +18,7 @@
 mod campaign;
 mod daemon;
 mod episode;
+mod fault;
 mod history;
 mod http;
 mod load;

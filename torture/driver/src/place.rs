@@ -56,6 +56,11 @@ impl Place {
         self.folder.join(format!("journal{index}"))
     }
 
+    /// Where a program is told how its disk fails: its number and an ending are added.
+    pub(crate) fn pipes(&self) -> PathBuf {
+        self.folder.join("fiu")
+    }
+
     pub(crate) fn workspace(&self) -> PathBuf {
         self.folder.join("work")
     }

@@ -21,8 +21,9 @@ pub(crate) struct Tally {
     pub(crate) pairs_deep: u64,
     /// Lives on a disk that failed.
     pub(crate) fault_lives: u64,
-    /// Requests that were answered while the disk failed, and those answers that were refusals.
+    /// Requests that were answered while the disk failed, those that brought a message, and those that were refused.
     pub(crate) under_faults: u64,
+    pub(crate) sent_under_faults: u64,
     pub(crate) refused: u64,
     /// How often the program died at each fail point.
     pub(crate) points: BTreeMap<&'static str, u64>,
@@ -70,7 +71,8 @@ impl Tally {
             "worlds": self.worlds, "kills": self.kills, "kills_between_intent_and_result": self.kills_between,
             "pairs_of_points": self.pairs, "pairs_two_deep": self.pairs_deep,
             "power_cuts": self.power_cuts, "power_cuts_felt": self.cuts_felt, "lives_on_a_bad_disk": self.fault_lives,
-            "operations_under_faults": self.under_faults, "refused_under_faults": self.refused,
+            "operations_under_faults": self.under_faults, "messages_under_faults": self.sent_under_faults,
+            "refused_under_faults": self.refused,
             "acknowledged": self.acknowledged, "effects": self.effects, "outcome_unknown": self.unknown,
             "failed_runs": self.failed, "lost": self.broken("kept") + self.broken("ended") + self.broken("stays_told"),
             "duplicated": self.broken("at_most_once") + self.broken("one_run"),
@@ -91,6 +93,7 @@ impl AddAssign for Tally {
         self.pairs_deep += other.pairs_deep;
         self.fault_lives += other.fault_lives;
         self.under_faults += other.under_faults;
+        self.sent_under_faults += other.sent_under_faults;
         self.refused += other.refused;
         self.acknowledged += other.acknowledged;
         self.effects += other.effects;
