@@ -5,7 +5,7 @@ mod decision;
 mod event;
 
 pub use self::budget::{budget, receipt, spending};
-pub use self::decision::{announcement, brake, brakes, decision};
+pub use self::decision::{brake, brakes, decision, decisions};
 pub use self::event::event;
 use utoipa::IntoParams;
 use wakeful_api::{

@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`cli`] | the command line: one file per verb |
+//! | [`announce`] | tells people that a decision waits: desktop, webhook, command |
 //! | [`config`] | settings: the file, the environment, the flags, one over the other |
 //! | [`home`] | the folder everything lives in, and its lock |
 //! | [`place`] | opens home and database, and builds the engine on them |

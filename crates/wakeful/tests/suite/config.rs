@@ -62,6 +62,10 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("budget.daily_usd", &json!(null)),
             ("provider.name", &json!(null)),
             ("privacy.confirm", &json!("implied")),
+            ("announce.desktop", &json!(null)),
+            ("announce.webhook", &json!(null)),
+            ("announce.webhook_key", &json!(null)),
+            ("announce.webhook_form", &json!(null)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));
