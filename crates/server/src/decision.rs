@@ -10,7 +10,7 @@ use wakeful_core::decision::{self, Reply};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, DecisionPath, LIMIT_MAX, Told};
+use crate::extract::{Asked, By, DecisionPath, Told};
 use crate::view;
 
 pub(crate) fn routes() -> Router<App> {
@@ -56,15 +56,7 @@ pub(crate) async fn list(
         .await
         .map_err(fail)?;
     let owed = desk.owed().await.map_err(fail)?;
-    let shown = usize::try_from(LIMIT_MAX).unwrap_or(usize::MAX);
-    Ok(Json(DecisionList {
-        decisions: found
-            .iter()
-            .take(shown)
-            .map(|one| view::decision(one, &[]))
-            .collect(),
-        pending_count: owed.pending_decisions,
-    }))
+    Ok(Json(view::decisions(&found, owed)))
 }
 
 /// One question, with who was told of it.

@@ -7,7 +7,7 @@ mod journal;
 mod proof;
 
 pub use self::budget::{budget, receipt, spending};
-pub use self::decision::{announcement, brake, brakes, decision};
+pub use self::decision::{brake, brakes, decision, decisions};
 pub use self::event::event;
 pub use self::journal::{journal_category, note, saga, task, task_status, written};
 pub use self::proof::erasure;

@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`cli`] | the command line: one file per verb |
+//! | [`announce`] | tells people that a decision waits: desktop, webhook, command |
 //! | [`config`] | settings: the file, the environment, the flags, one over the other |
 //! | [`archive`] | the file of a backup, written and read |
 //! | [`home`] | the folder everything lives in, and its lock |

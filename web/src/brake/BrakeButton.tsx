@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
+import { createPortal } from "react-dom";
 import { brakesQuery } from "../api/queries";
 import { Glyph } from "../ui/Glyph";
 import { brakeOf } from "./brake";
@@ -17,7 +18,8 @@ export function BrakeButton({ agentId }: { agentId?: string }) {
       <button type="button" className={`button small brake ${brake ? "on" : ""}`} aria-pressed={brake !== undefined} onClick={() => setOpen(true)}>
         <Glyph name="stop" /> {brake ? on : off}
       </button>
-      {isOpen && <BrakeDialog agentId={agentId} brake={brake} onClose={() => setOpen(false)} />}
+      {/* Outside of whatever the button stands in: a dialog has a head of its own, and the page's header already is one. */}
+      {isOpen && createPortal(<BrakeDialog agentId={agentId} brake={brake} onClose={() => setOpen(false)} />, document.body)}
     </>
   );
 }

@@ -2,11 +2,14 @@
 
 use wakeful_api::{
     Announcement, Answer, Badge, BlastRadius, Brake, BrakeList, Channel, Decision, DecisionKind,
-    DecisionOption, DecisionStatus, Severity,
+    DecisionList, DecisionOption, DecisionStatus, Severity,
 };
 use wakeful_core::decision;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AnnouncementRow, BrakeRow};
+use wakeful_ports::records::{AnnouncementRow, BrakeRow, Owed};
+
+/// Most questions in one answer: more than anybody answers at a sitting.
+const DECISIONS_MAX: usize = 500;
 
 /// A question with who was told of it.
 #[must_use]
@@ -41,9 +44,17 @@ pub fn decision(decision: &decision::Decision, announcements: &[AnnouncementRow]
     }
 }
 
-/// That somebody was told, or could not be.
+/// Questions, as many as one answer holds.
 #[must_use]
-pub fn announcement(row: &AnnouncementRow) -> Announcement {
+pub fn decisions(found: &[decision::Decision], owed: Owed) -> DecisionList {
+    let shown = found.iter().take(DECISIONS_MAX);
+    DecisionList {
+        decisions: shown.map(|one| decision(one, &[])).collect(),
+        pending_count: owed.pending_decisions,
+    }
+}
+
+fn announcement(row: &AnnouncementRow) -> Announcement {
     Announcement {
         way: row.way.clone(),
         severity: severity(row.severity),

@@ -9,8 +9,10 @@ use wakeful_api::{LastFailure, RuntimeStatus};
 
 use super::Shared;
 use super::serve::ServeArgs;
+use super::status::needs;
 use crate::daemon::files::{Found, Record, RunFolder};
 use crate::failure::Failure;
+use crate::front::Standing;
 use crate::reach::client_of;
 use crate::show::Out;
 
@@ -124,6 +126,7 @@ fn running(record: &Record, status: Option<&RuntimeStatus>, matches: bool, healt
             "doing     {} agents at work, {} waiting, {} listening",
             status.processing_agent_count, status.waiting_agent_count, status.listener_count
         ));
+        lines.extend(needs(&Standing::from(status)));
         lines.extend(status.last_failure.as_ref().map(failed));
     }
     if !matches {

@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::Shared;
+use crate::announce::{self, Session};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
 use crate::home::Home;
@@ -136,6 +137,10 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
     }
     checks.push(settings(&path));
     let settings = config::load(&path, &Overrides::default()).ok();
+    let announcing = settings
+        .as_ref()
+        .map(|loaded| announce::ways(&loaded.config, &Session::found()));
+    checks.extend(announcing.and_then(|ways| ways.err().map(|failure| Check::failure("announce", &failure))));
     let mut use_of_home = files::Use::Free;
     if let Some(home) = &home {
         checks.extend(files::config(home, mode));

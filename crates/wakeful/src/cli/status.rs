@@ -112,7 +112,7 @@ fn signed(proof: &Proof) -> String {
 }
 
 /// What is held and what waits for a person: before everything else, and only where there is something.
-fn needs(standing: &Standing) -> Vec<String> {
+pub(super) fn needs(standing: &Standing) -> Vec<String> {
     let mut lines: Vec<String> = standing.brakes.iter().map(line).collect();
     match standing.pending_decisions {
         0 => {}

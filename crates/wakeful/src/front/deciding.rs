@@ -60,10 +60,7 @@ impl Front {
                 .await?),
             Self::Here(clerk) => {
                 let (found, owed) = (clerk.decisions(pending_only).await?, clerk.owed().await?);
-                Ok(DecisionList {
-                    decisions: found.iter().map(|one| view::decision(one, &[])).collect(),
-                    pending_count: owed.pending_decisions,
-                })
+                Ok(view::decisions(&found, owed))
             }
         }
     }

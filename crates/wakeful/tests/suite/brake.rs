@@ -49,6 +49,8 @@ fn one_verb_sets_the_brake_and_every_status_shows_it() {
     assert_eq!(surfaces(&world), [true; 6]);
     let daemon = Daemon::serve(&world, &[]);
     assert_eq!(surfaces(&world), [true; 6], "it holds over a restart");
+    let said = world.wakeful(&["daemon", "status"]);
+    assert!(said.stdout.contains("braked   everything"), "{said:?}");
     assert_eq!(
         brake(&world, &["on", "--reason", "again"]).json(),
         on,

@@ -68,6 +68,10 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("retention.trace_mib", &json!(1_024)),
             ("retention.blob_days", &json!(365)),
             ("retention.blob_mib", &json!(4_096)),
+            ("announce.desktop", &json!(null)),
+            ("announce.webhook", &json!(null)),
+            ("announce.webhook_key", &json!(null)),
+            ("announce.webhook_form", &json!(null)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 51] = [
+const VERBS: [&str; 62] = [
     "init",
     "run",
     "message",
@@ -13,7 +13,18 @@ const VERBS: [&str; 51] = [
     "runs",
     "runs list",
     "runs show",
+    "runs retry",
+    "runs abandon",
     "runs cancel",
+    "decision",
+    "decision list",
+    "decision show",
+    "decision announce",
+    "decision answer",
+    "brake",
+    "brake on",
+    "brake off",
+    "brake status",
     "agent",
     "agent create",
     "agent list",
