@@ -12,6 +12,8 @@ pub const REST_MS: u64 = 30_000;
 #[derive(Debug, Default)]
 pub struct Line {
     busy: BTreeSet<AgentId>,
+    /// To whom something happened while it was driven: its turn may have looked too early.
+    again: BTreeSet<AgentId>,
     /// Until when somebody rests.
     resting: BTreeMap<AgentId, u64>,
     /// Who was served last; whoever comes after it in the alphabet is next.
@@ -65,15 +67,20 @@ impl Line {
             Ended::Worked | Ended::Idle => None,
         };
         match rest {
+            Some(_) if self.again.contains(agent) => {}
             Some(ms) => drop(self.resting.insert(agent.clone(), now_ms.saturating_add(ms))),
             None => drop(self.resting.remove(agent)),
         }
-        how == Ended::Worked || self.left_out
+        let again = self.again.remove(agent);
+        how == Ended::Worked || self.left_out || again
     }
 
     /// Something happened to an agent, so there is a reason to try again.
     pub fn rouse(&mut self, agent: &AgentId) {
         self.resting.remove(agent);
+        if self.busy.contains(agent) {
+            self.again.insert(agent.clone());
+        }
     }
 
     /// When the next one has rested enough; none while nobody rests.
@@ -126,6 +133,26 @@ mod tests {
         assert_eq!(line.choose(&agents(&["a"]), 6, 9), agents(&["a"]));
         line.ended(&all[0], Ended::Stuck, 7);
         assert_eq!(line.choose(&agents(&["a"]), 7 + REST_MS, 9), agents(&["a"]));
+    }
+
+    #[test]
+    fn what_happens_to_an_agent_during_its_turn_is_looked_at_after_it() {
+        let (mut line, all) = (Line::default(), agents(&["a"]));
+        line.choose(&all, 0, 1);
+        line.rouse(&all[0]);
+        assert!(
+            line.ended(&all[0], Ended::Idle, 0),
+            "an answer came after its turn had looked for one"
+        );
+        for how in [Ended::Stuck, Ended::Waits { ms: 60_000 }] {
+            line.choose(&all, 0, 1);
+            line.rouse(&all[0]);
+            assert!(line.ended(&all[0], how, 0), "{how:?}");
+            assert_eq!(line.choose(&all, 0, 1), all, "{how:?}");
+            line.ended(&all[0], Ended::Idle, 0);
+        }
+        line.choose(&all, 0, 1);
+        assert!(!line.ended(&all[0], Ended::Idle, 0), "it is told once");
     }
 
     #[test]

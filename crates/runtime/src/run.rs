@@ -202,6 +202,21 @@ pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(),
     Ok(given.await?)
 }
 
+/// Gives a claimed run back until a moment: whoever answered one of its questions meanwhile had it looked at, and it
+/// would be looked at for ever. Only who asked for its end is heard before.
+async fn put_to_rest<S: Store>(store: &S, claimed: Box<Claimed>, until: Millis) -> Result<(), EngineError> {
+    let Claimed { row, fence, .. } = *claimed;
+    let given = store.write(move |tx| {
+        tx.forget_claims(&row.run_key)?;
+        tx.release_head(&row.agent_id, fence)?;
+        if tx.cancel_requested(&row.run_key)? {
+            return Ok(());
+        }
+        tx.rest_run(&row.run_key, until)
+    });
+    Ok(given.await?)
+}
+
 async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
     Ok(store.write(move |tx| tx.release_head(&agent, fence)).await?)
 }
@@ -215,7 +230,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 Next::Input(performed) => performed,
                 Next::Rest(rest) => {
                     let run = claimed.run_key();
-                    give_back(&self.store, claimed).await?;
+                    match rest {
+                        Rest::Asleep(until) => put_to_rest(&self.store, claimed, until).await?,
+                        Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked => {
+                            give_back(&self.store, claimed).await?;
+                        }
+                    }
                     return Ok(match rest {
                         Rest::Halted => Driven::Halted(run),
                         Rest::Parked(exceeded) => Driven::Parked(run, exceeded),
@@ -263,8 +283,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             done => done,
         };
         let (row, turn, effects) = done?;
-        (claimed.row, claimed.turn, claimed.effects) = (row, turn, effects);
-        claimed.freshness = Freshness::Fresh;
+        let left = turn.pending();
+        // What a stop or a brake kept from its turn is still intended, and as fresh or as doubtful as it was.
+        if effects.is_empty() && !left.is_empty() {
+            claimed.effects = left;
+        } else {
+            (claimed.effects, claimed.freshness) = (effects, Freshness::Fresh);
+        }
+        (claimed.row, claimed.turn) = (row, turn);
         Ok(())
     }
 

@@ -457,8 +457,10 @@ async fn answer<S: Store, W: Workshop<S>>(
 fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     match driven {
         Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
-        // Whoever answers, releases or waits for the moment has it looked at again.
-        Driven::Asked(_) | Driven::Asleep(..) | Driven::Braked(_) => Ok(Did::Nothing),
+        // The moment it rests until is found by another look; so is an answer that came since it looked for one.
+        Driven::Asked(_) | Driven::Asleep(..) => Ok(Did::Something),
+        // Whoever releases has it looked at again.
+        Driven::Braked(_) => Ok(Did::Nothing),
         Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {
             agent: agent.clone(),
             run,

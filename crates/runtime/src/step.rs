@@ -203,9 +203,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) | (Freshness::Fresh, _) => {
                     match self.do_it(claimed, operation_id, &call).await? {
                         Some(done) => done,
+                        None if !results.is_empty() => break,
+                        // It may have happened in a process that is gone: taken back, it could be called off as if it
+                        // had never begun.
+                        None if claimed.freshness == Freshness::Recovered => {
+                            return Ok(Next::Rest(Rest::Braked));
+                        }
                         // A brake came between the look and the act.
-                        None if results.is_empty() => return Ok(Next::just(Input::Postponed)),
-                        None => break,
+                        None => return Ok(Next::just(Input::Postponed)),
                     }
                 }
             };
@@ -268,14 +273,15 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         call: &ToolCall,
     ) -> Result<Option<Done>, EngineError> {
         let lease_lost = || EngineError::LeaseLost(claimed.row.agent_id.clone());
-        // The intent is committed; whether this process may still act on it is checked as late as possible.
-        if !self.store.holds_lease() {
-            return Err(lease_lost());
-        }
-        // And whether a brake was set since: what is acknowledged there must find nothing that begins after it.
+        // The intent is committed; whether a brake was set since is looked at now: what is acknowledged there must find
+        // nothing that begins after it.
         let agent = claimed.row.agent_id.clone();
         if self.store.read(move |view| view.is_braked(&agent)).await? {
             return Ok(None);
+        }
+        // Whether this process may still act on it is checked last, because it costs no wait.
+        if !self.store.holds_lease() {
+            return Err(lease_lost());
         }
         fail::point("act.before_perform");
         let (stop, flag) = watch::channel(false);

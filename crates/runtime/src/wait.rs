@@ -12,7 +12,7 @@ use wakeful_ports::tool::ToolHost;
 
 use crate::inquiry::ended_early;
 use crate::run::{Claimed, broken};
-use crate::step::{Next, Rest};
+use crate::step::{Early, Freshness, Next, Rest};
 use crate::{Engine, EngineError, Waiting};
 
 /// The longest wait that keeps a run in its place. A longer one gives it back until its moment has come.
@@ -34,6 +34,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if left_ms == 0 {
             return Ok(None);
         }
+        // What was found begun is settled first, and at once, when somebody asks for the end.
+        let is_found =
+            claimed.freshness == Freshness::Recovered && matches!(claimed.turn.phase, Phase::Acting { .. });
+        let run = claimed.run_key();
+        if is_found && self.store.read(move |view| view.cancel_requested(&run)).await? {
+            return Ok(None);
+        }
         if left_ms > NAP_MS_MAX && self.waiting == Waiting::Away {
             let until = Millis(now.0.saturating_add(i64::try_from(left_ms).unwrap_or(i64::MAX)));
             return Ok(Some(Next::Rest(Rest::Asleep(until))));
@@ -41,7 +48,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         tokio::select! {
             biased;
             () = self.clock.sleep(left_ms) => Ok(None),
-            early = self.early(claimed) => ended_early(claimed, early).map(Some),
+            early = self.early(claimed) => match early {
+                Early::Cancelled if is_found => Ok(None),
+                early => ended_early(claimed, early).map(Some),
+            },
         }
     }
 

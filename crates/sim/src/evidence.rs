@@ -2,17 +2,19 @@
 
 use wakeful_core::budget::Day;
 use wakeful_core::conversation::Block;
+use wakeful_core::decision::Decision;
 use wakeful_core::id::Incarnation;
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
 use wakeful_core::run::Turn;
 use wakeful_ports::records::{
-    Agent, EntryRow, EventRow, JournalRow, LockedHead, RUN_OPEN, RunFilter, RunRow, RunState, SpendDay,
-    StepRow, WakeRow,
+    Agent, DecisionFilter, EntryRow, EventRow, JournalRow, LockedHead, RUN_ABANDONED, RUN_OPEN,
+    RUN_QUARANTINED, RunFilter, RunRow, RunState, SpendDay, StepRow, WakeRow,
 };
 use wakeful_ports::store::{ROWS_MAX, StoreError, View};
 
 use crate::ledger::Ledger;
+use crate::person::POISON;
 use crate::script::Script;
 use crate::world::{World, read, write};
 
@@ -52,9 +54,17 @@ pub(crate) struct RunEvidence {
     pub(crate) wake: Option<WakeRow>,
     pub(crate) steps: Vec<StepRow>,
     pub(crate) journal: Vec<JournalRow>,
+    pub(crate) decisions: Vec<Decision>,
+    /// Whether somebody asked for its end.
+    pub(crate) is_called_off: bool,
 }
 
 impl RunEvidence {
+    /// Whether it stands aside, or was given up there.
+    pub(crate) fn is_aside(&self) -> bool {
+        self.row.status == RUN_QUARANTINED || self.row.status == RUN_ABANDONED
+    }
+
     /// Whether it still goes on.
     pub(crate) fn is_open(&self) -> bool {
         self.row.status == RUN_OPEN
@@ -85,7 +95,7 @@ impl Evidence {
             let runs = view.runs(&filter)?;
             let runs = runs
                 .into_iter()
-                .map(|row| load(view, row))
+                .map(|row| load(view, row, &ledger))
                 .collect::<Result<_, _>>()?;
             let agent = view.agent(&asked.agent)?;
             let events = view.events(&asked.agent, 0, ROWS_MAX)?;
@@ -116,14 +126,27 @@ impl Evidence {
     }
 }
 
-fn load(view: &mut dyn View, row: RunRow) -> Result<RunEvidence, StoreError> {
+fn load(view: &mut dyn View, mut row: RunRow, ledger: &Ledger) -> Result<RunEvidence, StoreError> {
     let run = row.run_key;
+    // What rotted is judged by what it was: the journal knows of no rot.
+    if row.state == POISON
+        && let Some(poison) = ledger.poisons.get(&run)
+    {
+        row.state.clone_from(&poison.state);
+    }
+    let decisions = DecisionFilter {
+        pending_only: false,
+        run_key: Some(run),
+        limit: ROWS_MAX,
+    };
     Ok(RunEvidence {
         turn: serde_json::from_str(&row.state).map_err(|_| StoreError::Malformed("run.state"))?,
         message: view.message(&run)?,
         wake: view.wake(&run)?,
         steps: view.steps(&run, 0, ROWS_MAX)?,
         journal: view.journal(&run, 0, ROWS_MAX)?,
+        decisions: view.decisions(&decisions)?,
+        is_called_off: view.cancel_requested(&run)?,
         row,
     })
 }

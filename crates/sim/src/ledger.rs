@@ -4,8 +4,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
+use wakeful_core::time::Millis;
 
 use crate::schedule::What;
 
@@ -57,6 +59,57 @@ pub(crate) struct Ledger {
     pub(crate) unsure: BTreeSet<OperationId>,
     /// Mishaps that struck, and where.
     pub(crate) struck: Vec<(What, usize, Site)>,
+    /// What a person would see of each action that was begun: the tool and its arguments.
+    pub(crate) words: BTreeMap<OperationId, (String, String)>,
+    /// Model requests that left, in order.
+    pub(crate) sent: Vec<Sent>,
+    /// What people said to questions, whether it was taken or not.
+    pub(crate) said: BTreeSet<(DecisionId, String)>,
+    /// Answers that somebody was told are taken.
+    pub(crate) answers: Vec<Answered>,
+    /// Answers that were not taken, or that nobody was told of.
+    pub(crate) rebuffs: u64,
+    /// Brakes that somebody was told are on, in order.
+    pub(crate) brakes: Vec<Held>,
+    /// How often somebody reached for a brake.
+    pub(crate) brake_tries: u64,
+    /// States that rotted, as they were before.
+    pub(crate) poisons: BTreeMap<RunKey, Poison>,
+}
+
+/// An answer that was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Answered {
+    pub(crate) decision_id: DecisionId,
+    pub(crate) option: String,
+    pub(crate) at_ms: u64,
+}
+
+/// A brake that is known to be on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Held {
+    /// Whom it holds; none for all.
+    pub(crate) scope: Option<AgentId>,
+    /// When it was acknowledged.
+    pub(crate) from_ms: u64,
+    /// When somebody reached for its release.
+    pub(crate) until_ms: Option<u64>,
+}
+
+/// A model request that left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sent {
+    pub(crate) at_ms: u64,
+    /// Whether its process had slept, and so may not have seen what happened meanwhile.
+    pub(crate) slept: bool,
+}
+
+/// A state before it rotted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Poison {
+    pub(crate) version: i64,
+    pub(crate) state: String,
+    pub(crate) machine_version: u32,
 }
 
 /// One effect on the world.
@@ -76,6 +129,12 @@ pub(crate) struct Begun {
     pub(crate) fresh: bool,
     /// Whether its process held the lease.
     pub(crate) leased: bool,
+    /// Whether a brake was known to be on when the tool was reached for.
+    pub(crate) braked: bool,
+    /// Whether its process had slept.
+    pub(crate) slept: bool,
+    /// What its process took the time for.
+    pub(crate) wall: Millis,
 }
 
 impl Ledger {
@@ -90,10 +149,20 @@ impl Ledger {
     /// Mishaps after which an outcome may be unknown: all in which a process stops without having its say.
     pub(crate) fn disturbances(&self) -> usize {
         let struck = self.struck.iter().filter(|(what, ..)| match what {
-            What::Crash | What::Sleep | What::StoreFails => true,
-            What::Halt | What::Cancel => false,
+            What::Crash | What::Loop | What::Sleep | What::StoreFails => true,
+            What::Halt | What::Cancel | What::Answer | What::Brake | What::Release | What::Poison => false,
         });
         struck.count()
+    }
+
+    /// Whether a brake that somebody was told of is on.
+    pub(crate) fn is_braked(&self) -> bool {
+        self.brakes.iter().any(|held| held.until_ms.is_none())
+    }
+
+    /// Whether something of a kind struck.
+    pub(crate) fn had(&self, wanted: What) -> bool {
+        self.struck.iter().any(|(what, ..)| *what == wanted)
     }
 
     /// Whether a process slept while others went on.

@@ -26,14 +26,16 @@ mod evidence;
 mod invariant;
 mod ledger;
 mod life;
+mod person;
 mod play;
 mod ports;
 mod schedule;
 mod script;
 pub mod search;
+mod service;
 mod time;
 mod world;
 
 pub use crate::invariant::Violation;
-pub use crate::play::{Tally, crashing_equals_not_crashing, play, same_again};
-pub use crate::schedule::{BadSchedule, Mishap, Schedule, What};
+pub use crate::play::{Tally, crashing_equals_not_crashing, log_hash, play, same_again};
+pub use crate::schedule::{ASKS_MAX, BadSchedule, Mishap, Schedule, What};

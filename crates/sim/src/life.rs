@@ -56,7 +56,7 @@ impl Life {
     }
 
     /// The engine of this process.
-    pub(crate) fn engine(&self, script: &Arc<Script>) -> SimEngine {
+    pub(crate) fn engine(&self, script: &Arc<Script>, waiting: Waiting) -> SimEngine {
         let life = self.clone();
         let names = TOOLS.into_iter().map(|(name, _)| name.to_owned()).collect();
         Engine {
@@ -70,8 +70,11 @@ impl Life {
             halt: self.world.halt(self.number),
             observer: Arc::new(Screen(life)),
             runner: RunnerId::new(format!("runner-{}", self.number)),
-            governance: Governance::default(),
-            waiting: Waiting::Here,
+            governance: Governance {
+                decision_patience_ms: script.patience_ms(),
+                ..Governance::default()
+            },
+            waiting,
         }
     }
 

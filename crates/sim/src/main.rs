@@ -1,24 +1,31 @@
-//! Plays many schedules: `wakeful-sim [--count N | --seconds S | --minutes M] [--seed S]`, or one: `wakeful-sim --replay LINE`.
+//! Plays many schedules: `wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J]`, or one:
+//! `wakeful-sim --seed SEED [MISHAP…]`.
 //!
-//! Without a seed it takes a fresh one and says which. A failure prints the line to put into `seeds.txt`, and ends
-//! the program with 1.
+//! Without a first seed it takes a fresh one and says which; the seeds after it are the next numbers. A failure prints
+//! the smallest schedule that still fails and the command that plays it, and ends the program with 1.
 #![forbid(unsafe_code)]
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use wakeful_sim::search::{examine, nth, shrink};
-use wakeful_sim::{Schedule, Tally, Violation};
+use wakeful_sim::search::{examine, shrink};
+use wakeful_sim::{Schedule, Tally, Violation, log_hash};
 
 /// Between two lines about how far it has come.
 const PROGRESS: Duration = Duration::from_secs(10);
 
-const USAGE: &str =
-    "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--seed S] [--replay \"0x2a crash+12\"]";
+/// Most threads: more than any machine here has cores.
+const JOBS_MAX: u64 = 64;
+
+const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J]
+       wakeful-sim --seed SEED [calm | MISHAP…] [asks=1]     a mishap reads crash+12";
 
 /// How long to search.
+#[derive(Clone, Copy)]
 enum Until {
     Count(u64),
     Time(Duration),
@@ -26,8 +33,19 @@ enum Until {
 
 struct Args {
     until: Until,
-    seed: u64,
-    replay: Option<Schedule>,
+    from: u64,
+    jobs: u64,
+    one: Option<Schedule>,
+}
+
+/// What the threads of a search share.
+struct Search {
+    began: Instant,
+    next: AtomicU64,
+    done: AtomicU64,
+    is_over: AtomicBool,
+    found: Mutex<Option<(Schedule, Violation)>>,
+    tally: Mutex<Tally>,
 }
 
 fn main() -> ExitCode {
@@ -38,10 +56,8 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let found = match &args.replay {
-        Some(schedule) => examine(schedule)
-            .err()
-            .map(|violation| (schedule.clone(), violation)),
+    let found = match &args.one {
+        Some(schedule) => one(schedule),
         None => search(&args),
     };
     let Some((schedule, violation)) = found else {
@@ -50,63 +66,127 @@ fn main() -> ExitCode {
     say(&format!("FAILED {schedule}\n{violation}"));
     let (small, violation) = shrink(&schedule, &violation, examine);
     say(&format!("\nas small as it gets: {small}\n{violation}"));
+    say(&format!("\ncargo run -p wakeful-sim -- --seed {small}"));
     ExitCode::FAILURE
+}
+
+/// Plays one schedule and says what its log came to.
+fn one(schedule: &Schedule) -> Option<(Schedule, Violation)> {
+    let played = examine(schedule).and_then(|tally| Ok((tally, log_hash(schedule)?)));
+    match played {
+        Ok((tally, hash)) => {
+            say(&format!("{schedule}\nlog {hash}"));
+            tell(&tally);
+            None
+        }
+        Err(violation) => Some((schedule.clone(), violation)),
+    }
 }
 
 /// Plays one schedule after another until the end is reached or one fails.
 fn search(args: &Args) -> Option<(Schedule, Violation)> {
-    say(&format!("seed {:#x}", args.seed));
-    let began = Instant::now();
-    let mut told = began;
-    let mut tally = Tally::default();
-    for number in 0_u64.. {
-        let is_over = match args.until {
-            Until::Count(count) => number >= count,
-            Until::Time(limit) => began.elapsed() >= limit,
-        };
-        if is_over || told.elapsed() >= PROGRESS {
-            told = Instant::now();
-            let rate = rate(number, began.elapsed());
-            say(&format!("{number} schedules, {rate} a second, none failed"));
-        }
-        if is_over {
-            break;
-        }
-        let schedule = nth(args.seed, number);
-        match examine(&schedule) {
-            Ok(met) => tally.add(&met),
-            Err(violation) => {
-                say(&format!("schedule {number} of seed {:#x}", args.seed));
-                return Some((schedule, violation));
+    say(&format!("from seed {:#x}", args.from));
+    let search = Search {
+        began: Instant::now(),
+        next: AtomicU64::new(0),
+        done: AtomicU64::new(0),
+        is_over: AtomicBool::new(false),
+        found: Mutex::default(),
+        tally: Mutex::default(),
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..args.jobs)
+            .map(|_| scope.spawn(|| search.work(args)))
+            .collect();
+        let mut told = Instant::now();
+        while !workers.iter().all(std::thread::ScopedJoinHandle::is_finished) {
+            std::thread::park_timeout(Duration::from_millis(50));
+            if told.elapsed() >= PROGRESS {
+                told = Instant::now();
+                search.tell_progress();
             }
         }
+    });
+    search.tell_progress();
+    let found = search.found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if found.is_none() {
+        tell(&search.tally.into_inner().unwrap_or_else(PoisonError::into_inner));
     }
+    found
+}
+
+impl Search {
+    /// Takes one number after another.
+    fn work(&self, args: &Args) {
+        let mut tally = Tally::default();
+        while !self.is_over.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let is_over = match args.until {
+                Until::Count(count) => number >= count,
+                Until::Time(limit) => self.began.elapsed() >= limit,
+            };
+            if is_over {
+                break;
+            }
+            let schedule = Schedule::drawn(args.from.wrapping_add(number));
+            match examine(&schedule) {
+                Ok(met) => tally.add(&met),
+                Err(violation) => {
+                    self.is_over.store(true, Ordering::Relaxed);
+                    let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+                    found.get_or_insert((schedule, violation));
+                    break;
+                }
+            }
+            self.done.fetch_add(1, Ordering::Relaxed);
+        }
+        self.tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(&tally);
+    }
+
+    fn tell_progress(&self) {
+        let (done, elapsed) = (self.done.load(Ordering::Relaxed), self.began.elapsed());
+        let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
+        let rate = done.saturating_mul(1_000) / elapsed_ms;
+        let seconds = elapsed.as_secs();
+        say(&format!(
+            "{done} schedules in {seconds} s, {rate} a second, none failed before"
+        ));
+    }
+}
+
+fn tell(tally: &Tally) {
     for (name, count) in &tally.0 {
         say(&format!("{count:>10} {name}"));
     }
-    None
-}
-
-fn rate(count: u64, elapsed: Duration) -> u64 {
-    let elapsed_ms = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX).max(1);
-    count.saturating_mul(1_000) / elapsed_ms
 }
 
 fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     let mut args = Args {
         until: Until::Count(1_000),
-        seed: RandomState::new().hash_one("a fresh seed"),
-        replay: None,
+        from: RandomState::new().hash_one("a fresh seed"),
+        jobs: 1,
+        one: None,
     };
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} needs a value"))?;
         let number = || value.parse::<u64>().map_err(|_| format!("{value} is no number"));
+        let seed = || value.parse::<Schedule>().map_err(|error| error.to_string());
         match word.as_str() {
             "--count" => args.until = Until::Count(number()?),
             "--seconds" => args.until = Until::Time(Duration::from_secs(number()?)),
             "--minutes" => args.until = Until::Time(Duration::from_secs(number()?.saturating_mul(60))),
-            "--seed" => args.seed = value.parse::<Schedule>().map_err(|error| error.to_string())?.seed,
-            "--replay" => args.replay = Some(value.parse().map_err(|error| format!("{error}"))?),
+            "--from" => args.from = seed()?.seed,
+            "--jobs" => args.jobs = number()?.clamp(1, JOBS_MAX),
+            "--seed" => {
+                let rest: Vec<String> = words.by_ref().collect();
+                let line = format!("{value} {}", rest.join(" "));
+                let given: Schedule = line.parse().map_err(|error| format!("{error}"))?;
+                let drawn = rest.is_empty().then(|| Schedule::drawn(given.seed));
+                args.one = Some(drawn.unwrap_or(given));
+            }
             _ => return Err(format!("there is no {word}")),
         }
     }

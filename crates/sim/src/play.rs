@@ -3,21 +3,36 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
+use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_ports::records::{RUN_OPEN, RunFilter, RunState};
-use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_runtime::EngineError;
-use wakeful_runtime::run::{Driven, claim};
-use wakeful_runtime::wake::{Admitted, Ask};
+use wakeful_core::run::Turn;
+use wakeful_core::wake::Refusal;
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::store::StoreError;
+use wakeful_runtime::run::Driven;
+use wakeful_runtime::{EngineError, Waiting};
 use wakeful_store::Store;
 
 use crate::chance::Chance;
 use crate::evidence::{Evidence, Moment};
 use crate::invariant::{Summary, Violation, judge};
-use crate::life::{Doings, End, Life, SimEngine};
+use crate::life::{Doings, End, Life};
 use crate::schedule::{Schedule, What};
-use crate::script::Script;
-use crate::world::{Birth, Timing, World, read};
+use crate::script::{Opinion, Script};
+use crate::service::{Way, open_only, repeat, run_of, serve};
+use crate::world::{BEGINNING, Birth, Timing, World, read};
+
+/// Processes that one ask may need beyond those that mishaps end: each question may take a few.
+const LIVES_MAX: usize = 150;
+
+/// Longer than any permission stands, whatever the clocks say.
+const FORGOTTEN_MS: u64 = 26 * 60 * 60 * 1000;
+
+/// How far clocks may be behind, and a little more.
+const BEHIND_MS: u64 = 700_000;
+
+/// How often somebody tries to be heard at the desk. A process there dies now and then.
+const TRIES_MAX: u32 = 20;
 
 /// How much of everything was met, by its name. Shows whether the worlds are as wild as they should be.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -41,6 +56,25 @@ impl Tally {
             met(format!("run {}", run.row.status));
             run.calls()
                 .for_each(|step| met(format!("call {}", step.status.as_str())));
+            run.decisions
+                .iter()
+                .for_each(|one| met(format!("question {}", one.status.as_str())));
+        }
+        let ledger = &evidence.ledger;
+        let counts = [
+            ("answers taken", ledger.answers.len()),
+            (
+                "answers not taken",
+                usize::try_from(ledger.rebuffs).unwrap_or(usize::MAX),
+            ),
+            ("brakes acknowledged", ledger.brakes.len()),
+            ("deeds", ledger.deeds.len()),
+            ("actions begun", ledger.begun.len()),
+            ("requests sent", ledger.sent.len()),
+            ("processes", ledger.stopped.len()),
+        ];
+        for (name, count) in counts {
+            *tally.0.entry(name.to_owned()).or_default() += u64::try_from(count).unwrap_or(u64::MAX);
         }
         let given_up = evidence.ledger.hung_up.keys();
         given_up.for_each(|_| met("request given up".to_owned()));
@@ -62,16 +96,18 @@ pub(crate) fn evidence_of(schedule: &Schedule) -> Result<Evidence, Violation> {
 
 /// Plays a schedule twice: the chain of events, which holds every time and every salt, must come out the same.
 pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
-    let chain = || {
-        let evidence = Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()?;
-        Ok::<Option<Digest>, Violation>(evidence.events.last().map(|event| event.hash))
-    };
-    let (here, there) = (chain()?, chain()?);
+    let (here, there) = (log_hash(schedule)?, log_hash(schedule)?);
     if here == there {
         return Ok(());
     }
-    let what = format!("the chain ends in {here:?} and in {there:?}");
+    let what = format!("the chain ends in {here} and in {there}");
     Err(violation("TheSameSeedIsTheSameWorld", what))
+}
+
+/// The last link of the chain of events that a schedule leaves: it stands for every event, time and salt before it.
+pub fn log_hash(schedule: &Schedule) -> Result<Digest, Violation> {
+    let evidence = Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()?;
+    Ok(evidence.events.last().map_or(Digest::ZERO, |event| event.hash))
 }
 
 /// Plays a seed without mishaps and with the crashes of its schedule, each put off while the intent of a plain
@@ -79,8 +115,8 @@ pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
 pub fn crashing_equals_not_crashing(schedule: &Schedule) -> Result<(), Violation> {
     let crashing = schedule.clone().only_crashes();
     let calm = Schedule {
-        seed: schedule.seed,
         mishaps: Vec::new(),
+        ..schedule.clone()
     };
     let here = Stage::new(&calm, Timing::Harmless, Judging::AtTheEnd)?.play()?;
     let there = Stage::new(&crashing, Timing::Harmless, Judging::AtTheEnd)?.play()?;
@@ -118,27 +154,24 @@ struct Actor {
     doings: Doings,
 }
 
-/// How a process comes to the run that it is to drive.
-enum Way {
-    /// It asks, as for the first time.
-    Ask,
-    /// It looks for what is open, and asks only when nothing is.
-    Resume,
-}
-
 impl Stage {
     fn new(schedule: &Schedule, timing: Timing, judging: Judging) -> Result<Self, Violation> {
         let broken = |error: &dyn std::error::Error| violation("TheWorldWorks", error.to_string());
-        let script = Script::new(schedule.seed).map_err(|error| broken(&error))?;
+        let script = Script::new(schedule.seed, schedule.asks).map_err(|error| broken(&error))?;
+        let script = match timing {
+            Timing::Any => script,
+            Timing::Harmless => script.timeless(),
+        };
         let store = Store::in_memory("sim").map_err(|error| broken(&error))?;
-        let world = World::new(store, script.agent.clone(), script.at("salts"), timing);
+        let chances = (script.at("salts"), script.at("people"));
+        let world = World::new(store, script.agent.clone(), chances, timing);
         world.expect(&schedule.mishaps);
         Ok(Self {
             world: Arc::new(world),
             script: Arc::new(script),
             strangers: schedule.mishaps.iter().all(|mishap| mishap.what != What::Sleep),
-            // A mishap ends one process and, when it was sleep, at most one more.
-            lives_max: 2 + 2 * schedule.mishaps.len(),
+            // A mishap ends one process and, when it was sleep, at most one more; what kills them all ends a dozen.
+            lives_max: LIVES_MAX + 14 * schedule.mishaps.len(),
             judging,
         })
     }
@@ -160,6 +193,7 @@ impl Stage {
             self.answer(index)?;
         }
         self.world.expect(&[]);
+        self.world.people.release(&self.world, true).map_err(unreadable)?;
         let before = self.evidence(Moment::Midway)?;
         (0..asks).try_for_each(|index| self.ask_again(index))?;
         let evidence = self.evidence(Moment::End)?;
@@ -189,6 +223,7 @@ impl Stage {
                 }
                 None => {
                     lives += 1;
+                    self.rest(asked, lives)?;
                     self.enter(index)?
                 }
             };
@@ -248,27 +283,103 @@ impl Stage {
         } else {
             None
         };
-        let way = if chance.one_in(2) { Way::Ask } else { Way::Resume };
+        let (way, waiting) = match chance.below(4) {
+            0 => (Way::Ask, Waiting::Here),
+            1 => (Way::Resume, Waiting::Here),
+            _ => (Way::Serve, Waiting::Away),
+        };
         let ask = self.script.ask(index).map_err(bad_id)?;
-        let engine = life.engine(&self.script);
+        let engine = life.engine(&self.script, waiting);
         let doings = Box::pin(serve(engine, life.clone(), (way, ask), stranger));
         Ok(Actor { life, doings })
+    }
+
+    /// What people do while nobody drives: they release brakes, see to runs that stand aside, and answer what they are
+    /// asked, each in their own time.
+    fn rest(&self, run: RunKey, lives: usize) -> Result<(), Violation> {
+        let (world, people) = (&self.world, &self.world.people);
+        let mut chance = self.script.at(&format!("rest/{run}/{lives}"));
+        if world.is_braked().map_err(unreadable)? && !chance.one_in(3) {
+            world.time.jump(match chance.below(6) {
+                0 => FORGOTTEN_MS,
+                1..4 => u64::from(chance.below(5_000)),
+                _ => 0,
+            });
+            people.release(world, false).map_err(unreadable)?;
+        }
+        let Some(row) = self.row(run)? else { return Ok(()) };
+        if row.status == RUN_QUARANTINED {
+            return people.see_to(world, run).map_err(unreadable);
+        }
+        let turn: Option<Turn> = serde_json::from_str(&row.state).ok();
+        let waits_on = turn.and_then(|turn| turn.waits_on());
+        for question in people.pending().map_err(unreadable)? {
+            let is_next = waits_on == Some(question.inquiry.decision_id);
+            self.decide(&question, is_next)?;
+        }
+        Ok(())
+    }
+
+    /// What a person with time does about a question.
+    fn decide(&self, question: &Decision, is_next: bool) -> Result<(), Violation> {
+        let id = question.inquiry.decision_id;
+        let mind = self.script.mind(id);
+        // Some answer only what holds the run up, some all that is there.
+        if !is_next && !mind.is_eager {
+            return Ok(());
+        }
+        let is_late = question.version > 1 || question.deadline_at.is_none();
+        let word = match mind.opinion {
+            Opinion::Yes => Some(APPROVE),
+            Opinion::No => Some(DENY),
+            Opinion::YesButLate => is_late.then_some(APPROVE),
+            Opinion::None => None,
+        };
+        let (world, people) = (&self.world, &self.world.people);
+        let Some(word) = word else {
+            if let (true, Some(deadline)) = (is_next, question.deadline_at) {
+                let now = world.time.now_ms();
+                let then = u64::try_from(deadline.0 - BEGINNING.0).unwrap_or(0) + BEHIND_MS;
+                world.time.jump(then.saturating_sub(now));
+            }
+            return Ok(());
+        };
+        for _ in 0..TRIES_MAX {
+            people.say(world, question, word, None);
+            let open = people.pending().map_err(unreadable)?;
+            if !open.iter().any(|one| one.inquiry.decision_id == id) {
+                break;
+            }
+        }
+        if mind.is_forgotten && is_next {
+            world.time.jump(FORGOTTEN_MS);
+        }
+        Ok(())
     }
 
     /// Whether a process was right to stop where it stopped.
     fn check(&self, life: &Life, done: &Result<Driven, EngineError>) -> Result<(), Violation> {
         let ledger = self.world.ledger();
+        let is_poisoned = ledger.had(What::Poison) || ledger.had(What::Loop);
         let expected = match done {
-            Ok(Driven::Ended(run)) => self.has_ended(*run)?,
+            Ok(Driven::Ended(run)) => self.has_ended(*run)? || is_poisoned,
             Ok(Driven::Halted(_)) => ledger.halts.contains_key(&life.number),
+            Ok(Driven::Asked(run)) => self.has_asked(*run)?,
+            Ok(Driven::Braked(_)) | Err(EngineError::Refused(Refusal::Braked)) => ledger.brake_tries > 0,
             Err(EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_)) => {
                 ledger.has_sleepers()
             }
             Err(EngineError::Store(StoreError::Full | StoreError::Unreachable(_) | StoreError::Conflict)) => {
-                self.world.has_failed(life.number)
+                self.world.has_failed(life.number) || (ledger.has_sleepers() && is_poisoned)
             }
-            // There is always money enough here.
-            Ok(Driven::Parked(..) | Driven::Asked(_) | Driven::Asleep(..) | Driven::Braked(_))
+            Err(
+                EngineError::Broken { .. }
+                | EngineError::MachineVersion { .. }
+                | EngineError::Quarantined { .. }
+                | EngineError::CrashLoop { .. },
+            ) => is_poisoned,
+            // There is always money enough here, and who serves waits for the moments of others.
+            Ok(Driven::Parked(..) | Driven::Asleep(..))
             | Err(
                 EngineError::BudgetExceeded { .. }
                 | EngineError::UnknownAgent(_)
@@ -280,18 +391,14 @@ impl Stage {
                 | EngineError::Waits { .. }
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
-                | EngineError::MachineVersion { .. }
                 | EngineError::NotEnded { .. }
                 | EngineError::RunErased { .. }
-                | EngineError::Broken { .. }
                 | EngineError::UnknownDecision(_)
                 | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }
-                | EngineError::Quarantined { .. }
-                | EngineError::CrashLoop { .. }
                 | EngineError::Store(_),
             ) => false,
         };
@@ -307,7 +414,7 @@ impl Stage {
     fn ask_again(&self, index: u32) -> Result<(), Violation> {
         let (life, _) = self.bear(index)?;
         let ask = self.script.ask(index).map_err(bad_id)?;
-        match life.live(Box::pin(repeat(life.engine(&self.script), ask))) {
+        match life.live(Box::pin(repeat(life.engine(&self.script, Waiting::Here), ask))) {
             End::Done(Ok(Driven::Ended(run))) => {
                 self.world.acknowledge(run);
                 Ok(())
@@ -340,8 +447,22 @@ impl Stage {
     }
 
     fn has_ended(&self, run: RunKey) -> Result<bool, Violation> {
-        let row = read(&self.world.store, move |view| view.run(&run)).map_err(unreadable)?;
-        Ok(row.is_some_and(|row| row.status != RUN_OPEN))
+        let row = self.row(run)?;
+        Ok(row.is_some_and(|row| row.status != RUN_OPEN && row.status != RUN_QUARANTINED))
+    }
+
+    fn has_asked(&self, run: RunKey) -> Result<bool, Violation> {
+        let filter = wakeful_ports::records::DecisionFilter {
+            pending_only: false,
+            run_key: Some(run),
+            limit: 1,
+        };
+        let asked = read(&self.world.store, move |view| view.decisions(&filter)).map_err(unreadable)?;
+        Ok(!asked.is_empty())
+    }
+
+    fn row(&self, run: RunKey) -> Result<Option<RunRow>, Violation> {
+        read(&self.world.store, move |view| view.run(&run)).map_err(unreadable)
     }
 
     fn open_run(&self) -> Result<Option<RunKey>, Violation> {
@@ -351,81 +472,6 @@ impl Stage {
 
     fn evidence(&self, moment: Moment) -> Result<Evidence, Violation> {
         Evidence::take(&self.world, &self.script, moment).map_err(unreadable)
-    }
-}
-
-/// What a process does for an ask: get hold of its run, drive it to its end, and tell.
-async fn serve(
-    engine: SimEngine,
-    life: Life,
-    (way, ask): (Way, Ask),
-    stranger: Option<Ask>,
-) -> Result<Driven, EngineError> {
-    if let Some(stranger) = stranger {
-        match engine.admit(stranger).await {
-            Err(EngineError::Refused(_)) => {}
-            Err(error) => return Err(error),
-            Ok(_) => life
-                .world
-                .complain("a second run began beside an open one".to_owned()),
-        }
-    }
-    let open = match way {
-        Way::Ask => None,
-        Way::Resume => engine.store.read(|view| view.runs(&open_only())).await?.pop(),
-    };
-    let driven = match open {
-        Some(open) => resume(&engine, open.run_key).await?,
-        None => match engine.admit(ask).await? {
-            Admitted::New(claimed) => {
-                life.world.acknowledge(claimed.run_key());
-                engine.drive(claimed).await?
-            }
-            Admitted::Before(run) => {
-                life.world.acknowledge(run);
-                resume(&engine, run).await?
-            }
-        },
-    };
-    life.world.acknowledge(driven.run_key());
-    if let Driven::Ended(run) = driven {
-        life.world.tell_end(life.number, run);
-    }
-    Ok(driven)
-}
-
-async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> {
-    match claim(&engine.store, &engine.runner, run).await? {
-        Some(claimed) => engine.drive(claimed).await,
-        None => Ok(Driven::Ended(run)),
-    }
-}
-
-/// The same ask again, and then another one under its key.
-async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<Driven, EngineError> {
-    let run = run_of(&ask);
-    let is_same = matches!(engine.admit(ask.clone()).await?, Admitted::Before(before) if before == run);
-    let is_over = claim(&engine.store, &engine.runner, run).await?.is_none();
-    ask.prompt.push_str(", but differently");
-    let is_refused =
-        matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
-    if is_same && is_over && is_refused {
-        Ok(Driven::Ended(run))
-    } else {
-        Err(EngineError::UnknownRun(run))
-    }
-}
-
-fn run_of(ask: &Ask) -> RunKey {
-    RunKey::of_user(&ask.agent, &ask.session, &ask.turn)
-}
-
-fn open_only() -> RunFilter {
-    RunFilter {
-        agent_id: None,
-        state: RunState::Open,
-        limit: 1,
-        before: None,
     }
 }
 

@@ -16,8 +16,9 @@ use wakeful_core::json::digest;
 use wakeful_core::key::OperationId;
 use wakeful_core::prompt::Request;
 use wakeful_core::report::Event;
+use wakeful_core::retry::RetryPolicy;
 use wakeful_core::run::runtime_failure;
-use wakeful_core::step::{EffectClass, Fault, OUTCOME_UNKNOWN};
+use wakeful_core::step::{Again, EffectClass, Fault, OUTCOME_UNKNOWN};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::{Answer, Audience, Model};
@@ -30,7 +31,7 @@ use crate::chance::Chance;
 use crate::invariant::open_calls;
 use crate::ledger::{Deed, Site};
 use crate::life::Life;
-use crate::script::{Said, Script, check, class, specs};
+use crate::script::{Conduct, Said, Script, check, class, retry, specs};
 use crate::world::Absence;
 
 /// The clocks of a process: virtual time, and a wall clock that may be wrong.
@@ -127,6 +128,7 @@ impl Model for SimModel {
                 .complain(format!("asked for the model {}", request.model_ref));
             return Err(runtime_failure("unknown_model", "there is no such model"));
         };
+        self.life.world.send(self.life.number);
         if !self.life.world.has_slept(self.life.number) {
             self.look_at(ask, &request);
         }
@@ -219,7 +221,9 @@ impl SimTools {
     /// Writes down what a tool host can see by itself to be wrong.
     fn look_at(&self, act: &Act, class: Option<EffectClass>) {
         let meaning = digest(&(&act.tool, &act.input));
+        let words = (act.tool.clone(), act.input.to_string());
         self.life.world.note(|ledger| {
+            ledger.words.insert(act.operation_id, words);
             if class.is_none() || check(&act.input).is_err() {
                 ledger
                     .complaints
@@ -235,6 +239,22 @@ impl SimTools {
         });
     }
 
+    /// Whether a tool is not in the mood for an action, and what it says about when it will be.
+    fn mood(&self, operation_id: OperationId, conduct: &Conduct) -> Option<Option<u64>> {
+        if conduct.moods == 0 {
+            return None;
+        }
+        match self.life.world.failures_of(operation_id) {
+            Ok(failures) => (failures < conduct.moods).then_some(conduct.again_ms),
+            Err(error) => {
+                self.life
+                    .world
+                    .complain(format!("the world itself failed: {error}"));
+                None
+            }
+        }
+    }
+
     async fn carry_out(&self, deed: Deed, tool: &str, stop: &impl Stop) -> Done {
         let conduct = self.script.conduct(deed.operation_id);
         let (world, life) = (&self.life.world, self.life.number);
@@ -242,6 +262,13 @@ impl SimTools {
         let is_second = deed.class == EffectClass::Idempotent && world.has_done(deed.operation_id);
         if !is_second && self.wait(conduct.before_ms, stop).await {
             return failed(tool, "cancelled");
+        }
+        if let Some(after_ms) = self.mood(deed.operation_id, &conduct) {
+            let again = Some(Again { after_ms });
+            return Done {
+                again,
+                ..failed(tool, "not_now")
+            };
         }
         let is_unsure = conduct.is_unsure && deed.class == EffectClass::Plain;
         if conduct.fails && !is_unsure {
@@ -285,13 +312,17 @@ impl ToolHost for SimTools {
         class(tool)
     }
 
+    fn retry(&self, tool: &str) -> Option<RetryPolicy> {
+        retry(tool)
+    }
+
     fn check(&self, _: &str, input: &Value) -> Result<(), Fault> {
         check(input)
     }
 
     async fn perform(&self, act: Act, stop: impl Stop) -> Done {
         // Asked before the process may fall asleep: what it does after that check is the window that remains.
-        let leased = self.life.world.holds_lease(self.life.number);
+        let standing = self.life.world.standing(self.life.number);
         self.life.pass(Site::BeforeAct).await;
         let class = class(&act.tool);
         self.look_at(&act, class);
@@ -300,7 +331,7 @@ impl ToolHost for SimTools {
             operation_id,
             class: class.unwrap_or(EffectClass::Plain),
         };
-        self.life.world.begin(self.life.number, operation_id, leased);
+        self.life.world.begin(self.life.number, operation_id, standing);
         let done = self.carry_out(deed, &act.tool, &stop).await;
         self.life.world.finish(self.life.number, operation_id);
         done

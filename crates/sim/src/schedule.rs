@@ -11,6 +11,12 @@ use crate::chance::Chance;
 /// Most mishaps of a schedule that is drawn. Deaths during the recovery from a death need two; six make a bad day.
 const MISHAPS_MAX: u32 = 6;
 
+/// Most things that any seed asks for.
+pub const ASKS_MAX: u32 = 2;
+
+/// The word for no mishap at all.
+const CALM: &str = "calm";
+
 /// A seed and its mishaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
@@ -18,6 +24,8 @@ pub struct Schedule {
     pub seed: u64,
     /// What goes wrong, in order.
     pub mishaps: Vec<Mishap>,
+    /// Most things that are asked for, where the seed has more.
+    pub asks: u32,
 }
 
 /// One thing that goes wrong.
@@ -42,15 +50,31 @@ pub enum What {
     Halt,
     /// Somebody asks for the end of the run.
     Cancel,
+    /// Somebody answers a question, well or badly; where none is open, as soon as one is.
+    Answer,
+    /// Somebody sets a brake.
+    Brake,
+    /// Somebody releases all brakes.
+    Release,
+    /// The stored state of the run rots.
+    Poison,
+    /// Every process dies soon after it took up the run, until somebody moves it aside.
+    Loop,
 }
 
 impl What {
-    const ALL: [Self; 5] = [
+    /// All of them.
+    pub const ALL: [Self; 10] = [
         Self::Crash,
         Self::Sleep,
         Self::StoreFails,
         Self::Halt,
         Self::Cancel,
+        Self::Answer,
+        Self::Brake,
+        Self::Release,
+        Self::Poison,
+        Self::Loop,
     ];
 
     /// The word in a line.
@@ -62,6 +86,11 @@ impl What {
             Self::StoreFails => "store",
             Self::Halt => "halt",
             Self::Cancel => "cancel",
+            Self::Answer => "answer",
+            Self::Brake => "brake",
+            Self::Release => "release",
+            Self::Poison => "poison",
+            Self::Loop => "loop",
         }
     }
 }
@@ -89,12 +118,18 @@ impl Schedule {
         let mut chance = Chance::at(seed, "mishaps");
         let count = chance.below(MISHAPS_MAX + 1);
         let mishaps = (0..count).map(|_| {
-            let what = match chance.below(20) {
-                0..12 => What::Crash,
-                12..15 => What::Sleep,
-                15..17 => What::StoreFails,
-                17 => What::Halt,
-                _ => What::Cancel,
+            let what = match chance.below(40) {
+                0..18 => What::Crash,
+                18..21 => What::Sleep,
+                21..23 => What::StoreFails,
+                23 => What::Halt,
+                24..26 => What::Cancel,
+                26..32 => What::Answer,
+                32..36 => What::Brake,
+                36..38 => What::Release,
+                38 => What::Poison,
+                _ if chance.one_in(4) => What::Loop,
+                _ => What::Crash,
             };
             // Small gaps hit the recovery from the mishap before; large ones the rest of the run.
             let after = if chance.one_in(2) {
@@ -105,7 +140,21 @@ impl Schedule {
             Mishap { what, after }
         });
         let mishaps = mishaps.collect();
-        Self { seed, mishaps }
+        Self {
+            seed,
+            mishaps,
+            asks: ASKS_MAX,
+        }
+    }
+
+    /// A seed without mishaps.
+    #[must_use]
+    pub const fn calm(seed: u64) -> Self {
+        Self {
+            seed,
+            mishaps: Vec::new(),
+            asks: ASKS_MAX,
+        }
     }
 
     /// The same seed with only its crashes.
@@ -119,9 +168,16 @@ impl Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.seed)?;
-        self.mishaps
-            .iter()
-            .try_for_each(|mishap| write!(f, " {}+{}", mishap.what.word(), mishap.after))
+        if self.mishaps.is_empty() {
+            write!(f, " {CALM}")?;
+        }
+        for mishap in &self.mishaps {
+            write!(f, " {}+{}", mishap.what.word(), mishap.after)?;
+        }
+        if self.asks < ASKS_MAX {
+            write!(f, " asks={}", self.asks)?;
+        }
+        Ok(())
     }
 }
 
@@ -132,9 +188,15 @@ impl FromStr for Schedule {
         let mut words = line.split_whitespace();
         let seed = words.next().unwrap_or_default();
         let seed = parse_seed(seed).ok_or_else(|| BadSchedule(seed.to_owned()))?;
-        let mishaps = words.map(|word| parse_mishap(word).ok_or_else(|| BadSchedule(word.to_owned())));
-        let mishaps = mishaps.collect::<Result<_, _>>()?;
-        Ok(Self { seed, mishaps })
+        let mut schedule = Self::calm(seed);
+        for word in words.filter(|word| *word != CALM) {
+            let bad = || BadSchedule(word.to_owned());
+            match word.strip_prefix("asks=") {
+                Some(asks) => schedule.asks = asks.parse().map_err(|_| bad())?,
+                None => schedule.mishaps.push(parse_mishap(word).ok_or_else(bad)?),
+            }
+        }
+        Ok(schedule)
     }
 }
 
@@ -162,7 +224,9 @@ mod tests {
     fn a_schedule_is_read_back_as_it_was_written() {
         for seed in 0..200 {
             let schedule = Schedule::drawn(seed);
-            assert_eq!(schedule.to_string().parse(), Ok(schedule));
+            assert_eq!(schedule.to_string().parse(), Ok(schedule.clone()));
+            let smaller = Schedule { asks: 1, ..schedule };
+            assert_eq!(smaller.to_string().parse(), Ok(smaller));
         }
     }
 
@@ -173,6 +237,7 @@ mod tests {
             ("zero", "zero"),
             ("1 crash", "crash"),
             ("1 flood+3", "flood+3"),
+            ("1 asks=some", "asks=some"),
         ] {
             assert_eq!(
                 line.parse::<Schedule>(),

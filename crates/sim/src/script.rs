@@ -11,8 +11,8 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Block, CALLS_PER_ROUND_MAX, ToolCall, ToolSpec, Usage};
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, BadId, SessionId, ThreadId, TurnId};
-use wakeful_core::key::OperationId;
-use wakeful_core::retry::RETRY_AFTER_MS_MAX;
+use wakeful_core::key::{DecisionId, OperationId};
+use wakeful_core::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::model::Answer;
 use wakeful_ports::records::Visibility;
@@ -41,6 +41,9 @@ const ROUNDS_WANTED_MAX: u32 = 6;
 /// Equal actions must be common, so there are few arguments.
 const ARGUMENTS: u32 = 3;
 
+/// One world in so many is watched most closely.
+const WATCHED: u64 = 4;
+
 /// What becomes of one model request.
 #[derive(Debug, Clone)]
 pub(crate) enum Said {
@@ -64,26 +67,70 @@ pub(crate) struct Conduct {
     /// Whether its tool cannot say afterwards what became of it. Only plain actions have such tools: another can
     /// be asked again.
     pub(crate) is_unsure: bool,
+    /// How often it fails for the moment before it goes.
+    pub(crate) moods: u32,
+    /// What its tool then says about when to come back.
+    pub(crate) again_ms: Option<u64>,
     /// Something that it wants kept with its result.
     pub(crate) blobs: Vec<Blob>,
+}
+
+/// What a person thinks of a question.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Mind {
+    pub(crate) opinion: Opinion,
+    /// Whether it is answered before it holds anything up.
+    pub(crate) is_eager: bool,
+    /// Whether nobody takes the run up again for longer than a permission stands.
+    pub(crate) is_forgotten: bool,
+}
+
+/// What a person answers, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Opinion {
+    Yes,
+    No,
+    /// Only once the question has grown more severe.
+    YesButLate,
+    /// Nothing, ever.
+    None,
 }
 
 /// Everything that a seed says about people, models and tools.
 #[derive(Debug, Clone)]
 pub(crate) struct Script {
     seed: u64,
+    asks_max: u32,
+    is_timeless: bool,
     pub(crate) agent: AgentId,
     session: SessionId,
 }
 
 impl Script {
-    /// The script of a seed.
-    pub(crate) fn new(seed: u64) -> Result<Self, BadId> {
+    /// The script of a seed, with at most so many asks.
+    pub(crate) fn new(seed: u64, asks_max: u32) -> Result<Self, BadId> {
         Ok(Self {
             seed,
+            asks_max,
+            is_timeless: false,
             agent: AgentId::parse("main")?,
             session: SessionId::new("cli"),
         })
+    }
+
+    /// The same script, in which nothing depends on how long it took: no question has a deadline, nobody answers before
+    /// the run waits, and no permission is left until it lapses.
+    pub(crate) fn timeless(self) -> Self {
+        Self {
+            is_timeless: true,
+            ..self
+        }
+    }
+
+    /// Whether every process of this world is followed by the dearest questions too: those that walk through the whole
+    /// record. In the end they are asked of every world.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.seed % WATCHED == 0
     }
 
     /// The conversation that everything is said in.
@@ -93,7 +140,8 @@ impl Script {
 
     /// How many things are asked for, one after another.
     pub(crate) fn ask_count(&self) -> u32 {
-        1 + self.at("asks").below(10) / 7
+        let wanted = 1 + self.at("asks").below(10) / 7;
+        wanted.min(self.asks_max)
     }
 
     /// One thing that is asked for.
@@ -105,7 +153,7 @@ impl Script {
             max_rounds: 1 + chance.below(ROUNDS_WANTED_MAX),
             workspace: "/somewhere".to_owned(),
             deny_tools: self.denied(index),
-            ask_tools: std::collections::BTreeSet::new(),
+            ask_tools: self.asked(index),
         };
         Ok(Ask {
             agent: self.agent.clone(),
@@ -132,6 +180,40 @@ impl Script {
         denied.map(str::to_owned).collect()
     }
 
+    /// The tools that the run of an ask may use only after a person said so.
+    pub(crate) fn asked(&self, index: u32) -> BTreeSet<String> {
+        let mut chance = self.at(&format!("asked/{index}"));
+        if !chance.one_in(3) {
+            return BTreeSet::new();
+        }
+        let tools = TOOLS.into_iter().filter(|_| chance.one_in(3));
+        tools.map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// How long a question stands before it grows more severe.
+    pub(crate) fn patience_ms(&self) -> Option<u64> {
+        let mut chance = self.at("patience");
+        let is_endless = chance.one_in(6) || self.is_timeless;
+        (!is_endless).then(|| u64::from(30_000 + chance.below(600_000)))
+    }
+
+    /// How a person who has time answers a question.
+    pub(crate) fn mind(&self, question: DecisionId) -> Mind {
+        let mut chance = self.at(&format!("mind/{question}"));
+        let opinion = match chance.below(10) {
+            0..5 => Opinion::Yes,
+            5..8 => Opinion::No,
+            8 => Opinion::YesButLate,
+            _ if self.patience_ms().is_none() => Opinion::No,
+            _ => Opinion::None,
+        };
+        Mind {
+            opinion,
+            is_eager: chance.one_in(2) && !self.is_timeless,
+            is_forgotten: chance.one_in(12) && !self.is_timeless,
+        }
+    }
+
     /// What the model says to a request of an ask.
     pub(crate) fn said(&self, ask: u32, request: u32) -> Said {
         let wanted = self.at(&format!("wanted/{ask}")).below(ROUNDS_WANTED_MAX + 1);
@@ -140,7 +222,7 @@ impl Script {
         match chance.below(100) {
             0..8 => Said::Failure(delay_ms, retryable(&mut chance)),
             8..10 => Said::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
-            10 if chance.one_in(8) => Said::Silence,
+            10 if chance.one_in(40) => Said::Silence,
             11..13 => Said::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
             13 => Said::Answer(delay_ms, answer(request, too_many(), vec![])),
             14..60 if self.at("wordy").one_in(40) => {
@@ -164,6 +246,13 @@ impl Script {
             after_ms: chance.pause_ms(800),
             fails: chance.one_in(7),
             is_unsure: chance.one_in(20),
+            moods: if chance.one_in(6) { 1 + chance.below(6) } else { 0 },
+            again_ms: match chance.below(8) {
+                0..4 => None,
+                4..6 => Some(u64::from(chance.below(2_000))),
+                6 => Some(u64::from(2_000 + chance.below(6_000))),
+                _ => Some(RETRY_AFTER_MS_MAX + u64::from(chance.below(2))),
+            },
             blobs: chance.one_in(8).then(blob).into_iter().collect(),
         }
     }
@@ -190,6 +279,19 @@ pub(crate) fn class(tool: &str) -> Option<EffectClass> {
         .into_iter()
         .find(|(name, _)| *name == tool)
         .map(|(_, class)| class)
+}
+
+/// How often a tool is tried again by itself. The engine must not believe it of a plain one.
+pub(crate) fn retry(tool: &str) -> Option<RetryPolicy> {
+    match tool {
+        "Read" | "Shell" => Some(RetryPolicy::REPEATABLE),
+        "Book" => Some(RetryPolicy {
+            attempts: 3,
+            first_ms: 1_500,
+            longest_ms: 8_000,
+        }),
+        _ => None,
+    }
 }
 
 /// Whether the arguments are as the tools want them.
@@ -251,7 +353,9 @@ fn tool_use(call_id: String, (name, input): (String, Value)) -> Block {
 fn retryable(chance: &mut Chance) -> ModelFailure {
     let wait = match chance.below(10) {
         0..5 => None,
-        5..9 => Some(u64::from(chance.below(2_000))),
+        5..8 => Some(u64::from(chance.below(2_000))),
+        8 => Some(u64::from(2_000 + chance.below(8_000))),
+        _ if chance.one_in(10) => Some(RETRY_AFTER_MS_MAX),
         _ => Some(RETRY_AFTER_MS_MAX + 1),
     };
     failure(ModelFailureKind::Retryable, wait)

@@ -1,18 +1,11 @@
 //! Many schedules, and of one that fails the smallest that still does.
 
-use crate::chance::Chance;
 use crate::invariant::Violation;
 use crate::play::{Tally, crashing_equals_not_crashing, play, same_again};
 use crate::schedule::{Mishap, Schedule, What};
 
 /// Most schedules that are tried to make a failing one smaller.
 const TRIES_MAX: u32 = 2_000;
-
-/// The schedule with a number in a search that began with a seed.
-#[must_use]
-pub fn nth(seed: u64, number: u64) -> Schedule {
-    Schedule::drawn(Chance::at(seed, &format!("schedule/{number}")).next())
-}
 
 /// Plays a schedule, and by its seed also looks whether playing it again is the same, and whether crashes change
 /// anything but times. Both cost two more plays, so not every schedule pays for them.
@@ -52,9 +45,16 @@ pub fn shrink(
     }
 }
 
-/// Schedules that are a little smaller: a mishap less, one that comes sooner, one that is only a crash.
+/// Schedules that are a little smaller: an ask less, a mishap less, one that comes sooner, one that is only a crash.
 fn smaller(schedule: &Schedule) -> Vec<Schedule> {
     let mut found = Vec::new();
+    if schedule.asks > 1 {
+        let asks = schedule.asks - 1;
+        found.push(Schedule {
+            asks,
+            ..schedule.clone()
+        });
+    }
     for index in 0..schedule.mishaps.len() {
         let mut fewer = schedule.clone();
         fewer.mishaps.remove(index);
@@ -64,7 +64,7 @@ fn smaller(schedule: &Schedule) -> Vec<Schedule> {
         let sooner = [0, mishap.after / 2, mishap.after.saturating_sub(1)];
         let sooner = sooner.into_iter().filter(|after| *after < mishap.after);
         let sooner = sooner.map(|after| Mishap { after, ..*mishap });
-        let plainer = matches!(mishap.what, What::Sleep | What::StoreFails);
+        let plainer = matches!(mishap.what, What::Sleep | What::StoreFails | What::Loop);
         let plainer = plainer.then_some(Mishap {
             what: What::Crash,
             ..*mishap
@@ -101,6 +101,6 @@ mod tests {
             .expect("a schedule");
         let violation = fails_with_two_crashes_late_enough(&large).expect_err("fails");
         let (small, _) = shrink(&large, &violation, fails_with_two_crashes_late_enough);
-        assert_eq!(small.to_string(), "0x5 crash+3 crash+3");
+        assert_eq!(small.to_string(), "0x5 crash+3 crash+3 asks=1");
     }
 }

@@ -36,6 +36,12 @@ impl Time {
         true
     }
 
+    /// Lets time pass in which nothing happens.
+    pub(crate) fn jump(&self, ms: u64) {
+        let mut state = self.state();
+        state.now_ms = state.now_ms.saturating_add(ms);
+    }
+
     /// Waits until some milliseconds have passed.
     pub(crate) fn wait(self: &Arc<Self>, ms: u64) -> Wait {
         let mut state = self.state();

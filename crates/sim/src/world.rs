@@ -4,6 +4,8 @@
 //! outlives every process, and it is the only judge of what took effect: the engine cannot write to its ledger
 //! but by acting.
 
+mod strike;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +14,7 @@ use std::task::Poll;
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::run::{Phase, Turn};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{RunFilter, RunState};
@@ -20,13 +23,14 @@ use wakeful_runtime::{Halt, HaltSwitch};
 use wakeful_store::Store;
 
 use crate::chance::Chance;
-use crate::ledger::{Begun, Deed, Ledger, Site};
+use crate::ledger::{Begun, Deed, Ledger, Sent, Site};
 use crate::life::at_once;
-use crate::schedule::{Mishap, What};
+use crate::person::People;
+use crate::schedule::Mishap;
 use crate::time::Time;
 
 /// When every simulation begins.
-const BEGINNING: Millis = Millis(1_771_344_000_000);
+pub(crate) const BEGINNING: Millis = Millis(1_771_344_000_000);
 
 /// Most passages of one process. A run of this size passes some hundred ports, a model that never answers some
 /// ten thousand; beyond that it goes round in circles.
@@ -64,6 +68,7 @@ pub(crate) struct World {
     agent: AgentId,
     timing: Timing,
     pub(crate) time: Arc<Time>,
+    pub(crate) people: People,
     state: Mutex<State>,
 }
 
@@ -72,6 +77,8 @@ struct State {
     outages: Chance,
     mishaps: VecDeque<Mishap>,
     since_last: u32,
+    /// How many people wait for a question to answer.
+    eager: u32,
     lives: Vec<LifeState>,
     running: BTreeSet<(usize, OperationId)>,
     killed: BTreeSet<(usize, OperationId)>,
@@ -103,6 +110,13 @@ enum Condition {
     AwayUntil(u64),
 }
 
+/// What a process could know when it reached for a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Standing {
+    leased: bool,
+    braked: bool,
+}
+
 /// What a new process is like.
 pub(crate) struct Birth {
     /// How far its wall clock is off.
@@ -113,12 +127,20 @@ pub(crate) struct Birth {
 
 impl World {
     /// A world at its beginning.
-    pub(crate) fn new(store: Store, agent: AgentId, salts: Chance, timing: Timing) -> Self {
+    pub(crate) fn new(
+        store: Store,
+        agent: AgentId,
+        (salts, people): (Chance, Chance),
+        timing: Timing,
+    ) -> Self {
+        let time: Arc<Time> = Arc::default();
+        let people = People::new(store.clone(), Arc::clone(&time), agent.clone(), people);
         let state = State {
             outages: salts.clone(),
             salts,
             mishaps: VecDeque::new(),
             since_last: 0,
+            eager: 0,
             lives: Vec::new(),
             running: BTreeSet::new(),
             killed: BTreeSet::new(),
@@ -128,14 +150,17 @@ impl World {
             store,
             agent,
             timing,
-            time: Arc::default(),
+            time,
+            people,
             state: Mutex::new(state),
         }
     }
 
     /// What will go wrong from now on.
     pub(crate) fn expect(&self, mishaps: &[Mishap]) {
-        self.state().mishaps = mishaps.iter().copied().collect();
+        let mut state = self.state();
+        state.mishaps = mishaps.iter().copied().collect();
+        state.eager = 0;
     }
 
     /// A new process; returns its number.
@@ -216,8 +241,8 @@ impl World {
     pub(crate) async fn pass(&self, life: usize, site: Site) {
         self.awake(life).await;
         let struck = self
-            .is_due(life)
-            .and_then(|is_due| if is_due { self.strike(life, site) } else { Ok(()) });
+            .due(life)
+            .and_then(|what| what.map_or(Ok(()), |what| self.strike(life, site, what)));
         if let Err(error) = struck {
             self.complain(format!("the world itself failed: {error}"));
         }
@@ -283,8 +308,22 @@ impl World {
         !doubts || life + 1 == state.lives.len()
     }
 
+    /// What a process could know when it reached for a tool.
+    pub(crate) fn standing(&self, life: usize) -> Standing {
+        let leased = self.holds_lease(life);
+        let braked = self.state().ledger.is_braked();
+        Standing { leased, braked }
+    }
+
+    /// Whether a brake is on, whoever was told of it.
+    pub(crate) fn is_braked(&self) -> Result<bool, StoreError> {
+        read(&self.store, |view| Ok(!view.brakes()?.is_empty()))
+    }
+
     /// A process begins an action.
-    pub(crate) fn begin(&self, life: usize, operation_id: OperationId, leased: bool) {
+    pub(crate) fn begin(&self, life: usize, operation_id: OperationId, standing: Standing) {
+        let (wall, slept) = (self.wall(life), self.has_slept(life));
+        let Standing { leased, braked } = standing;
         let mut state = self.state();
         let known = state
             .ledger
@@ -303,7 +342,32 @@ impl World {
             at_ms,
             fresh,
             leased,
+            braked,
+            slept,
+            wall,
         });
+    }
+
+    /// A model request leaves.
+    pub(crate) fn send(&self, life: usize) {
+        let (at_ms, slept) = (self.time.now_ms(), self.has_slept(life));
+        self.state().ledger.sent.push(Sent { at_ms, slept });
+    }
+
+    /// How often an action is known to have failed for the moment: what a process counted that died is not known.
+    pub(crate) fn failures_of(&self, operation_id: OperationId) -> Result<u32, StoreError> {
+        for run in self.open_runs()? {
+            let row = read(&self.store, move |view| view.run(&run))?;
+            let turn = row.and_then(|row| serde_json::from_str::<Turn>(&row.state).ok());
+            let Some(Phase::Acting { actions, .. }) = turn.map(|turn| turn.phase) else {
+                continue;
+            };
+            let mut actions = actions.into_iter();
+            if let Some(action) = actions.find(|action| action.operation_id == operation_id) {
+                return Ok(action.failures);
+            }
+        }
+        Ok(0)
     }
 
     /// Whether an action has taken effect.
@@ -348,81 +412,7 @@ impl World {
         .await;
     }
 
-    /// Counts a passage. True when the next mishap is due and can strike here.
-    fn is_due(&self, life: usize) -> Result<bool, StoreError> {
-        let next = {
-            let mut state = self.state();
-            if let Some(life) = state.lives.get_mut(life) {
-                life.passages += 1;
-                if life.passages > PASSAGES_MAX {
-                    life.fate = Fate::Lost;
-                }
-            }
-            let since_last = state.since_last;
-            state.since_last += 1;
-            state
-                .mishaps
-                .front()
-                .copied()
-                .filter(|next| since_last >= next.after)
-        };
-        Ok(match (next.map(|next| next.what), self.timing) {
-            (None, _) => false,
-            (Some(What::Crash), Timing::Harmless) => !self
-                .intended()?
-                .values()
-                .any(|class| *class == EffectClass::Plain),
-            (Some(What::Cancel), _) => !self.open_runs()?.is_empty(),
-            (Some(What::Crash | What::Sleep | What::StoreFails | What::Halt), _) => true,
-        })
-    }
-
-    fn strike(&self, life: usize, site: Site) -> Result<(), StoreError> {
-        let what = {
-            let mut state = self.state();
-            state.since_last = 0;
-            let Some(Mishap { what, .. }) = state.mishaps.pop_front() else {
-                return Ok(());
-            };
-            state.ledger.struck.push((what, life, site));
-            let now_ms = self.time.now_ms();
-            if what == What::Halt {
-                state.ledger.halts.insert(life, now_ms);
-            }
-            // Up to the patience of the engine and somewhat beyond it.
-            let away_ms = u64::from(state.outages.below(10_000));
-            let condition = match away_ms % 2 {
-                0 => Condition::FailsOnce,
-                _ => Condition::AwayUntil(now_ms + away_ms),
-            };
-            if let Some(life) = state.lives.get_mut(life) {
-                match what {
-                    What::Crash => life.fate = Fate::Dead,
-                    What::Sleep => (life.fate, life.slept) = (Fate::Asleep, true),
-                    What::StoreFails => (life.store, life.has_failed) = (condition, true),
-                    What::Halt => life.switch.throw(),
-                    What::Cancel => {}
-                }
-            }
-            what
-        };
-        if what == What::Cancel {
-            self.cancel()?;
-        }
-        Ok(())
-    }
-
-    /// A person asks for the end of what is open, past every process, as another program would.
-    fn cancel(&self) -> Result<(), StoreError> {
-        let now_ms = self.time.now_ms();
-        for run in self.open_runs()? {
-            write(&self.store, move |tx| tx.request_cancel(&run, BEGINNING))?;
-            self.state().ledger.cancels.entry(run).or_insert(now_ms);
-        }
-        Ok(())
-    }
-
-    fn open_runs(&self) -> Result<Vec<RunKey>, StoreError> {
+    pub(crate) fn open_runs(&self) -> Result<Vec<RunKey>, StoreError> {
         let filter = RunFilter {
             agent_id: Some(self.agent.clone()),
             state: RunState::Open,

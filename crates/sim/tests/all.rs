@@ -4,8 +4,8 @@ mod notary;
 mod retention;
 
 use proptest::prelude::*;
-use wakeful_sim::search::{examine, nth};
-use wakeful_sim::{Mishap, Schedule, Tally, What, crashing_equals_not_crashing, play, same_again};
+use wakeful_sim::search::examine;
+use wakeful_sim::{Mishap, Schedule, Tally, What, crashing_equals_not_crashing, log_hash, play, same_again};
 
 /// Schedules that once failed, one a line, with the reason behind a `#`.
 const SEEDS: &str = include_str!("../seeds.txt");
@@ -18,6 +18,10 @@ fn mishaps() -> impl Strategy<Value = Vec<Mishap>> {
         1 => Just(What::StoreFails),
         1 => Just(What::Halt),
         1 => Just(What::Cancel),
+        2 => Just(What::Answer),
+        2 => Just(What::Brake),
+        1 => Just(What::Release),
+        1 => Just(What::Poison),
     ];
     let after = prop_oneof![0_u32..10, 0_u32..90];
     let mishap = (what, after).prop_map(|(what, after)| Mishap { what, after });
@@ -25,7 +29,10 @@ fn mishaps() -> impl Strategy<Value = Vec<Mishap>> {
 }
 
 fn schedule() -> impl Strategy<Value = Schedule> {
-    (any::<u64>(), mishaps()).prop_map(|(seed, mishaps)| Schedule { seed, mishaps })
+    (any::<u64>(), mishaps()).prop_map(|(seed, mishaps)| Schedule {
+        mishaps,
+        ..Schedule::calm(seed)
+    })
 }
 
 proptest! {
@@ -59,7 +66,10 @@ fn one_at_every_passage(seed: u64, what: What) -> Result<Tally, String> {
     let mut tally = Tally::default();
     for after in 0.. {
         let mishaps = vec![Mishap { what, after }];
-        let schedule = Schedule { seed, mishaps };
+        let schedule = Schedule {
+            mishaps,
+            ..Schedule::calm(seed)
+        };
         let met = play(&schedule).map_err(|violation| format!("{schedule}\n{violation}"))?;
         tally.add(&met);
         if !met.0.keys().any(|name| name.starts_with(what.word())) {
@@ -79,6 +89,8 @@ fn a_run_survives_one_mishap_of_each_kind_at_every_single_passage() {
         What::StoreFails,
         What::Halt,
         What::Cancel,
+        What::Brake,
+        What::Poison,
     ] {
         let tally = one_at_every_passage(seed, what).unwrap_or_else(|failed| panic!("{failed}"));
         let struck = tally.0.iter().filter(|(name, _)| name.starts_with(what.word()));
@@ -98,7 +110,7 @@ fn a_model_that_is_asked_is_hung_up_on_within_a_tenth_of_a_second_of_a_cancel() 
 fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
     let mut tally = Tally::default();
     for number in 0..150 {
-        let schedule = nth(1, number);
+        let schedule = Schedule::drawn(number);
         let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
         tally.add(&met);
     }
@@ -120,12 +132,43 @@ fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
         "crash at Pack",
         "crash at Read",
         "crash at Sleep",
+        "brake at Read",
+        "brake at Sleep",
+        "answer at AfterCommit",
+        "answers taken",
+        "answers not taken",
+        "brakes acknowledged",
+        "question answered",
+        "question cancelled",
+        "run abandoned",
     ];
     let missing: Vec<_> = wanted
         .iter()
         .filter(|name| !tally.0.contains_key(**name))
         .collect();
     assert!(missing.is_empty(), "{missing:?} never came up: {tally:?}");
+}
+
+/// What a process of the simulator prints about one schedule.
+fn printed(schedule: &Schedule) -> String {
+    let line = schedule.to_string();
+    let words = ["--seed"].into_iter().chain(line.split_whitespace());
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_wakeful-sim"))
+        .args(words)
+        .output()
+        .expect("the simulator runs");
+    String::from_utf8(output.stdout).expect("words")
+}
+
+#[test]
+fn the_same_seed_leaves_the_same_log_in_two_processes_and_in_this_one() {
+    for seed in [3, 0x28b] {
+        let schedule = Schedule::drawn(seed);
+        let (here, there) = (printed(&schedule), printed(&schedule));
+        assert_eq!(here, there);
+        let hash = log_hash(&schedule).unwrap_or_else(|violation| panic!("{violation}"));
+        assert!(here.contains(&format!("log {hash}")), "{here}");
+    }
 }
 
 #[test]

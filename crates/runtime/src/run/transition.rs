@@ -79,8 +79,12 @@ impl Transition {
     }
 
     /// When the run is to be looked at again: for one that waits for an answer, at the deadline, or at once where the
-    /// answer was faster.
+    /// answer was faster. At once as well where somebody asked for its end.
     fn due(&self, tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
+        let rests = self.waits_on.is_some() || self.run.due_at.is_some();
+        if rests && tx.cancel_requested(&self.run.run_key)? {
+            return Ok(None);
+        }
         let Some(id) = &self.waits_on else {
             return Ok(self.run.due_at);
         };

@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wakeful_core::decision::{APPROVE, Decision};
 use wakeful_core::key::{ActionBase, Digest};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_ports::records::StepRow;
 
+use super::person::questions;
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
 use crate::script::INVALID;
@@ -58,7 +60,7 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
         };
         let is_said = match step.status {
             Status::Ok | Status::OutcomeUnknown => true,
-            Status::Intended => run.is_open(),
+            Status::Intended => run.is_open() || run.is_aside(),
             Status::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
             Status::Planned | Status::Denied => false,
         };
@@ -103,7 +105,7 @@ pub(super) fn no_unknown_without_a_mishap(evidence: &Evidence) -> Verdict {
     })
 }
 
-/// Once an action is unknown, no later equal one of the same run is done.
+/// Once an action is unknown, a later equal one of the same run is done only after somebody said yes to it.
 pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
     for run in &evidence.runs {
         let mut unknown: BTreeSet<ActionBase> = BTreeSet::new();
@@ -111,7 +113,10 @@ pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
             let Some(base) = step.base else {
                 return Err(format!("an action without a base: {step:?}"));
             };
-            let is_repeat = unknown.contains(&base) && evidence.ledger.count(step.operation_id) > 0;
+            let is_said = |one: &Decision| one.answer.as_ref().is_some_and(|answer| answer.option == APPROVE);
+            let is_permitted = questions(run, step.operation_id).any(is_said);
+            let is_repeat =
+                unknown.contains(&base) && evidence.ledger.count(step.operation_id) > 0 && !is_permitted;
             unless(!is_repeat, || {
                 format!("done although its equal is unknown: {step:?}")
             })?;
@@ -174,6 +179,6 @@ fn classified(evidence: &Evidence) -> impl Iterator<Item = (&StepRow, EffectClas
 }
 
 /// Which ask a run answers.
-fn ask_of(run: &RunEvidence) -> Option<u32> {
+pub(super) fn ask_of(run: &RunEvidence) -> Option<u32> {
     run.turn.model_ref.strip_prefix("sim:")?.parse().ok()
 }

@@ -38,7 +38,7 @@ pub(super) fn no_acknowledged_input_lost(evidence: &Evidence) -> Verdict {
 
 /// A run that ended has no step that has not, and knows when it ended.
 pub(super) fn nothing_is_left_open(evidence: &Evidence) -> Verdict {
-    for run in &evidence.runs {
+    for run in evidence.runs.iter().filter(|run| !run.is_aside()) {
         let (says_open, is_open) = (run.is_open(), run.turn.outcome().is_none());
         unless(
             says_open == is_open && says_open == run.row.ended_at.is_none(),
@@ -109,7 +109,7 @@ pub(super) fn transcript_is_whole(evidence: &Evidence) -> Verdict {
         .map(|(row, blocks)| (row.role, blocks.as_slice()));
     let open = open_calls(entries)?;
     // Results are written when the last one is there, so only the newest reply of an open run may wait for them.
-    let may_be_open = evidence.runs.iter().any(|run| run.is_open());
+    let may_be_open = evidence.runs.iter().any(|run| run.is_open() || run.is_aside());
     unless(open.is_empty() || may_be_open, || {
         format!("the calls {open:?} have no result")
     })

@@ -97,7 +97,9 @@ fn begins_nothing(acts: &[Begun], after_ms: u64) -> Verdict {
 fn is_held_up(ledger: &Ledger) -> bool {
     ledger.struck.iter().any(|(what, ..)| match what {
         What::Sleep | What::StoreFails => true,
-        What::Crash | What::Halt | What::Cancel => false,
+        What::Crash | What::Halt | What::Cancel | What::Answer => false,
+        // A run that is held, or stands aside, is not there to hear.
+        What::Brake | What::Release | What::Poison | What::Loop => true,
     })
 }
 

@@ -1,5 +1,7 @@
 //! Every invariant on a world that was tampered with: one that nothing can break would prove nothing.
 
+mod person;
+
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::step::{EffectClass, Status};
@@ -66,6 +68,9 @@ fn begun(operation_id: OperationId) -> Begun {
         at_ms: 0,
         fresh: true,
         leased: true,
+        braked: false,
+        slept: false,
+        wall: crate::world::BEGINNING,
     }
 }
 

@@ -65,7 +65,7 @@ pub(crate) fn open_to_write(
         });
     }
     // A look makes the log where none is yet; a database that was not logged before has none.
-    identify(&mut connection)?;
+    identify(&mut connection, schema)?;
     Ok(Opened {
         log: Log::of(path)?,
         connection,

@@ -1,0 +1,188 @@
+//! What people were promised: that nothing acts after a brake or without a yes, that an answer counts once, and that
+//! whatever waits can go on.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, Decision, DecisionStatus};
+use wakeful_core::key::{DecisionId, OperationId};
+use wakeful_core::report::Kind;
+use wakeful_core::step::Status;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{NEVER, RUN_QUARANTINED};
+
+use super::effect::ask_of;
+use super::{Verdict, unless};
+use crate::evidence::{Evidence, Moment, RunEvidence};
+use crate::ledger::Begun;
+use crate::world::BEGINNING;
+
+/// How much later than a brake's acknowledgement something may begin, from the engine's own promise.
+const BRAKE_MS: u64 = 100;
+
+/// Between the look at a permission and the act lie at most the wait that a tool asked for and the actions before it.
+const USE_MS: u64 = 120_000;
+
+/// Once somebody was told that a brake is on, no tool is reached for until it is released, and nothing at all begins
+/// more than a moment later. A process that slept cannot know.
+pub(super) fn nothing_acts_after_a_brake(evidence: &Evidence) -> Verdict {
+    let ledger = &evidence.ledger;
+    if let Some(late) = ledger.begun.iter().find(|begun| begun.braked && !begun.slept) {
+        return Err(format!("a brake was on, and it was begun: {late:?}"));
+    }
+    let acts = ledger.begun.iter().map(|begun| (begun.at_ms, begun.slept));
+    let sent = ledger.sent.iter().map(|sent| (sent.at_ms, sent.slept));
+    for (at_ms, _) in acts.chain(sent).filter(|(_, slept)| !slept) {
+        let held = ledger.brakes.iter().find(|held| {
+            at_ms > held.from_ms + BRAKE_MS && held.until_ms.is_none_or(|until_ms| at_ms < until_ms)
+        });
+        if let Some(held) = held {
+            return Err(format!("something began at {at_ms} ms under {held:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// What needs a person begins only after a yes that a person really gave to that very action, and while it stands.
+pub(super) fn nothing_acts_unasked(evidence: &Evidence) -> Verdict {
+    for begun in &evidence.ledger.begun {
+        let Some((run, step)) = evidence.step(begun.operation_id) else {
+            return Err(format!("{} began without a step", begun.operation_id));
+        };
+        let is_listed = ask_of(run).is_some_and(|ask| evidence.script.asked(ask).contains(&step.name));
+        let is_asked = questions(run, begun.operation_id).next().is_some();
+        let permits = |one: &&Decision| is_permission(evidence, one, begun);
+        unless(
+            !(is_listed || is_asked) || questions(run, begun.operation_id).any(|one| permits(&one)),
+            || {
+                let asked: Vec<_> = questions(run, begun.operation_id).collect();
+                format!("it needs a yes and began: {begun:?} with {asked:?}")
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// Whether a question is answered with a yes that covers an action as it was begun.
+fn is_permission(evidence: &Evidence, question: &Decision, begun: &Begun) -> bool {
+    let Some(answer) = question.answer.as_ref().filter(|answer| answer.option == APPROVE) else {
+        return false;
+    };
+    let shown = (question.inquiry.tool.clone(), question.inquiry.input.clone());
+    let is_about_it = evidence.ledger.words.get(&begun.operation_id) == Some(&shown);
+    let said = (question.inquiry.decision_id, answer.option.clone());
+    let began_at = BEGINNING
+        .0
+        .saturating_add(i64::try_from(begun.at_ms).unwrap_or(i64::MAX));
+    let stands_ms = i64::try_from(APPROVAL_MS_MAX + USE_MS).unwrap_or(i64::MAX);
+    // What was found begun is settled, however long that took.
+    let stands = !begun.fresh || begun.slept || begun.wall < Millis(answer.at.0.saturating_add(stands_ms));
+    is_about_it && evidence.ledger.said.contains(&said) && answer.at.0 <= began_at && stands
+}
+
+/// The questions about one action.
+pub(super) fn questions(run: &RunEvidence, about: OperationId) -> impl Iterator<Item = &Decision> {
+    let all = run.decisions.iter();
+    all.filter(move |one| one.inquiry.operation_id == about)
+}
+
+/// Nobody is asked about a run that is over, or stands aside.
+pub(super) fn no_question_outlives_its_run(evidence: &Evidence) -> Verdict {
+    for run in evidence.runs.iter().filter(|run| !run.is_open()) {
+        let mut open = run.decisions.iter();
+        let open = open.find(|one| one.status == DecisionStatus::Pending);
+        unless(open.is_none(), || {
+            format!("the run is {} and asks: {open:?}", run.row.status)
+        })?;
+    }
+    Ok(())
+}
+
+/// A question has at most one answer: the one that somebody gave, was told is taken, and that the log tells of.
+pub(super) fn answers_are_given_once(evidence: &Evidence) -> Verdict {
+    let ledger = &evidence.ledger;
+    let all = evidence.runs.iter().flat_map(|run| &run.decisions);
+    let kept: BTreeMap<DecisionId, &Decision> = all.map(|one| (one.inquiry.decision_id, one)).collect();
+    let mut told = BTreeSet::new();
+    for answer in &ledger.answers {
+        unless(told.insert(answer.decision_id), || {
+            format!("a second answer was taken: {answer:?}")
+        })?;
+        let found = kept.get(&answer.decision_id).and_then(|one| one.answer.as_ref());
+        unless(found.is_some_and(|found| found.option == answer.option), || {
+            format!("{answer:?} was taken, and {found:?} is kept")
+        })?;
+    }
+    for one in kept.values() {
+        let given = one.answer.as_ref().map(|answer| answer.option.clone());
+        let is_true = given.is_none_or(|given| ledger.said.contains(&(one.inquiry.decision_id, given)));
+        unless(
+            is_true && one.answer.is_some() == (one.status == DecisionStatus::Answered),
+            || format!("nobody answered like this: {one:?}"),
+        )?;
+    }
+    let mut closed = BTreeSet::new();
+    for event in evidence
+        .events
+        .iter()
+        .filter(|event| event.kind == Kind::DecisionAnswered.as_str())
+    {
+        let payload = event.payload.as_ref().map(|(payload, _)| payload.as_slice());
+        let payload: serde_json::Value =
+            serde_json::from_slice(payload.unwrap_or(b"null")).unwrap_or_default();
+        let id = payload.get("decision_id").map(ToString::to_string);
+        unless(closed.insert(id.clone()), || {
+            format!("the log closes {id:?} twice")
+        })?;
+    }
+    Ok(())
+}
+
+/// A run that has not ended waits for something that can still come; and in the end every run has.
+pub(super) fn every_run_ends_or_is_resumable(evidence: &Evidence) -> Verdict {
+    for run in &evidence.runs {
+        let (key, row) = (run.row.run_key, &run.row);
+        if row.status == RUN_QUARANTINED {
+            unless(row.fault.is_some(), || {
+                format!("{key} stands aside, and nobody says why")
+            })?;
+        }
+        let is_over = !run.is_open() && row.status != RUN_QUARANTINED;
+        unless(is_over || evidence.moment == Moment::Midway, || {
+            format!("{key} is {} in the end", row.status)
+        })?;
+        if !run.is_open() {
+            continue;
+        }
+        let waits_on = run.turn.waits_on();
+        let asked = waits_on.and_then(|id| run.decisions.iter().find(|one| one.inquiry.decision_id == id));
+        let can_come = asked.is_some_and(|one| one.status == DecisionStatus::Pending);
+        unless(row.due_at != Some(NEVER) || can_come, || {
+            format!("{key} waits for ever, for an answer that will not come: {asked:?}")
+        })?;
+        unless(waits_on.is_none() || asked.is_some(), || {
+            format!("{key} waits for a question that nobody asked")
+        })?;
+        unless(
+            !(run.is_called_off && waits_on.is_some() && row.due_at.is_some()),
+            || {
+                format!(
+                    "somebody asked for the end of {key}, and it rests until {:?}",
+                    row.due_at
+                )
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// While no request is under way, no money is put aside.
+pub(super) fn reservations_are_zero_at_rest(evidence: &Evidence) -> Verdict {
+    let asks = |run: &RunEvidence| {
+        let mut steps = run.steps.iter();
+        run.is_open() && steps.any(|step| step.class.is_none() && step.status == Status::Intended)
+    };
+    let reserved: u64 = evidence.spent.iter().map(|day| day.reserved.0).sum();
+    unless(reserved == 0 || evidence.runs.iter().any(asks), || {
+        format!("{reserved} are put aside, and nobody asks")
+    })
+}

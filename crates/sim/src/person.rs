@@ -1,0 +1,447 @@
+//! The people of a world: they answer questions, set and release brakes, and see to runs that stand aside.
+//!
+//! They do it at the real desk, in a process of their own, past whoever drives. That process may die in the middle of
+//! a call as well: then nobody was told anything, and what it had committed stands.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use wakeful_core::blob::Blob;
+use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Reply};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{DecisionId, Digest, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::records::{DecisionFilter, PackedBlob, RUN_OPEN, RunRow};
+use wakeful_ports::store::{ROWS_MAX, StoreError, Tx, View};
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{Asked, Clerk, Deciding as _};
+use wakeful_store::Store;
+
+use crate::chance::Chance;
+use crate::ledger::{Answered, Held, Poison};
+use crate::time::Time;
+use crate::world::{BEGINNING, World, read, write};
+
+/// What a person types who does not read what may be answered.
+const NONSENSE: &str = "perhaps";
+
+/// A state that no machine can read.
+pub(crate) const POISON: &str = "{\"nobody\":\"can read this\"";
+
+/// A version of the machine that nobody has.
+const FOREIGN_VERSION: u32 = 99;
+
+/// How a person answers at a bad moment.
+#[derive(Debug, Clone, Copy)]
+enum Manner {
+    Approve,
+    Deny,
+    /// To a version of the question that does not stand any more.
+    Outdated,
+    /// By two ways at once, and not the same.
+    Twice,
+    /// To a question that is closed.
+    TooLate,
+    /// With a word that is no option, or to a question that nobody asked.
+    Wrong,
+}
+
+/// The people of a world.
+pub(crate) struct People {
+    store: Store,
+    time: Arc<Time>,
+    agent: AgentId,
+    chance: Mutex<Chance>,
+    salts: Arc<Salts>,
+}
+
+/// Salts for what people write.
+struct Salts(Mutex<Chance>);
+
+impl Entropy for Salts {
+    fn bytes32(&self) -> [u8; 32] {
+        let mut chance = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut salt = [0; 32];
+        for part in salt.chunks_mut(8) {
+            part.copy_from_slice(&chance.next().to_le_bytes());
+        }
+        salt
+    }
+}
+
+/// A wall clock that is right.
+struct TrueClock(Arc<Time>);
+
+impl Clock for TrueClock {
+    fn now(&self) -> Millis {
+        let elapsed = i64::try_from(self.0.now_ms()).unwrap_or(i64::MAX);
+        Millis(BEGINNING.0.saturating_add(elapsed))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        self.0.now_ms()
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(self.0.wait(ms))
+    }
+}
+
+/// A store whose process comes to a halt after some passages, for a moment or for ever.
+#[derive(Clone)]
+struct MortalStore {
+    inner: Store,
+    left: Arc<AtomicU32>,
+}
+
+impl MortalStore {
+    async fn pass(&self) {
+        poll_fn(|_| {
+            let left = self.left.load(Ordering::Relaxed);
+            if left == 0 {
+                return Poll::Pending;
+            }
+            self.left.store(left - 1, Ordering::Relaxed);
+            Poll::Ready(())
+        })
+        .await;
+    }
+}
+
+impl wakeful_ports::store::Store for MortalStore {
+    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.pass().await;
+        self.inner.read(f).await
+    }
+
+    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.pass().await;
+        let value = self.inner.write(f).await?;
+        self.pass().await;
+        Ok(value)
+    }
+
+    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+        self.inner.pack(blob).await
+    }
+
+    fn holds_lease(&self) -> bool {
+        true
+    }
+}
+
+/// A process at the desk.
+struct Visit {
+    clerk: Clerk<MortalStore>,
+    left: Arc<AtomicU32>,
+}
+
+impl People {
+    /// The people around an agent.
+    pub(crate) fn new(store: Store, time: Arc<Time>, agent: AgentId, chance: Chance) -> Self {
+        let mut salts = chance.clone();
+        salts.next();
+        Self {
+            store,
+            time,
+            agent,
+            chance: Mutex::new(chance),
+            salts: Arc::new(Salts(Mutex::new(salts))),
+        }
+    }
+
+    /// A process at the desk that lives for so many passages.
+    fn visit(&self, passages: u32) -> Visit {
+        let left = Arc::new(AtomicU32::new(passages));
+        let store = MortalStore {
+            inner: self.store.clone(),
+            left: Arc::clone(&left),
+        };
+        let clock: Arc<dyn Clock> = Arc::new(TrueClock(Arc::clone(&self.time)));
+        let salts: Arc<dyn Entropy> = Arc::<Salts>::clone(&self.salts);
+        Visit {
+            clerk: Clerk::alone(store, clock, salts),
+            left,
+        }
+    }
+
+    /// One that may die early.
+    fn short_visit(&self) -> Visit {
+        let passages = if self.one_in(4) { self.below(6) } else { u32::MAX };
+        self.visit(passages)
+    }
+
+    /// Questions that wait for an answer.
+    pub(crate) fn pending(&self) -> Result<Vec<Decision>, StoreError> {
+        self.questions(true)
+    }
+
+    fn questions(&self, pending_only: bool) -> Result<Vec<Decision>, StoreError> {
+        let filter = DecisionFilter {
+            pending_only,
+            run_key: None,
+            limit: ROWS_MAX,
+        };
+        read(&self.store, move |view| view.decisions(&filter))
+    }
+
+    /// Somebody answers at a bad moment, well or badly.
+    pub(crate) fn answer(&self, world: &World) -> Result<(), StoreError> {
+        let manner = match self.below(12) {
+            0..4 => Manner::Approve,
+            4..6 => Manner::Deny,
+            6 => Manner::Outdated,
+            7..9 => Manner::Twice,
+            9..11 => Manner::TooLate,
+            _ => Manner::Wrong,
+        };
+        let (open, all) = (self.pending()?, self.questions(false)?);
+        let chosen = |from: &[Decision]| {
+            let at = usize::try_from(self.below(u32::try_from(from.len()).unwrap_or(0))).unwrap_or(0);
+            from.get(at).cloned()
+        };
+        let closed: Vec<Decision> = all
+            .into_iter()
+            .filter(|one| one.status != DecisionStatus::Pending)
+            .collect();
+        match (manner, chosen(&open), chosen(&closed)) {
+            (Manner::Approve, Some(one), _) => self.say(world, &one, APPROVE, None),
+            (Manner::Deny, Some(one), _) => self.say(world, &one, DENY, None),
+            (Manner::Outdated, Some(one), _) => {
+                self.must_refuse(world, one.inquiry.decision_id, APPROVE, Some(one.version + 1));
+            }
+            (Manner::Twice, Some(one), _) => self.say_twice(world, &one),
+            (Manner::TooLate, _, Some(one)) => {
+                self.must_refuse(world, one.inquiry.decision_id, APPROVE, None);
+            }
+            (Manner::Wrong, Some(one), _) => self.must_refuse(world, one.inquiry.decision_id, NONSENSE, None),
+            (Manner::TooLate, Some(one), None) => self.say(world, &one, APPROVE, Some(one.version)),
+            (_, None, _) => self.must_refuse(world, DecisionId(Digest::of(b"never asked")), APPROVE, None),
+        }
+        Ok(())
+    }
+
+    /// Says one word to a question.
+    pub(crate) fn say(&self, world: &World, question: &Decision, word: &str, version: Option<u32>) {
+        let visit = self.short_visit();
+        let id = question.inquiry.decision_id;
+        speak(world, id, word);
+        let said = at_the_desk(visit.clerk.answer(id.to_string(), reply(word, version)));
+        self.hear(world, id, word, said);
+    }
+
+    /// Two people say different things to a question: the one who read it first speaks last.
+    fn say_twice(&self, world: &World, question: &Decision) {
+        let id = question.inquiry.decision_id;
+        speak(world, id, APPROVE);
+        speak(world, id, DENY);
+        let (slow, quick) = (self.visit(1), self.visit(u32::MAX));
+        let mut waiting = slow.clerk.answer(id.to_string(), reply(APPROVE, None));
+        let early = poll(&mut waiting);
+        let said = at_the_desk(quick.clerk.answer(id.to_string(), reply(DENY, None)));
+        self.hear(world, id, DENY, said);
+        slow.left.store(u32::MAX, Ordering::Relaxed);
+        let late = early.or_else(|| poll(&mut waiting));
+        self.hear(world, id, APPROVE, late);
+    }
+
+    /// Writes down what became of an answer.
+    fn hear(
+        &self,
+        world: &World,
+        decision_id: DecisionId,
+        word: &str,
+        said: Option<Result<Decision, EngineError>>,
+    ) {
+        match said {
+            Some(Ok(_)) => {
+                let answered = Answered {
+                    decision_id,
+                    option: word.to_owned(),
+                    at_ms: self.time.now_ms(),
+                };
+                world.note(|ledger| ledger.answers.push(answered));
+            }
+            Some(Err(EngineError::Unanswerable(_) | EngineError::UnknownDecision(_))) | None => {
+                world.note(|ledger| ledger.rebuffs += 1);
+            }
+            Some(Err(error)) => world.complain(format!("an answer met {error:?}")),
+        }
+    }
+
+    fn must_refuse(&self, world: &World, id: DecisionId, word: &str, version: Option<u32>) {
+        let visit = self.visit(u32::MAX);
+        let said = at_the_desk(visit.clerk.answer(id.to_string(), reply(word, version)));
+        if let Some(Ok(_)) = said {
+            world.complain(format!("{word} to version {version:?} of {id} was taken"));
+        }
+        self.hear(world, id, word, said);
+    }
+
+    /// Somebody sets a brake, on the agent or on all.
+    pub(crate) fn brake(&self, world: &World) {
+        let scope = self.one_in(2).then(|| self.agent.clone());
+        let visit = self.short_visit();
+        world.note(|ledger| ledger.brake_tries += 1);
+        let set = at_the_desk(
+            visit
+                .clerk
+                .brake(scope.clone(), "enough".to_owned(), Channel::Page),
+        );
+        match set {
+            Some(Ok(_)) => {
+                let from_ms = self.time.now_ms();
+                world.note(|ledger| {
+                    ledger.brakes.push(Held {
+                        scope,
+                        from_ms,
+                        until_ms: None,
+                    });
+                });
+            }
+            // Before the first ask there is no agent to hold.
+            Some(Err(EngineError::UnknownAgent(_))) | None => {}
+            Some(Err(error)) => world.complain(format!("a brake met {error:?}")),
+        }
+    }
+
+    /// Releases every brake that is on. It no longer holds from the moment somebody reaches for it.
+    pub(crate) fn release(&self, world: &World, is_careful: bool) -> Result<(), StoreError> {
+        for brake in read(&self.store, |view| view.brakes())? {
+            let now_ms = self.time.now_ms();
+            world.note(|ledger| {
+                let mut held = ledger.brakes.iter_mut();
+                held.by_ref()
+                    .filter(|held| held.scope == brake.agent_id && held.until_ms.is_none())
+                    .for_each(|held| held.until_ms = Some(now_ms));
+            });
+            let visit = if is_careful {
+                self.visit(u32::MAX)
+            } else {
+                self.short_visit()
+            };
+            if let Some(Err(error)) = at_the_desk(visit.clerk.release(brake.agent_id, Channel::Page)) {
+                world.complain(format!("a release met {error:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The state of a run rots, or a program that is too old finds it.
+    pub(crate) fn poison(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
+        let Some(row) = self.row(run)?.filter(|row| row.status == RUN_OPEN) else {
+            return Ok(());
+        };
+        if row.state != POISON {
+            let poison = Poison {
+                version: row.version,
+                state: row.state.clone(),
+                machine_version: row.machine_version,
+            };
+            world.note(|ledger| drop(ledger.poisons.insert(run, poison)));
+        }
+        let rotten = if self.one_in(3) {
+            RunRow {
+                machine_version: FOREIGN_VERSION,
+                ..row
+            }
+        } else {
+            let state = POISON.to_owned();
+            RunRow { state, ..row }
+        };
+        write(&self.store, move |tx| tx.put_state(&rotten, rotten.version))
+    }
+
+    /// Somebody sees to a run that stands aside: mends it and has it tried again, or gives it up.
+    pub(crate) fn see_to(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
+        let visit = self.visit(u32::MAX);
+        if self.one_in(3) {
+            if !matches!(at_the_desk(visit.clerk.abandon(run)), Some(Ok(_))) {
+                world.complain(format!("{run} could not be given up"));
+            }
+            return Ok(());
+        }
+        if !matches!(at_the_desk(visit.clerk.retry(run)), Some(Ok(_))) {
+            world.complain(format!("{run} could not be tried again"));
+        }
+        let again = at_the_desk(visit.clerk.retry(run));
+        if !matches!(again, Some(Err(EngineError::NotQuarantined { .. }))) {
+            world.complain(format!("{run} was tried again twice: {again:?}"));
+        }
+        // Sometimes nobody mends it first.
+        if self.one_in(4) {
+            Ok(())
+        } else {
+            self.mend(world, run)
+        }
+    }
+
+    fn mend(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
+        let Some(poison) = world.ledger().poisons.remove(&run) else {
+            return Ok(());
+        };
+        let Some(row) = self.row(run)?.filter(|row| row.version == poison.version) else {
+            return Ok(());
+        };
+        let whole = RunRow {
+            state: poison.state,
+            machine_version: poison.machine_version,
+            ..row
+        };
+        write(&self.store, move |tx| tx.put_state(&whole, whole.version))
+    }
+
+    fn row(&self, run: RunKey) -> Result<Option<RunRow>, StoreError> {
+        read(&self.store, move |view| view.run(&run))
+    }
+
+    fn below(&self, bound: u32) -> u32 {
+        self.chance
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .below(bound)
+    }
+
+    fn one_in(&self, times: u32) -> bool {
+        self.below(times) == 0
+    }
+}
+
+/// Writes down what somebody is about to say.
+fn speak(world: &World, id: DecisionId, word: &str) {
+    let said = (id, word.to_owned());
+    world.note(|ledger| ledger.said.extend([said]));
+}
+
+fn reply(word: &str, version: Option<u32>) -> Reply {
+    Reply {
+        option: word.to_owned(),
+        version,
+        channel: Channel::Page,
+        note: None,
+    }
+}
+
+/// What a call at the desk comes to; none when its process died before it could say.
+fn at_the_desk<T>(mut call: Asked<'_, T>) -> Option<Result<T, EngineError>> {
+    poll(&mut call)
+}
+
+fn poll<T>(call: &mut Asked<'_, T>) -> Option<Result<T, EngineError>> {
+    match call.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(said) => Some(said),
+        Poll::Pending => None,
+    }
+}

@@ -1,0 +1,192 @@
+//! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
+
+use wakeful_core::key::RunKey;
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::run::{Driven, claim, move_aside};
+use wakeful_runtime::wake::{Admitted, Ask};
+
+use crate::life::{Life, SimEngine};
+
+/// Most looks of one process at a run. Each is a moment that came or a question that grew older, and a run has few.
+const LOOKS_MAX: u32 = 500;
+
+/// How often in a row a run may be ready and yet rest. Somebody may have answered in between, but not for ever.
+const IDLE_MAX: u32 = 5;
+
+/// How a process comes to the run that it is to drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// It asks, as for the first time.
+    Ask,
+    /// It looks for what is open, and asks only when nothing is.
+    Resume,
+    /// It drives whoever has work, as a daemon does, and waits for the moments of the others.
+    Serve,
+}
+
+/// Gets hold of a run, drives it as far as it goes, and tells.
+pub(crate) async fn serve(
+    engine: SimEngine,
+    life: Life,
+    (way, ask): (Way, Ask),
+    stranger: Option<Ask>,
+) -> Result<Driven, EngineError> {
+    if let Some(stranger) = stranger {
+        match engine.admit(stranger).await {
+            Err(EngineError::Refused(_)) => {}
+            Err(error) => return Err(error),
+            Ok(_) => life
+                .world
+                .complain("a second run began beside an open one".to_owned()),
+        }
+    }
+    let agent = ask.agent.clone();
+    let driven = match way {
+        Way::Ask => asked(&engine, &life, ask).await,
+        Way::Resume => match open_run(&engine).await? {
+            Some(open) => resume(&engine, open.run_key).await,
+            None => asked(&engine, &life, ask).await,
+        },
+        Way::Serve => looked_after(&engine, &life, ask).await,
+    };
+    let driven = match driven {
+        Ok(driven) => driven,
+        // What can never go on is moved out of the way, as a daemon does.
+        Err(error) => {
+            let standing = engine.store.read(move |view| view.overview(&agent)).await?;
+            if let Some(run) = standing.and_then(|overview| overview.open_run) {
+                let now = (engine.clock.now(), engine.entropy.bytes32());
+                move_aside(&engine.store, run, &error, now).await?;
+            }
+            return Err(error);
+        }
+    };
+    life.world.acknowledge(driven.run_key());
+    if let Driven::Ended(run) = driven {
+        life.world.tell_end(life.number, run);
+    }
+    Ok(driven)
+}
+
+async fn asked(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Driven, EngineError> {
+    match engine.admit(ask).await? {
+        Admitted::New(claimed) => {
+            life.world.acknowledge(claimed.run_key());
+            engine.drive(claimed).await
+        }
+        Admitted::Before(run) => {
+            life.world.acknowledge(run);
+            resume(engine, run).await
+        }
+    }
+}
+
+async fn resume(engine: &SimEngine, run: RunKey) -> Result<Driven, EngineError> {
+    match claim(&engine.store, &engine.runner, run).await? {
+        Some(claimed) => engine.drive(claimed).await,
+        None => Ok(Driven::Ended(run)),
+    }
+}
+
+/// Drives the agent whenever it has work, and waits for the moment of its run otherwise. Who waits for a person goes,
+/// and comes back when somebody was there.
+async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Driven, EngineError> {
+    let (agent, run) = (ask.agent.clone(), run_of(&ask));
+    let mut driven = match engine.admit(ask).await? {
+        Admitted::New(claimed) => {
+            life.world.acknowledge(run);
+            Some(engine.drive(claimed).await?)
+        }
+        Admitted::Before(before) => {
+            life.world.acknowledge(before);
+            None
+        }
+    };
+    let mut idle = 0;
+    for _ in 0..LOOKS_MAX {
+        match driven.take() {
+            None | Some(Driven::Asleep(..)) => {}
+            Some(driven) => return Ok(driven),
+        }
+        let wall = engine.clock.now();
+        let look = engine.store.read(move |view| {
+            let (ready, due) = (view.agents_with_work(wall)?, view.next_due(wall)?);
+            Ok((ready, due, view.run(&run)?))
+        });
+        let (ready, due, row) = look.await?;
+        let row = row.ok_or(EngineError::UnknownRun(run))?;
+        if row.status != RUN_OPEN {
+            return ended(row);
+        }
+        if ready.contains(&agent) {
+            idle += 1;
+            if idle > IDLE_MAX {
+                life.world
+                    .complain(format!("it is ready and rests, again and again: {row:?}"));
+                return Ok(Driven::Asleep(run, wall));
+            }
+            driven = Some(resume(engine, run).await?);
+            continue;
+        }
+        idle = 0;
+        let Some(due) = due else {
+            let braked = engine.store.read(move |view| view.is_braked(&agent)).await?;
+            return Ok(if braked {
+                Driven::Braked(run)
+            } else {
+                Driven::Asked(run)
+            });
+        };
+        tokio::select! {
+            biased;
+            () = engine.halt.asked() => return Ok(Driven::Halted(run)),
+            () = engine.clock.sleep(due.since(wall).max(1)) => {}
+        }
+    }
+    life.world.complain(format!("{run} was looked at without end"));
+    Ok(Driven::Halted(run))
+}
+
+fn ended(row: RunRow) -> Result<Driven, EngineError> {
+    if row.status == RUN_QUARANTINED {
+        let (run, why) = (row.run_key, row.fault.unwrap_or_default());
+        return Err(EngineError::Quarantined { run, why });
+    }
+    Ok(Driven::Ended(row.run_key))
+}
+
+async fn open_run(engine: &SimEngine) -> Result<Option<RunRow>, EngineError> {
+    Ok(engine.store.read(|view| view.runs(&open_only())).await?.pop())
+}
+
+/// The same ask again, and then another one under its key.
+pub(crate) async fn repeat(engine: SimEngine, mut ask: Ask) -> Result<Driven, EngineError> {
+    let run = run_of(&ask);
+    let is_same = matches!(engine.admit(ask.clone()).await?, Admitted::Before(before) if before == run);
+    let is_over = claim(&engine.store, &engine.runner, run).await?.is_none();
+    ask.prompt.push_str(", but differently");
+    let is_refused =
+        matches!(engine.admit(ask).await, Err(EngineError::KeyReused { run: other }) if other == run);
+    if is_same && is_over && is_refused {
+        Ok(Driven::Ended(run))
+    } else {
+        Err(EngineError::UnknownRun(run))
+    }
+}
+
+/// The run that answers an ask.
+pub(crate) fn run_of(ask: &Ask) -> RunKey {
+    RunKey::of_user(&ask.agent, &ask.session, &ask.turn)
+}
+
+/// The newest run that is open.
+pub(crate) fn open_only() -> RunFilter {
+    RunFilter {
+        agent_id: None,
+        state: RunState::Open,
+        limit: 1,
+        before: None,
+    }
+}

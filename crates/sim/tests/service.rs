@@ -1,0 +1,352 @@
+//! The daemon's own loop in virtual time, where nobody and nothing prods it: what rests until a moment is taken up when
+//! the moment has come.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use serde_json::{Value, json};
+use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
+use wakeful_core::decision::{APPROVE, Channel, Reply};
+use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::id::{AgentId, RunnerId, TurnId};
+use wakeful_core::inference::Terms;
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::message::{Message, Wishes};
+use wakeful_core::policy::Rules;
+use wakeful_core::prompt::Request;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::NoGuide;
+use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::records::{Agent, Visibility};
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_runtime::desk::{Clerk, Deciding as _, Desk as _, NewAgent, Post};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
+use wakeful_runtime::wake::Limits;
+use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_store::Store;
+
+const TOOL: &str = "Mail";
+
+/// How long a question stands here before it grows more severe.
+const PATIENCE_MS: u64 = 90_000;
+
+/// What the model asks for before it tries again.
+const RETRY_AFTER_MS: u64 = 40_000;
+
+/// How often everybody may have a turn before time moves on. More than any chain of wakes here is long.
+const TURNS: u32 = 200;
+
+/// Time that moves when it is told to.
+#[derive(Default)]
+struct Ticks(Mutex<TicksState>);
+
+#[derive(Default)]
+struct TicksState {
+    now_ms: u64,
+    next: u64,
+    waits: BTreeMap<(u64, u64), Waker>,
+}
+
+impl Ticks {
+    fn state(&self) -> MutexGuard<'_, TicksState> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Moves to the next moment that somebody waits for. False where nobody does.
+    fn advance(&self) -> bool {
+        let mut state = self.state();
+        let now_ms = state.now_ms;
+        let Some(((at_ms, number), waker)) = state.waits.pop_first() else {
+            return false;
+        };
+        state.now_ms = now_ms.max(at_ms);
+        let _ = number;
+        drop(state);
+        waker.wake();
+        true
+    }
+}
+
+impl Clock for Ticks {
+    fn now(&self) -> Millis {
+        Millis(i64::try_from(self.ticks_ms()).expect("not for ever"))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        self.state().now_ms
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        let key = {
+            let mut state = self.state();
+            state.next += 1;
+            (state.now_ms + ms, state.next)
+        };
+        Box::pin(poll_fn(move |context| {
+            let mut state = self.state();
+            if state.now_ms >= key.0 {
+                return Poll::Ready(());
+            }
+            state.waits.insert(key, context.waker().clone());
+            Poll::Pending
+        }))
+    }
+}
+
+struct Salts;
+
+impl Entropy for Salts {
+    fn bytes32(&self) -> [u8; 32] {
+        [7; 32]
+    }
+}
+
+/// What the model does with its first request.
+#[derive(Clone, Copy, PartialEq)]
+enum First {
+    Fails,
+    WantsTool,
+}
+
+struct SlowModel(First);
+
+impl Model for SlowModel {
+    fn terms(&self, _: &str) -> Terms {
+        Terms::here("sim")
+    }
+
+    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+        let usage = Usage::of(1, 1);
+        let text = Block::Text { text: "done".into() };
+        let call = || {
+            Block::ToolUse(ToolCall {
+                call_id: "c1".into(),
+                name: TOOL.into(),
+                input: json!({}),
+            })
+        };
+        match (request.request, self.0) {
+            (0, First::Fails) => {
+                let artifact = FailureArtifact::new(Category::Transport, "busy", "come back later");
+                Err(ModelFailure {
+                    retry_after_ms: Some(RETRY_AFTER_MS),
+                    ..ModelFailure::new(ModelFailureKind::Retryable, artifact)
+                })
+            }
+            (0, First::WantsTool) => Ok(Answer {
+                blocks: vec![call()],
+                usage,
+            }),
+            _ => Ok(Answer {
+                blocks: vec![text],
+                usage,
+            }),
+        }
+    }
+}
+
+#[derive(Default)]
+struct Mailer(AtomicU32);
+
+impl ToolHost for Mailer {
+    fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    fn class(&self, _: &str) -> Option<EffectClass> {
+        Some(EffectClass::Plain)
+    }
+
+    fn check(&self, _: &str, _: &Value) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn perform(&self, _: Act, _: impl Stop) -> Done {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Done {
+            content: "{}".into(),
+            code: None,
+            sandbox: None,
+            blobs: Vec::new(),
+            again: None,
+        }
+    }
+
+    async fn clear(&self, _: OperationId) {}
+}
+
+struct Shop {
+    store: Store,
+    ticks: Arc<Ticks>,
+    mailer: Arc<Mailer>,
+    first: First,
+    hub: Arc<Hub>,
+    halt: Halt,
+}
+
+impl Workshop<Store> for Shop {
+    type Model = SlowModel;
+    type Tools = Mailer;
+
+    fn limits(&self, _: &Agent, _: &Message) -> Limits {
+        Limits {
+            model_ref: "sim:0".into(),
+            fallbacks: Vec::new(),
+            max_rounds: 5,
+            workspace: "/somewhere".into(),
+            deny_tools: BTreeSet::new(),
+            ask_tools: [TOOL.to_owned()].into(),
+        }
+    }
+
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, SlowModel, Mailer>, EngineError> {
+        Ok(Engine {
+            store: self.store.clone(),
+            model: Arc::new(SlowModel(self.first)),
+            tools: Arc::clone(&self.mailer),
+            policy: Arc::new(Rules::new([TOOL.to_owned()].into())),
+            guide: Arc::new(NoGuide),
+            clock: Arc::<Ticks>::clone(&self.ticks),
+            entropy: Arc::new(Salts),
+            halt: self.halt.clone(),
+            observer: Arc::<Hub>::clone(&self.hub),
+            runner: RunnerId::new("daemon"),
+            governance: governance(),
+            waiting: Waiting::Away,
+        })
+    }
+
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, SlowModel, Mailer>, EngineError> {
+        Err(EngineError::UnknownAgent(agent.clone()))
+    }
+}
+
+fn governance() -> Governance {
+    Governance {
+        decision_patience_ms: Some(PATIENCE_MS),
+        ..Governance::default()
+    }
+}
+
+/// A daemon with one agent and one message.
+struct Daemon {
+    ticks: Arc<Ticks>,
+    clerk: Clerk<Store>,
+    mailer: Arc<Mailer>,
+    run: RunKey,
+}
+
+impl Daemon {
+    async fn begin(first: First) -> Self {
+        let (ticks, hub, mailer): (Arc<Ticks>, Arc<Hub>, Arc<Mailer>) = Default::default();
+        let store = Store::in_memory("service").expect("a store");
+        let (_, halt) = Halt::new();
+        let shop = Shop {
+            store: store.clone(),
+            ticks: Arc::clone(&ticks),
+            mailer: Arc::clone(&mailer),
+            first,
+            hub: Arc::clone(&hub),
+            halt: halt.clone(),
+        };
+        let (service, clerk, _) = Service::new(Options {
+            store,
+            // It hears of everything by itself, and so has no timer but its own.
+            writers: Writers::Alone,
+            runner: RunnerId::new("daemon"),
+            workshop: Arc::new(shop),
+            hub,
+            halt: Halt::never(),
+            clock: Arc::<Ticks>::clone(&ticks),
+            entropy: Arc::new(Salts),
+            governance: governance(),
+        });
+        tokio::spawn(service.run());
+        let agent_id = AgentId::parse("main").expect("a name");
+        let new = NewAgent {
+            agent_id: agent_id.clone(),
+            workspace: "/somewhere".into(),
+            visibility: Visibility::Public,
+        };
+        clerk.create_agent(new).await.expect("an agent");
+        let post = Post {
+            agent: agent_id,
+            turn: TurnId::parse("turn-1").expect("a turn"),
+            text: "do it".into(),
+            attachments: Vec::new(),
+            wishes: Wishes::default(),
+        };
+        let run = clerk.post(post).await.expect("posted").run_key;
+        let daemon = Self {
+            ticks,
+            clerk,
+            mailer,
+            run,
+        };
+        daemon.settle().await;
+        daemon
+    }
+
+    /// Lets everybody have their turns while time stands still.
+    async fn settle(&self) {
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Lets time pass until nobody waits, or this much of it is over.
+    async fn pass(&self, ms: u64) {
+        let until_ms = self.ticks.ticks_ms() + ms;
+        while self.ticks.ticks_ms() < until_ms && self.ticks.advance() {
+            self.settle().await;
+        }
+    }
+
+    async fn status(&self) -> String {
+        self.clerk.run(self.run).await.expect("a report").status
+    }
+}
+
+#[tokio::test]
+async fn a_run_that_was_told_to_come_back_later_does_so_in_a_quiet_daemon() {
+    let daemon = Daemon::begin(First::Fails).await;
+    assert_eq!(daemon.status().await, "open");
+    daemon.pass(RETRY_AFTER_MS).await;
+    assert_eq!(daemon.status().await, "completed");
+    let late_ms = daemon.ticks.ticks_ms() - RETRY_AFTER_MS;
+    assert!(late_ms < 1_000, "it came {late_ms} ms late");
+}
+
+#[tokio::test]
+async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_on_once() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    let asked = daemon.clerk.decisions(true).await.expect("questions");
+    let [question] = asked.as_slice() else {
+        panic!("{asked:?}");
+    };
+    daemon.pass(PATIENCE_MS + 1).await;
+    let older = daemon.clerk.decisions(true).await.expect("questions");
+    assert!(
+        older[0].version > question.version,
+        "nobody looked at its deadline"
+    );
+    assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 0);
+    let reply = Reply {
+        option: APPROVE.into(),
+        version: Some(older[0].version),
+        channel: Channel::Page,
+        note: None,
+    };
+    let name = question.inquiry.decision_id.to_string();
+    daemon.clerk.answer(name, reply).await.expect("taken");
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "completed");
+    assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 1);
+}
