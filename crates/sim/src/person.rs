@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use wakeful_core::blob::Blob;
+use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, Digest, RunKey};
@@ -135,6 +135,10 @@ impl wakeful_ports::store::Store for MortalStore {
 
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
         self.inner.pack(blob).await
+    }
+
+    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+        self.inner.discard(gone).await
     }
 
     fn holds_lease(&self) -> bool {
