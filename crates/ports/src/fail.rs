@@ -28,6 +28,7 @@ pub const POINTS: &[&str] = &[
     "saga.before_undo",
     "saga.after_undo",
     "saga.after_close",
+    "decision.after_answer",
 ];
 
 /// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.

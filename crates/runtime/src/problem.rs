@@ -148,57 +148,81 @@ impl From<&EngineError> for Problem {
                 message,
                 "`wakeful daemon logs` shows where; it is tried again by itself, nothing was lost",
             ),
-            EngineError::MachineVersion { .. } => Self::new(
-                "machine_version_unsupported",
-                message,
-                "use the wakeful that began the run",
-            ),
-            EngineError::Undecided { run, .. } => Self::new(
-                "decision_pending",
-                message,
-                format!(
-                    "`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"
-                ),
-            ),
-            EngineError::Braked { .. } => Self::new(
-                "braked",
-                message,
-                "release the brake with `wakeful brake off`; the run goes on where it stands",
-            ),
-            EngineError::CrashLoop { run, .. } => Self::new(
-                "crash_loop",
-                message,
-                format!(
-                    "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows how far it came"
-                ),
-            ),
-            EngineError::Quarantined { run, .. } => Self::new(
-                "run_quarantined",
-                message,
-                format!(
-                    "`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"
-                ),
-            ),
-            EngineError::UnknownDecision(_) => Self::new(
-                "decision_unknown",
-                message,
-                "`wakeful decision list` shows those that wait",
-            ),
-            EngineError::AmbiguousDecision(_) => Self::new("decision_ambiguous", message, "give more digits"),
-            EngineError::Unanswerable(why) => unanswerable(why, message),
-            EngineError::NotQuarantined { .. } => Self::new(
-                "run_not_quarantined",
-                message,
-                "`wakeful runs list --state quarantined` shows those that are",
-            ),
-            EngineError::NotEnded { run } => Self::new("run_open", message, ways_out(*run)),
-            EngineError::RunErased { .. } => Self::new("run_erased", message, ERASED),
-            EngineError::Broken { run, .. } => Self::new(
-                "run_broken",
-                message,
-                format!("`wakeful runs show {run}` shows how far it came"),
-            ),
+            EngineError::MachineVersion { .. }
+            | EngineError::Undecided { .. }
+            | EngineError::Braked { .. }
+            | EngineError::CrashLoop { .. }
+            | EngineError::Quarantined { .. }
+            | EngineError::UnknownDecision(_)
+            | EngineError::AmbiguousDecision(_)
+            | EngineError::Unanswerable(_)
+            | EngineError::NotQuarantined { .. }
+            | EngineError::NotEnded { .. }
+            | EngineError::RunErased { .. }
+            | EngineError::Broken { .. } => of_run(error, message),
         }
+    }
+}
+
+/// What is wrong with one run, or with a question about it. The others are told where they are matched.
+fn of_run(error: &EngineError, message: String) -> Problem {
+    match error {
+        EngineError::MachineVersion { .. } => Problem::new(
+            "machine_version_unsupported",
+            message,
+            "use the wakeful that began the run",
+        ),
+        EngineError::Undecided { run, .. } => Problem::new(
+            "decision_pending",
+            message,
+            format!("`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"),
+        ),
+        EngineError::Braked { .. } => Problem::new(
+            "braked",
+            message,
+            "release the brake with `wakeful brake off`; the run goes on where it stands",
+        ),
+        EngineError::CrashLoop { run, .. } => Problem::new(
+            "crash_loop",
+            message,
+            format!("`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows how far it came"),
+        ),
+        EngineError::Quarantined { run, .. } => Problem::new(
+            "run_quarantined",
+            message,
+            format!("`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"),
+        ),
+        EngineError::UnknownDecision(_) => Problem::new(
+            "decision_unknown",
+            message,
+            "`wakeful decision list` shows those that wait",
+        ),
+        EngineError::AmbiguousDecision(_) => Problem::new("decision_ambiguous", message, "give more digits"),
+        EngineError::Unanswerable(why) => unanswerable(why, message),
+        EngineError::NotQuarantined { .. } => Problem::new(
+            "run_not_quarantined",
+            message,
+            "`wakeful runs list --state quarantined` shows those that are",
+        ),
+        EngineError::NotEnded { run } => Problem::new("run_open", message, ways_out(*run)),
+        EngineError::RunErased { .. } => Problem::new("run_erased", message, ERASED),
+        EngineError::Broken { run, .. } => Problem::new(
+            "run_broken",
+            message,
+            format!("`wakeful runs show {run}` shows how far it came"),
+        ),
+        EngineError::Store(_)
+        | EngineError::UnknownAgent(_)
+        | EngineError::AgentExists(_)
+        | EngineError::UnknownRun(_)
+        | EngineError::Refused(_)
+        | EngineError::KeyReused { .. }
+        | EngineError::Waits { .. }
+        | EngineError::AgentBusy { .. }
+        | EngineError::LeaseLost(_)
+        | EngineError::BudgetExceeded { .. }
+        | EngineError::NoEngine { .. }
+        | EngineError::Panicked(_) => Problem::new("engine_failed", message, "try again"),
     }
 }
 

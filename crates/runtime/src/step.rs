@@ -5,6 +5,7 @@ use tokio::sync::watch;
 use wakeful_core::blob::Blob;
 use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
+use wakeful_core::json::NotCanonical;
 use wakeful_core::key::OperationId;
 use wakeful_core::policy::Question;
 use wakeful_core::run::{Effect, Input, Phase, Turn};
@@ -214,29 +215,42 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     }
                 }
             };
-            let done = self.without_keys(done);
-            let status = Status::of_code(done.code.as_deref());
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
-            let content =
-                result_blob(&call_id, status != Status::Ok, done.content).map_err(|e| broken(run, &e))?;
-            results.push(StepResult {
-                operation_id,
-                status,
-                content: content.hash(),
-                duration_ms,
-                sandbox: done.sandbox,
-                code: done.code,
-                again: done.again,
-            });
+            let (result, content, more) = self
+                .ended((operation_id, &call_id), done, duration_ms)
+                .map_err(|e| broken(run, &e))?;
+            results.push(result);
             contents.push(content.clone());
             blobs.push(content);
-            blobs.extend(done.blobs);
+            blobs.extend(more);
         }
         Ok(Next::Input(Performed {
             input: Input::Settled { results },
             contents,
             blobs,
         }))
+    }
+
+    /// How an action ended, as it is kept: its result, what the model reads of it, and what that names.
+    fn ended(
+        &self,
+        (operation_id, call_id): (OperationId, &str),
+        done: Done,
+        duration_ms: u64,
+    ) -> Result<(StepResult, Blob, Vec<Blob>), NotCanonical> {
+        let done = self.without_keys(done);
+        let status = Status::of_code(done.code.as_deref());
+        let content = result_blob(call_id, status != Status::Ok, done.content)?;
+        let result = StepResult {
+            operation_id,
+            status,
+            content: content.hash(),
+            duration_ms,
+            sandbox: done.sandbox,
+            code: done.code,
+            again: done.again,
+        };
+        Ok((result, content, done.blobs))
     }
 
     /// Whether what has not begun should stay so.

@@ -232,10 +232,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         for blob in blobs {
             packed.push(self.store.pack(blob).await?);
         }
-        let begins = moved
-            .effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Act { .. }));
+        let begins = begins(&moved.effects);
         let waits_on = moved.turn.waits_on();
         let outcome = moved.turn.outcome().map(|outcome| outcome.as_str().to_owned());
         let entries = moved.entries.into_iter();
@@ -273,6 +270,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             },
         })
     }
+}
+
+/// Whether an action is among these.
+fn begins(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Act { .. } => true,
+        Effect::CallModel { .. } => false,
+    })
 }
 
 /// When a run whose next effect has to wait is due; none for a wait that is over in no time.

@@ -13,28 +13,19 @@ use wakeful_api::{LastFailure, Model, Phase};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::h;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
-use wakeful_runtime::hub::Hub;
-use wakeful_runtime::problem::with_causes;
-use wakeful_runtime::proof::Notary;
-use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
-use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
-use wakeful_server::{Access, Facts, Limits, Open, Options, Stage};
-use wakeful_store::Store;
+use wakeful_server::{Access, Facts, Limits, Options, Stage};
 
 use super::files::{Found, Record, RunFolder};
-use super::house::{Bench, House};
-use super::keeper::Keeper as SagaKeeper;
+use super::house::House;
 use super::token;
-use crate::announce::{self, Session, Way};
+use super::work::run_service;
+use crate::announce::{self, Session};
 use crate::cli::Shared;
 use crate::cli::budget::unset;
-use crate::cli::retention::words;
 use crate::config::{Config, Loaded, Overrides};
-use crate::device;
 use crate::failure::Failure;
-use crate::front::journal;
 use crate::home::{Home, HomeLock};
 use crate::model::{DEMO, ModelHouse, Why};
 use crate::place::{Place, Sandboxing};
@@ -203,103 +194,6 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
         () = halt.asked() => Ok(None),
         done = work => done.map(Some),
     }
-}
-
-/// The ways by which people are told that a decision waits, and where the page is.
-type Criers = (Vec<Way>, Option<String>);
-
-/// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
-async fn run_service(
-    (place, criers): (Arc<Place>, Criers),
-    start: &Start<'_>,
-    stage: &watch::Sender<Stage>,
-    halt: Halt,
-) {
-    let hub = Arc::new(Hub::new());
-    let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
-    let sagas = Arc::new(SagaKeeper::new(Arc::clone(&hub)));
-    let observer = Arc::new(Pulsing {
-        observer: Arc::clone(&sagas),
-        pulse: Arc::clone(&pulse),
-    });
-    let keeper = Keeper {
-        store: place.store.clone(),
-        retention: start.settings.config.retention.rule(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        observer: Arc::clone(&hub) as _,
-    };
-    let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
-    let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
-    let bench = Bench {
-        place: Arc::clone(&place),
-        config: start.settings.config.clone(),
-        models: start.models.clone(),
-        sandboxing: start.sandboxing,
-        observer,
-        halt: halt.clone(),
-    };
-    let (service, clerk, stuck) = Service::new(ServiceOptions {
-        store: place.store.clone(),
-        writers: if place.is_shared() {
-            Writers::Many
-        } else {
-            Writers::Alone
-        },
-        runner: place.runner.runner_id.clone(),
-        workshop: Arc::new(bench),
-        hub: Arc::clone(&hub),
-        halt: halt.clone(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        governance: place.governance(),
-    });
-    stage.send_replace(Stage::Ready(Open {
-        desk: Arc::new(clerk),
-        stuck,
-        journal: Arc::new(journal::clerk(&place.store, &place.journal)),
-    }));
-    let stopping = async {
-        halt.asked().await;
-        stage.send_replace(Stage::Stopping);
-    };
-    let recovering = sagas.keep(&place, halt.clone());
-    match notary(&place, Arc::clone(&hub)) {
-        Err(failure) => {
-            log(&format!("the log is not signed: {failure}"));
-            tokio::join!(
-                service.run(),
-                stopping,
-                recovering,
-                announcing,
-                keeper.run(&pulse, &halt, tell_care)
-            );
-        }
-        Ok(notary) => {
-            tokio::join!(
-                service.run(),
-                stopping,
-                recovering,
-                announcing,
-                notary.run(&halt),
-                keeper.run(&pulse, &halt, tell_care)
-            );
-            // All that will be written is written, and the next daemon begins with a signed past.
-            if let Err(error) = notary.sign().await {
-                log(&format!("the log was not signed: {}", Failure::from(error)));
-            }
-        }
-    }
-}
-
-/// Who signs what is committed here.
-fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary<Store>, Failure> {
-    Ok(Notary {
-        store: place.store.clone(),
-        key: device::read_or_make(&place.home.device_key())?,
-        clock: Arc::new(RealClock::new()),
-        hub,
-    })
 }
 
 /// Takes the home and opens its database, while the socket already answers. Whoever looks meanwhile finds a daemon
@@ -484,15 +378,6 @@ async fn tell_cap(place: &Place, config: &Config) {
     let set = place.store.read(|view| view.cap(None)).await;
     if config.budget.daily_usd.is_none() && matches!(set, Ok(None)) {
         log(&unset(place.governance().daily_cap));
-    }
-}
-
-/// A round that took nothing away is not worth a line.
-fn tell_care(cared: &Result<Cared, StoreError>) {
-    match cared {
-        Ok(cared) if cared.is_empty() => {}
-        Ok(cared) => log(&format!("care of data: {}", words(cared).replace('\n', "; "))),
-        Err(error) => log(&format!("care of data: {}", with_causes(error))),
     }
 }
 

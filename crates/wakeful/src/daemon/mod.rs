@@ -6,6 +6,7 @@
 //! | [`token`] | the secret that lets callers in |
 //! | [`house`] | what the service and the server ask of the binary |
 //! | [`keeper`] | keeps journal and agents in step |
+//! | [`work`] | agents are driven, calls are answered, the home is looked after |
 //! | [`life`] | from the socket to the last goodbye |
 
 pub(crate) mod files;
@@ -13,3 +14,4 @@ pub(crate) mod house;
 mod keeper;
 pub(crate) mod life;
 pub(crate) mod token;
+mod work;

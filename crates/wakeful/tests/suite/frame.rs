@@ -214,16 +214,8 @@ fn debug_prompt_shows_every_block_with_its_source_and_weight() {
     );
     let blocks = frame["blocks"].as_array().expect("blocks");
     let sources: Vec<&Value> = blocks.iter().map(|block| &block["source"]).collect();
-    assert_eq!(
-        sources,
-        [
-            "contract",
-            "identity",
-            "agent_guidance",
-            "workspace_guidance",
-            "turn_mode"
-        ]
-    );
+    let expected = "contract identity agent_guidance workspace_guidance turn_mode";
+    assert_eq!(sources, expected.split(' ').collect::<Vec<_>>());
     for block in blocks {
         let (bytes, most) = (block["bytes"].as_u64(), block["bytes_max"].as_u64());
         assert!(bytes.is_some() && bytes <= most, "{block}");

@@ -1,0 +1,143 @@
+//! What a daemon does once its home is open: agents are driven, calls are answered, and the home is looked after.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use wakeful_ports::store::StoreError;
+use wakeful_runtime::Halt;
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::problem::with_causes;
+use wakeful_runtime::proof::Notary;
+use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
+use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
+use wakeful_server::{Open, Stage};
+use wakeful_store::Store;
+
+use super::house::Bench;
+use super::keeper::Keeper as SagaKeeper;
+use super::life::{Start, log};
+use crate::announce::{self, Way};
+use crate::cli::retention::words;
+use crate::device;
+use crate::failure::Failure;
+use crate::front::journal;
+use crate::place::Place;
+use crate::world::{RealClock, RealEntropy};
+
+/// The ways by which people are told that a decision waits, and where the page is.
+type Criers = (Vec<Way>, Option<String>);
+
+/// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
+pub(super) async fn run_service(
+    (place, criers): (Arc<Place>, Criers),
+    start: &Start<'_>,
+    stage: &watch::Sender<Stage>,
+    halt: Halt,
+) {
+    let hub = Arc::new(Hub::new());
+    let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
+    let sagas = Arc::new(SagaKeeper::new(Arc::clone(&hub)));
+    let observer = Arc::new(Pulsing {
+        observer: Arc::clone(&sagas),
+        pulse: Arc::clone(&pulse),
+    });
+    let keeper = Keeper {
+        store: place.store.clone(),
+        retention: start.settings.config.retention.rule(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::clone(&hub) as _,
+    };
+    let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
+    let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
+    let bench = Bench {
+        place: Arc::clone(&place),
+        config: start.settings.config.clone(),
+        models: start.models.clone(),
+        sandboxing: start.sandboxing,
+        observer,
+        halt: halt.clone(),
+    };
+    let (service, clerk, stuck) = Service::new(ServiceOptions {
+        store: place.store.clone(),
+        writers: if place.is_shared() {
+            Writers::Many
+        } else {
+            Writers::Alone
+        },
+        runner: place.runner.runner_id.clone(),
+        workshop: Arc::new(bench),
+        hub: Arc::clone(&hub),
+        halt: halt.clone(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        governance: place.governance(),
+    });
+    stage.send_replace(Stage::Ready(Open {
+        desk: Arc::new(clerk),
+        stuck,
+        journal: Arc::new(journal::clerk(&place.store, &place.journal)),
+    }));
+    let stopping = async {
+        halt.asked().await;
+        stage.send_replace(Stage::Stopping);
+    };
+    let round = Caretakers {
+        place: &place,
+        sagas: &sagas,
+        keeper: &keeper,
+        pulse: &pulse,
+    };
+    tokio::join!(service.run(), stopping, announcing, round.go(&hub, &halt));
+    // All that will be written is written, and the next daemon begins with a signed past.
+    let signed = match notary(&place, hub) {
+        Ok(notary) => notary.sign().await.map_err(Failure::from),
+        Err(failure) => Err(failure),
+    };
+    if let Err(failure) = signed {
+        log(&format!("the log was not signed: {failure}"));
+    }
+}
+
+/// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
+struct Caretakers<'a> {
+    place: &'a Place,
+    sagas: &'a SagaKeeper,
+    keeper: &'a Keeper<Store>,
+    pulse: &'a Pulse,
+}
+
+impl Caretakers<'_> {
+    async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
+        let caring = self.keeper.run(self.pulse, halt, tell_care);
+        let recovering = self.sagas.keep(self.place, halt.clone());
+        let notary = match notary(self.place, Arc::clone(hub)) {
+            Ok(notary) => notary,
+            Err(failure) => {
+                log(&format!("the log is not signed: {failure}"));
+                tokio::join!(caring, recovering);
+                return;
+            }
+        };
+        tokio::join!(caring, recovering, notary.run(halt));
+    }
+}
+
+/// Who signs what is committed here.
+fn notary(place: &Place, hub: Arc<Hub>) -> Result<Notary<Store>, Failure> {
+    Ok(Notary {
+        store: place.store.clone(),
+        key: device::read_or_make(&place.home.device_key())?,
+        clock: Arc::new(RealClock::new()),
+        hub,
+    })
+}
+
+/// A round that took nothing away is not worth a line.
+fn tell_care(cared: &Result<Cared, StoreError>) {
+    match cared {
+        Ok(cared) if cared.is_empty() => {}
+        Ok(cared) => log(&format!("care of data: {}", words(cared).replace('\n', "; "))),
+        Err(error) => log(&format!("care of data: {}", with_causes(error))),
+    }
+}
