@@ -13,8 +13,9 @@
 //! | [`problem`] | a failure of the engine in words, the same on every face |
 //! | [`report`] | what a finished run looks like from outside |
 //!
-//! There is no recovery code, but for [`saga`], which takes back and never goes on. A run that a crash cut off has effects without results, and the ordinary driver
-//! meets them like any others; the one difference, that a plain action may not be tried again, is the core's rule.
+//! There is no recovery code, but for [`saga`], which takes back and never goes on. A run that a crash cut off has effects
+//! without results, and the ordinary driver meets them like any others; the one difference, that a plain action may not be
+//! tried again, is the core's rule.
 #![forbid(unsafe_code)]
 
 pub mod desk;
