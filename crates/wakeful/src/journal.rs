@@ -110,9 +110,12 @@ impl HomeJournal {
                 Access::Write => self.adopt().await,
             };
         };
-        let missing = |error| match error {
-            StoreError::Absent => JournalError::Missing,
-            error => error.into(),
+        let missing = |error| {
+            if matches!(error, StoreError::Absent) {
+                JournalError::Missing
+            } else {
+                error.into()
+            }
         };
         let journal = self.source.open_to_read().await;
         let journal = match (journal, self.access) {
@@ -155,9 +158,10 @@ impl HomeJournal {
 
 /// A reader who finds no journal finds an empty one.
 fn or_empty<T>(error: JournalError) -> Result<Vec<T>, JournalError> {
-    match error {
-        JournalError::Store(StoreError::Absent) => Ok(Vec::new()),
-        error => Err(error),
+    if matches!(error, JournalError::Store(StoreError::Absent)) {
+        Ok(Vec::new())
+    } else {
+        Err(error)
     }
 }
 

@@ -71,7 +71,7 @@ pub(super) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>, StoreError>
 
 fn read_category(mut row: Row) -> Result<Category, StoreError> {
     Ok(Category {
-        id: id(row.text("category.category_id")?, "category.category_id")?,
+        id: id(&row.text("category.category_id")?, "category.category_id")?,
         name: row.text("category.name")?,
         created_at: row.millis("category.created_at_ms")?,
         version: row.count("category.version")?,
@@ -139,7 +139,7 @@ pub(super) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>,
 
 fn read_task(mut row: Row) -> Result<Task, StoreError> {
     Ok(Task {
-        id: id(row.text("task.task_id")?, "task.task_id")?,
+        id: id(&row.text("task.task_id")?, "task.task_id")?,
         category: optional_id(row.optional_text("task.category_id")?, "task.category_id")?,
         title: row.text("task.title")?,
         details: row.text("task.details")?,
@@ -202,7 +202,7 @@ pub(super) fn notes(
 
 fn read_note(mut row: Row) -> Result<Note, StoreError> {
     Ok(Note {
-        id: id(row.text("note.note_id")?, "note.note_id")?,
+        id: id(&row.text("note.note_id")?, "note.note_id")?,
         task: optional_id(row.optional_text("note.task_id")?, "note.task_id")?,
         text: row.text("note.body")?,
         created_at: row.millis("note.created_at_ms")?,
@@ -211,10 +211,10 @@ fn read_note(mut row: Row) -> Result<Note, StoreError> {
     })
 }
 
-fn id(text: String, place: &'static str) -> Result<RecordId, StoreError> {
-    RecordId::parse(place, &text).map_err(|_| StoreError::Malformed(place))
+fn id(text: &str, place: &'static str) -> Result<RecordId, StoreError> {
+    RecordId::parse(place, text).map_err(|_| StoreError::Malformed(place))
 }
 
 fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<RecordId>, StoreError> {
-    text.map(|text| id(text, place)).transpose()
+    text.map(|text| id(&text, place)).transpose()
 }

@@ -11,6 +11,9 @@ use super::api::{block_on, client};
 use super::daemon::Daemon;
 use super::world::{Said, World, program};
 
+/// Every tool there is.
+const TOOLS: [&str; 3] = ["ExecCommand", "journal_create_task", "journal_update_task"];
+
 /// What the first request of an agent may weigh with all tools, in bytes.
 const FIRST_REQUEST_BYTES_MAX: usize = 6_000;
 
@@ -203,8 +206,7 @@ fn debug_prompt_shows_every_block_with_its_source_and_weight() {
     for place in ["workspace", "execution_root", "cwd"] {
         assert_eq!(frame[place], work);
     }
-    let tools = json!(["ExecCommand", "journal_create_task", "journal_update_task"]);
-    assert_eq!(frame["policy"]["permitted_tools"], tools);
+    assert_eq!(frame["policy"]["permitted_tools"], json!(TOOLS));
     assert_eq!(
         frame["loaded_agents_md"],
         json!([
