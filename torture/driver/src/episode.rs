@@ -272,6 +272,8 @@ impl World<'_> {
         for (point, most) in [(first, 4), (second, 1)] {
             let passage = self.rng.between(1, most);
             let mut life = self.begin(0, &Circumstances::Armed { point, passage })?;
+            // It may die before it serves, which is as good.
+            let _ = life.wait_ready(&daemon::api(self.place, 0)?);
             if life.wait(ARMED)? {
                 self.tally.reached(point);
                 depth += 1;
