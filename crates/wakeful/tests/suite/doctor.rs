@@ -70,6 +70,8 @@ fn a_settled_home_has_no_problem() {
             "run",
             "database",
             "runs",
+            "brake",
+            "decisions",
             "workspace",
             "sandbox",
             "space"
