@@ -95,7 +95,38 @@ describe("the brake", () => {
     await role("button", { name: "Release gardener" }).click();
     await page.getByText("gardener sleeps").waitFor();
     await page.goto(daemon.url);
-    await page.getByText("Nothing needs you.").waitFor();
+    await needsYou().getByText("Nothing needs you.").waitFor();
+  });
+});
+
+describe("what stands at the top of the briefing", () => {
+  it("can be read and used by everybody, however much there is of it", async () => {
+    const question = {
+      decision_id: "d".repeat(64), kind: "outcome_unknown", status: "pending", version: 2, title: "May ExecCommand be used again?",
+      tool: "ExecCommand", input: `rm -r ${"build/".repeat(60)}`, severity: "critical", blast_radius: "unknown", rule: "ask_tool",
+      options: [
+        { id: "approve", label: "Do it again", description: "If it did happen, it happens twice." },
+        { id: "deny", label: "Leave it", description: "It is not repeated." },
+      ],
+      recommended_option_id: "deny", badges: ["timed_out"], agent_id: "gardener", run_key: "a".repeat(64), operation_id: "b".repeat(64),
+      asked_at: "2026-01-01T00:00:00Z", deadline_at: "2026-01-08T00:00:00Z",
+    };
+    const aside = {
+      run_key: "c".repeat(64), agent_id: "gardener", status: "quarantined", transitions: 4, started_at: "2026-01-01T00:00:00Z",
+      preview: "Clear the bed", fault: "its state cannot be read",
+    };
+    await page.route(/\/api\/decisions$/, (route) => route.fulfill({ json: { decisions: [question], pending_count: 1 } }));
+    await page.route(/\/api\/runs\?state=quarantined/, (route) => route.fulfill({ json: { runs: [aside] } }));
+    await page.goto(daemon.url);
+    await needsYou().getByRole("button", { name: "Leave it (recommended)" }).waitFor();
+    await needsYou().getByRole("button", { name: "Try it again" }).waitFor();
+    await audit(page);
+    await page.goto(`${daemon.url}/agents/gardener`);
+    await role("region", { name: "Waits for your decision" }).waitFor();
+    await audit(page);
+    await page.unrouteAll({ behavior: "wait" });
+    await page.goto(daemon.url);
+    await needsYou().getByText("Nothing needs you.").waitFor();
   });
 });
 
@@ -121,7 +152,7 @@ describe("a decision", () => {
   it("the answer on the page lets the act happen, once", async () => {
     await needsYou().getByLabel(/^Note/).fill("only this bed");
     await needsYou().getByRole("button", { name: "Approve" }).click();
-    await page.getByText("Nothing needs you.").waitFor();
+    await needsYou().getByText("Nothing needs you.").waitFor();
     await page.getByText("The bed is clear.").first().waitFor();
     expect(happened()).toEqual(["cleared"]);
     const { decisions } = (await wakeful("decision", "list", "--all")) as { decisions: { answer: unknown }[] };

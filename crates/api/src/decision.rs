@@ -3,6 +3,8 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::message::whole;
+
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -216,7 +218,7 @@ pub struct AnswerDecision {
     #[schema(max_length = 2000)]
     pub note: Option<String>,
     /// The version of the question that you read; without it, whichever stands.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
     #[schema(minimum = 1, maximum = 4_294_967_295_u32)]
     pub version: Option<u32>,
 }
@@ -268,4 +270,24 @@ pub struct ReleaseBrake {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]*$")]
     pub agent_id: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AnswerDecision;
+
+    #[test]
+    fn a_version_may_be_spelled_with_a_point_as_json_does() {
+        let version = |text: &str| {
+            let body = format!(r#"{{"option": "deny", "version": {text}}}"#);
+            let read = serde_json::from_str::<AnswerDecision>(&body);
+            read.ok().map(|answer| answer.version)
+        };
+        assert_eq!(version("3"), Some(Some(3)));
+        assert_eq!(version("3.0"), Some(Some(3)));
+        assert_eq!(version("null"), Some(None));
+        for odd in ["3.5", "-1", "4294967296", "\"3\""] {
+            assert_eq!(version(odd), None, "{odd}");
+        }
+    }
 }

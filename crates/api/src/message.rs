@@ -74,7 +74,7 @@ pub struct Attached {
 }
 
 /// A whole number, also when it is spelled with a point: in JSON `5` and `5.0` are one number.
-fn whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
         return Ok(None);
     };

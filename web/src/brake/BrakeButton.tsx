@@ -16,7 +16,7 @@ export function BrakeButton({ agentId }: { agentId?: string }) {
   return (
     <>
       <button type="button" className={`button small brake ${brake ? "on" : ""}`} aria-pressed={brake !== undefined} onClick={() => setOpen(true)}>
-        <Glyph name="stop" /> {brake ? on : off}
+        <Glyph name="stop" /> <span className="brake-words">{brake ? on : off}</span>
       </button>
       {/* Outside of whatever the button stands in: a dialog has a head of its own, and the page's header already is one. */}
       {isOpen && createPortal(<BrakeDialog agentId={agentId} brake={brake} onClose={() => setOpen(false)} />, document.body)}

@@ -85,7 +85,7 @@ fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows(
             ("do it", "http_control_prompt")
         );
         assert!(
-            cause.gates.iter().all(|gate| gate.passed) && cause.gates.len() == 3,
+            cause.gates.iter().all(|gate| gate.passed) && cause.gates.len() == 4,
             "{:?}",
             cause.gates
         );

@@ -74,6 +74,8 @@ fn a_settled_home_has_no_problem() {
             "key",
             "database",
             "runs",
+            "brake",
+            "decisions",
             "workspace",
             "blobs",
             "clock",
