@@ -83,7 +83,7 @@ fn signed_heads_are_read_back_as_they_were_and_a_second_one_changes_nothing() {
         let read = store
             .read(|view| view.signed_heads(&sample::agent_id("main"), 2, 10))
             .await;
-        assert_eq!(read.expect("read"), [head.clone()]);
+        assert_eq!(read.expect("read"), std::slice::from_ref(&head));
         let read = store
             .read(|view| view.signed_heads(&sample::agent_id("main"), 3, 10))
             .await;
