@@ -71,11 +71,11 @@ impl Connection {
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
         let mut to = rusqlite::Connection::open(path).map_err(said)?;
         let copying = Backup::new(&self.inner, &mut to).map_err(said)?;
-        match copying.step(-1).map_err(said)? {
-            StepResult::Done => Ok(()),
-            // Neither can be: all pages are asked for at once, and nobody else knows the copy.
-            _ => Err(StoreError::Backend("the copy was not finished".into())),
+        // All pages are asked for at once, and nobody else knows the copy: it is done, or something is wrong.
+        if matches!(copying.step(-1).map_err(said)?, StepResult::Done) {
+            return Ok(());
         }
+        Err(StoreError::Backend("the copy was not finished".into()))
     }
 
     /// Runs statements that are no part of any verb, such as a migration.

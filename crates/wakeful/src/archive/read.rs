@@ -165,8 +165,11 @@ fn body(from: &mut impl Read, header: &Header, to: &mut dyn Write) -> Result<Dig
 }
 
 fn whole(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), Bad> {
-    from.read_exact(bytes).map_err(|error| match error.kind() {
-        io::ErrorKind::UnexpectedEof => Bad::Truncated,
-        _ => Bad::Io(error),
+    from.read_exact(bytes).map_err(|error| {
+        if error.kind() == io::ErrorKind::UnexpectedEof {
+            Bad::Truncated
+        } else {
+            Bad::Io(error)
+        }
     })
 }

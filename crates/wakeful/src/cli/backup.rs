@@ -183,9 +183,12 @@ enum Broken {
 }
 
 fn add(writer: &mut Writer, name: &str, path: &Path) -> Result<(), Broken> {
-    let file = File::open(path).map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Broken::Missing(path.to_owned()),
-        _ => Broken::Io(error),
+    let file = File::open(path).map_err(|error| {
+        if error.kind() == io::ErrorKind::NotFound {
+            Broken::Missing(path.to_owned())
+        } else {
+            Broken::Io(error)
+        }
     })?;
     let size = file.metadata()?.len();
     Ok(writer.add(name, size, file)?)

@@ -21,7 +21,7 @@ use wakeful_store::{
 
 use super::Shared;
 use super::backup::{unusable, unwritable};
-use crate::archive::{self, Contents};
+use crate::archive::{self, Bad, Contents};
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::show::Out;
@@ -81,7 +81,7 @@ fn look(file: &Path) -> Result<Contents, Failure> {
         ));
     }
     if !contents.files.contains_key(Home::DATABASES[0]) {
-        let bad = archive::Bad::Damaged(format!("{} is missing", Home::DATABASES[0]));
+        let bad = Bad::Damaged(format!("{} is missing", Home::DATABASES[0]));
         return Err(unusable(file, &bad));
     }
     Ok(contents)
@@ -152,8 +152,8 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
             .open(path)
     };
     archive::extract(file, contents, place).map_err(|bad| match bad {
-        archive::Bad::Io(error) => unwritable(home.root(), &error),
-        bad => unusable(file, &bad),
+        Bad::Io(error) => unwritable(home.root(), &error),
+        bad @ (Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => unusable(file, &bad),
     })?;
     let damaged = |error: StoreError| {
         let failure = Failure::from(error);
@@ -175,7 +175,7 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
     let missing = store.inspect_files().await?.missing;
     store.close().await?;
     if missing > 0 {
-        let bad = archive::Bad::Damaged(format!("{missing} blobs are missing"));
+        let bad = Bad::Damaged(format!("{missing} blobs are missing"));
         return Err(unusable(file, &bad));
     }
     sync_tree(home.root()).map_err(|error| unwritable(home.root(), &error))?;
