@@ -28,7 +28,7 @@ pub(crate) enum Key {
     PrivacyConfirm,
     AnnounceDesktop,
     AnnounceWebhook,
-    AnnounceWebhookKey,
+    AnnounceWebhookSecret,
     AnnounceWebhookForm,
 }
 
@@ -49,7 +49,7 @@ impl Key {
         Self::PrivacyConfirm,
         Self::AnnounceDesktop,
         Self::AnnounceWebhook,
-        Self::AnnounceWebhookKey,
+        Self::AnnounceWebhookSecret,
         Self::AnnounceWebhookForm,
     ];
 
@@ -71,7 +71,7 @@ impl Key {
             Self::PrivacyConfirm => ("privacy", "confirm"),
             Self::AnnounceDesktop => ("announce", "desktop"),
             Self::AnnounceWebhook => ("announce", "webhook"),
-            Self::AnnounceWebhookKey => ("announce", "webhook_key"),
+            Self::AnnounceWebhookSecret => ("announce", "webhook_key"),
             Self::AnnounceWebhookForm => ("announce", "webhook_form"),
         }
     }
@@ -89,7 +89,7 @@ impl Key {
             },
             Self::ServerAdvertise | Self::AnnounceWebhook => Kind::Url,
             Self::AnnounceDesktop => Kind::Truth,
-            Self::AnnounceWebhookKey => Kind::Handle,
+            Self::AnnounceWebhookSecret => Kind::Handle,
             Self::AnnounceWebhookForm => Kind::OneOf(&["json", "text"]),
             Self::ServerTokenFile | Self::AgentWorkspace => Kind::Path,
             Self::ServerRatePerMinute | Self::ServerTurnsPerMinute => per_minute,
