@@ -35,7 +35,7 @@ pub(crate) enum Key {
     RetentionBlobMib,
     AnnounceDesktop,
     AnnounceWebhook,
-    AnnounceWebhookKey,
+    AnnounceWebhookSecret,
     AnnounceWebhookForm,
 }
 
@@ -62,7 +62,7 @@ impl Key {
         Self::RetentionBlobMib,
         Self::AnnounceDesktop,
         Self::AnnounceWebhook,
-        Self::AnnounceWebhookKey,
+        Self::AnnounceWebhookSecret,
         Self::AnnounceWebhookForm,
     ];
 
@@ -90,7 +90,7 @@ impl Key {
             Self::RetentionBlobMib => ("retention", "blob_mib"),
             Self::AnnounceDesktop => ("announce", "desktop"),
             Self::AnnounceWebhook => ("announce", "webhook"),
-            Self::AnnounceWebhookKey => ("announce", "webhook_key"),
+            Self::AnnounceWebhookSecret => ("announce", "webhook_key"),
             Self::AnnounceWebhookForm => ("announce", "webhook_form"),
         }
     }
@@ -108,7 +108,7 @@ impl Key {
             },
             Self::ServerAdvertise | Self::AnnounceWebhook => Kind::Url,
             Self::AnnounceDesktop => Kind::Truth,
-            Self::AnnounceWebhookKey => Kind::Handle,
+            Self::AnnounceWebhookSecret => Kind::Handle,
             Self::AnnounceWebhookForm => Kind::OneOf(&["json", "text"]),
             Self::ServerTokenFile | Self::AgentWorkspace => Kind::Path,
             Self::ServerRatePerMinute | Self::ServerTurnsPerMinute => per_minute,
