@@ -221,7 +221,7 @@ impl Stage {
                 }
                 None => {
                     lives += 1;
-                    self.rest(asked, lives)?;
+                    self.rest(index, asked, lives)?;
                     self.enter(index)?
                 }
             };
@@ -294,7 +294,7 @@ impl Stage {
 
     /// What people do while nobody drives: they release brakes, see to runs that stand aside, and answer what they are
     /// asked, each in their own time.
-    fn rest(&self, run: RunKey, lives: usize) -> Result<(), Violation> {
+    fn rest(&self, index: u32, run: RunKey, lives: usize) -> Result<(), Violation> {
         let (world, people) = (&self.world, &self.world.people);
         let mut chance = self.script.at(&format!("rest/{run}/{lives}"));
         if world.is_braked().map_err(unreadable)? && !chance.one_in(3) {
@@ -307,7 +307,8 @@ impl Stage {
         }
         let Some(row) = self.row(run)? else { return Ok(()) };
         if row.status == RUN_QUARANTINED {
-            return people.see_to(world, run).map_err(unreadable);
+            let is_last = index + 1 == self.script.ask_count();
+            return people.see_to(world, run, is_last).map_err(unreadable);
         }
         let turn: Option<Turn> = serde_json::from_str(&row.state).ok();
         let waits_on = turn.and_then(|turn| turn.waits_on());
