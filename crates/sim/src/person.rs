@@ -344,7 +344,7 @@ impl People {
         let Some(row) = self.row(run)?.filter(|row| row.status == RUN_OPEN) else {
             return Ok(());
         };
-        if row.state != POISON {
+        if row.state != POISON && row.machine_version != FOREIGN_VERSION {
             let poison = Poison {
                 version: row.version,
                 state: row.state.clone(),
