@@ -50,7 +50,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             () = self.clock.sleep(left_ms) => Ok(None),
             early = self.early(claimed) => match early {
                 Early::Cancelled if is_found => Ok(None),
-                early => ended_early(claimed, early).map(Some),
+                early @ (Early::Cancelled | Early::LeaseLost | Early::Halted | Early::Braked) => {
+                    ended_early(claimed, early).map(Some)
+                }
             },
         }
     }
@@ -120,7 +122,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 return Ok(None);
             }
             tx.put_decision(&next, expected)?;
-            tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER))?;
+            // Who asked for the end is heard at once.
+            if !tx.cancel_requested(&run)? {
+                tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER))?;
+            }
             let event = head.chain(&agent, sealed.clone());
             tx.append_event(&agent, &event)?;
             tx.put_head(&agent, &head)?;

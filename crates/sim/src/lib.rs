@@ -12,7 +12,9 @@
 //! | `world`, `time`, `ledger` | the mishaps to come; virtual time; what really happened |
 //! | `life` | one process: the ports of an engine, and the loop that polls it until it ends or dies |
 //! | `ports` | model, tools, store, clock and salts of such a process |
-//! | `play` | a whole schedule: asks, processes, sleepers, and the judge after each |
+//! | `person` | people: answers, brakes, and what they do about runs that stand aside |
+//! | `service` | what a process does for an ask, as the command line or as the daemon |
+//! | `play`, `tally` | a whole schedule: asks, processes, sleepers, and the judge after each |
 //! | `evidence`, `invariant` | what ledger and store say, and what must hold of it |
 //! | [`search`](mod@search) | many schedules, and the smallest one that still fails |
 //!
@@ -33,9 +35,11 @@ mod schedule;
 mod script;
 pub mod search;
 mod service;
+mod tally;
 mod time;
 mod world;
 
 pub use crate::invariant::Violation;
-pub use crate::play::{Tally, crashing_equals_not_crashing, log_hash, play, same_again};
+pub use crate::play::{crashing_equals_not_crashing, log_hash, play, same_again};
 pub use crate::schedule::{ASKS_MAX, BadSchedule, Mishap, Schedule, What};
+pub use crate::tally::Tally;

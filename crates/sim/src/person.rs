@@ -348,7 +348,7 @@ impl People {
         let Some(row) = self.row(run)?.filter(|row| row.status == RUN_OPEN) else {
             return Ok(());
         };
-        if row.state != POISON {
+        if row.state != POISON && row.machine_version != FOREIGN_VERSION {
             let poison = Poison {
                 version: row.version,
                 state: row.state.clone(),
@@ -368,10 +368,11 @@ impl People {
         write(&self.store, move |tx| tx.put_state(&rotten, rotten.version))
     }
 
-    /// Somebody sees to a run that stands aside: mends it and has it tried again, or gives it up.
-    pub(crate) fn see_to(&self, world: &World, run: RunKey) -> Result<(), StoreError> {
+    /// Somebody sees to a run that stands aside: mends it and has it tried again, or gives it up. A run that is given up
+    /// leaves calls without results in its conversation, so only the last one is.
+    pub(crate) fn see_to(&self, world: &World, run: RunKey, is_last: bool) -> Result<(), StoreError> {
         let visit = self.visit(u32::MAX);
-        if self.one_in(3) {
+        if self.one_in(3) && is_last {
             if !matches!(at_the_desk(visit.clerk.abandon(run)), Some(Ok(_))) {
                 world.complain(format!("{run} could not be given up"));
             }

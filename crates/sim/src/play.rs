@@ -1,13 +1,13 @@
 //! A whole schedule: what is asked, the processes that answer it one after another, and the judge after each.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::Turn;
 use wakeful_core::wake::Refusal;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::run::Driven;
 use wakeful_runtime::{EngineError, Waiting};
@@ -20,6 +20,7 @@ use crate::life::{Doings, End, Life};
 use crate::schedule::{Schedule, What};
 use crate::script::{Opinion, Script};
 use crate::service::{Way, open_only, repeat, run_of, serve};
+use crate::tally::Tally;
 use crate::world::{BEGINNING, Birth, Timing, World, read};
 
 /// Processes that one ask may need beyond those that mishaps end: each question may take a few.
@@ -33,53 +34,6 @@ const BEHIND_MS: u64 = 700_000;
 
 /// How often somebody tries to be heard at the desk. A process there dies now and then.
 const TRIES_MAX: u32 = 20;
-
-/// How much of everything was met, by its name. Shows whether the worlds are as wild as they should be.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Tally(pub BTreeMap<String, u64>);
-
-impl Tally {
-    /// Adds what another simulation met.
-    pub fn add(&mut self, other: &Self) {
-        for (name, count) in &other.0 {
-            *self.0.entry(name.clone()).or_default() += count;
-        }
-    }
-
-    fn of(evidence: &Evidence) -> Self {
-        let mut tally = Self::default();
-        let mut met = |name: String| *tally.0.entry(name).or_default() += 1;
-        for (what, _, site) in &evidence.ledger.struck {
-            met(format!("{} at {site:?}", what.word()));
-        }
-        for run in &evidence.runs {
-            met(format!("run {}", run.row.status));
-            run.calls()
-                .for_each(|step| met(format!("call {}", step.status.as_str())));
-            run.decisions
-                .iter()
-                .for_each(|one| met(format!("question {}", one.status.as_str())));
-        }
-        let ledger = &evidence.ledger;
-        let counts = [
-            ("answers taken", ledger.answers.len()),
-            (
-                "answers not taken",
-                usize::try_from(ledger.rebuffs).unwrap_or(usize::MAX),
-            ),
-            ("brakes acknowledged", ledger.brakes.len()),
-            ("deeds", ledger.deeds.len()),
-            ("actions begun", ledger.begun.len()),
-            ("requests sent", ledger.sent.len()),
-            ("processes", ledger.stopped.len()),
-            ("request given up", ledger.hung_up.len()),
-        ];
-        for (name, count) in counts {
-            *tally.0.entry(name.to_owned()).or_default() += u64::try_from(count).unwrap_or(u64::MAX);
-        }
-        tally
-    }
-}
 
 /// Plays a schedule and judges it after every mishap and at the end.
 pub fn play(schedule: &Schedule) -> Result<Tally, Violation> {
@@ -222,7 +176,7 @@ impl Stage {
                 }
                 None => {
                     lives += 1;
-                    self.rest(asked, lives)?;
+                    self.rest(index, asked, lives)?;
                     self.enter(index)?
                 }
             };
@@ -295,7 +249,7 @@ impl Stage {
 
     /// What people do while nobody drives: they release brakes, see to runs that stand aside, and answer what they are
     /// asked, each in their own time.
-    fn rest(&self, run: RunKey, lives: usize) -> Result<(), Violation> {
+    fn rest(&self, index: u32, run: RunKey, lives: usize) -> Result<(), Violation> {
         let (world, people) = (&self.world, &self.world.people);
         let mut chance = self.script.at(&format!("rest/{run}/{lives}"));
         if world.is_braked().map_err(unreadable)? && !chance.one_in(3) {
@@ -308,7 +262,8 @@ impl Stage {
         }
         let Some(row) = self.row(run)? else { return Ok(()) };
         if row.status == RUN_QUARANTINED {
-            return people.see_to(world, run).map_err(unreadable);
+            let is_last = index + 1 == self.script.ask_count();
+            return people.see_to(world, run, is_last).map_err(unreadable);
         }
         let turn: Option<Turn> = serde_json::from_str(&row.state).ok();
         let waits_on = turn.and_then(|turn| turn.waits_on());
@@ -451,10 +406,11 @@ impl Stage {
     }
 
     fn has_asked(&self, run: RunKey) -> Result<bool, Violation> {
-        let filter = wakeful_ports::records::DecisionFilter {
-            pending_only: false,
-            run_key: Some(run),
-            limit: 1,
+        let (pending_only, run_key, limit) = (false, Some(run), 1);
+        let filter = DecisionFilter {
+            pending_only,
+            run_key,
+            limit,
         };
         let asked = read(&self.world.store, move |view| view.decisions(&filter)).map_err(unreadable)?;
         Ok(!asked.is_empty())

@@ -1,8 +1,9 @@
 //! Many schedules, and of one that fails the smallest that still does.
 
 use crate::invariant::Violation;
-use crate::play::{Tally, crashing_equals_not_crashing, play, same_again};
+use crate::play::{crashing_equals_not_crashing, play, same_again};
 use crate::schedule::{Mishap, Schedule, What};
+use crate::tally::Tally;
 
 /// Most schedules that are tried to make a failing one smaller.
 const TRIES_MAX: u32 = 2_000;

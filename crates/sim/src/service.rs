@@ -1,7 +1,7 @@
 //! What a process does for an ask: get hold of its run, drive it as far as it goes, and tell.
 
 use wakeful_core::key::RunKey;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
+use wakeful_ports::records::{NEVER, RUN_OPEN, RUN_QUARANTINED, RunFilter, RunRow, RunState};
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{Driven, claim, move_aside};
@@ -132,12 +132,15 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
         }
         idle = 0;
         let Some(due) = due else {
-            let braked = engine.store.read(move |view| view.is_braked(&agent)).await?;
-            return Ok(if braked {
-                Driven::Braked(run)
-            } else {
-                Driven::Asked(run)
-            });
+            if row.due_at == Some(NEVER) {
+                return Ok(Driven::Asked(run));
+            }
+            let agent = agent.clone();
+            if engine.store.read(move |view| view.is_braked(&agent)).await? {
+                return Ok(Driven::Braked(run));
+            }
+            // It was released since.
+            continue;
         };
         tokio::select! {
             biased;
