@@ -2,6 +2,7 @@
 
 mod notary;
 mod retention;
+mod service;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;

@@ -4,13 +4,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::head::SignedHead;
 use super::signing::{Fingerprint, PublicKey};
 use crate::id::{AgentId, Incarnation};
 use crate::key::{Digest, RunKey};
 use crate::report::{Header, Kind, event_hash, payload_hash};
+use crate::retention::DataClass;
 use crate::time::Millis;
 
 /// Most devices that are told apart in one log. A person has a few.
@@ -369,10 +370,7 @@ impl Walk {
                 return Err(Flaw::Run { seq });
             }
         }
-        if link.kind == Kind::ContentErased.as_str() {
-            let events = member(payload, "events").and_then(|events| events.as_u64());
-            self.recorded = self.recorded.saturating_add(events.unwrap_or(0));
-        }
+        self.recorded = self.recorded.saturating_add(recorded_by(link.kind, payload));
         Ok(())
     }
 
@@ -430,6 +428,18 @@ impl Walk {
         }
         Ok(())
     }
+}
+
+/// How many payloads an event tells of that were taken away: by a person, or because they were old.
+fn recorded_by(kind: &str, payload: &[u8]) -> u64 {
+    let counted = match Kind::parse(kind) {
+        Some(Kind::ContentErased) => member(payload, "events"),
+        Some(Kind::DataPruned) if member(payload, "class") == Some(json!(DataClass::Events)) => {
+            member(payload, "rows")
+        }
+        Some(_) | None => None,
+    };
+    counted.and_then(|count| count.as_u64()).unwrap_or(0)
 }
 
 fn member(payload: &[u8], name: &str) -> Option<Value> {

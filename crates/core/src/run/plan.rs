@@ -89,8 +89,12 @@ impl Turn {
             match twin.fate {
                 Fate::Waiting => moved.call_off(twin, Status::Denied, &undecided())?,
                 Fate::Intended => twin.doubted = true,
-                // Whoever answers is told by the question itself what has happened since.
-                Fate::Asked | Fate::Settled(_) => {}
+                // A yes to it was meant for a world in which nothing was in doubt: asked for again, it is another question.
+                Fate::Asked => {
+                    moved.withdraw(twin);
+                    moved.call_off(twin, Status::Denied, &undecided())?;
+                }
+                Fate::Settled(_) => {}
             }
         }
         moved.advance((reply, actions), reads);

@@ -160,6 +160,28 @@ fn what_was_erased_is_counted_and_must_be_on_record() {
 }
 
 #[test]
+fn what_was_old_and_taken_away_is_on_record_as_well() {
+    let pruned = |class: &str| {
+        let draft = Draft::new(Kind::DataPruned, json!({"class": class, "rows": 1}));
+        let events = log(vec![Draft::new(Kind::ToolExecuted, json!({})), draft]);
+        let mut walk = walk();
+        for event in &events {
+            let mut link = link(event);
+            link.payload = link.payload.filter(|_| link.seq > 1);
+            walk.link(&link)?;
+        }
+        walk.end(end(&events))
+    };
+    assert_eq!(pruned("events"), Ok(()));
+    let (gone, recorded) = (1, 0);
+    assert_eq!(
+        pruned("traces"),
+        Err(Flaw::Unrecorded { gone, recorded }),
+        "of another class"
+    );
+}
+
+#[test]
 fn an_event_that_begins_a_run_is_kept_under_it() {
     let payload = json!({"run_key": super::sample::run_key()});
     let mut events = log(vec![Draft::new(Kind::RunStarted, payload)]);
