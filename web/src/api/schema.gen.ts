@@ -206,6 +206,44 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/brake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The brakes that are on. */
+        get: operations["brakes"];
+        put?: never;
+        /**
+         * Sets a brake on one agent or on all. What comes is kept, nothing begins, and what runs is stopped. One that is on
+         *     stays as it was set.
+         */
+        post: operations["set_brake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/brake/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Releases a brake. What it held goes on where it stood. Nothing happens where there was none. */
+        post: operations["release_brake"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/budget": {
         parameters: {
             query?: never;
@@ -224,6 +262,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/decisions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Questions: those that wait in the order in which people should see them, or all of them, newest first. */
+        get: operations["list_decisions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/decisions/{decision_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One question, with who was told of it. */
+        get: operations["get_decision"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/decisions/{decision_id}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Answers a question, once. With a version, only the question as it was read. */
+        post: operations["answer_decision"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/events": {
         parameters: {
             query?: never;
@@ -235,6 +324,112 @@ export interface paths {
         get: operations["all_events"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/categories": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Categories by name. */
+        get: operations["journal_categories"];
+        put?: never;
+        /** Makes a category. */
+        post: operations["journal_create_category"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/notes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Notes, newest first. */
+        get: operations["journal_notes"];
+        put?: never;
+        /** Makes a note. */
+        post: operations["journal_create_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/sagas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Writes of agents to the journal that are not over, oldest first. */
+        get: operations["sagas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/sagas/{operation_id}/keep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Says that the journal is right as it is, although a stuck saga could not be taken back. */
+        post: operations["keep_saga"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/tasks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tasks, newest first. */
+        get: operations["journal_tasks"];
+        put?: never;
+        /** Makes a task. */
+        post: operations["journal_create_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/tasks/{task_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One task. */
+        get: operations["journal_task"];
+        put?: never;
+        /** Changes a task. What is left out stays. */
+        post: operations["journal_update_task"];
         delete?: never;
         options?: never;
         head?: never;
@@ -363,6 +558,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_key}/abandon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a run that stands aside. What it did stays done. */
+        post: operations["abandon_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runs/{run_key}/cancel": {
         parameters: {
             query?: never;
@@ -374,6 +586,23 @@ export interface paths {
         put?: never;
         /** Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is. */
         post: operations["cancel_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/runs/{run_key}/retry": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a run that stands aside go on where it stood. */
+        post: operations["retry_run"];
         delete?: never;
         options?: never;
         head?: never;
@@ -613,6 +842,8 @@ export interface components {
              * @description When it was made.
              */
             created_at: string;
+            /** @description Whether a brake holds it, its own or that of all: it keeps what comes and begins nothing. */
+            is_braked: boolean;
             /** @description The newest run. */
             last_run?: components["schemas"]["RunLine"];
             /**
@@ -640,12 +871,75 @@ export interface components {
              * @description Messages that wait for their turn.
              */
             pending: number;
+            /**
+             * Format: int64
+             * @description Questions of its runs that wait for an answer.
+             */
+            pending_decisions: number;
+            /**
+             * Format: int64
+             * @description Its runs that cannot go on until a person says so.
+             */
+            quarantined_runs: number;
             /** @description Tokens over all its runs. */
             token_usage: components["schemas"]["TokenUsage"];
             /** @description Whether it is listed. */
             visibility: components["schemas"]["Visibility"];
             /** @description The folder its commands run in. */
             workspace: string;
+        };
+        /** @description That somebody was told of a question, or could not be. */
+        Announcement: {
+            /**
+             * Format: date-time
+             * @description When it was last tried.
+             */
+            at: string;
+            /** @description Why it did not, the last time. */
+            error?: string;
+            /** @description Whether it came through. */
+            is_done: boolean;
+            /** @description How severe the question was then. */
+            severity: components["schemas"]["Severity"];
+            /**
+             * Format: int32
+             * @description How often it was tried.
+             */
+            tries: number;
+            /**
+             * @description By which way: `desktop`, `webhook` or `command`.
+             * @example webhook
+             */
+            way: string;
+        };
+        /** @description An answer that was given. */
+        Answer: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description By which way it came. */
+            channel: components["schemas"]["Channel"];
+            /** @description What the person said beside it. */
+            note?: string;
+            /** @description Which option. */
+            option: string;
+        };
+        /** @description An answer to give. */
+        AnswerDecision: {
+            /** @description What you say beside it; the model reads it where the answer is no. */
+            note?: string | null;
+            /**
+             * @description The id of one of the question's options.
+             * @example approve
+             */
+            option: string;
+            /**
+             * Format: int32
+             * @description The version of the question that you read; without it, whichever stands.
+             */
+            version?: number | null;
         };
         /** @description A picture or a document that comes with a message. */
         Attached: {
@@ -739,6 +1033,16 @@ export interface components {
             /** @description The model that answered last. */
             winning_model_ref?: string;
         };
+        /**
+         * @description Why a question stands out.
+         * @enum {string}
+         */
+        Badge: "timed_out";
+        /**
+         * @description How far the consequences reach. What nobody knows counts as the farthest.
+         * @enum {string}
+         */
+        BlastRadius: "trivial" | "small" | "medium" | "large" | "unknown";
         /** @description One piece of a line. */
         Block: {
             /** @description The words. */
@@ -777,6 +1081,27 @@ export interface components {
             is_error: boolean;
             /** @enum {string} */
             type: "tool_result";
+        };
+        /** @description A brake that is on: nothing that it holds begins anything. */
+        Brake: {
+            /** @description Who is held; absent for all. */
+            agent_id?: string;
+            /**
+             * Format: date-time
+             * @description When it was set.
+             */
+            at: string;
+            /** @description By which way it came. */
+            channel: components["schemas"]["Channel"];
+            /** @description Why, in the words of whoever set it; empty where they said nothing. */
+            reason: string;
+        };
+        /** @description The brakes that are on. */
+        BrakeList: {
+            /** @description Every brake, that of all first. */
+            brakes: components["schemas"]["Brake"][];
+            /** @description Whether everything is held. */
+            is_on: boolean;
         };
         /** @description What was spent today, what may be, and what the last days cost. Amounts are dollars as text, so that none is rounded. */
         Budget: {
@@ -821,6 +1146,12 @@ export interface components {
          */
         Category: "operator_notification" | "brief" | "message" | "work_item" | "task" | "waiting" | "workspace" | "runtime" | "assistant_progress" | "tool" | "state_sync" | "trace";
         /**
+         * @description By which way an answer, or a hand on the brake, came. The command line that speaks through a daemon cannot be told
+         *     from any other program that holds the token, so it is `api`.
+         * @enum {string}
+         */
+        Channel: "cli" | "api" | "page";
+        /**
          * @description Whether an agent works on what waits for it.
          * @enum {string}
          */
@@ -836,6 +1167,33 @@ export interface components {
             visibility?: components["schemas"]["Visibility"];
             /** @description The folder its commands run in; the daemon's default when absent. */
             workspace?: string | null;
+        };
+        /** @description A category to make. */
+        CreateCategory: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description Its name for people. */
+            name: string;
+        };
+        /** @description A note to make. */
+        CreateNote: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description The task it is about. */
+            task_id?: string;
+            /** @description What it says. */
+            text: string;
+        };
+        /** @description A task to make. */
+        CreateTask: {
+            /** @description What it belongs to. */
+            category_id?: string;
+            /** @description More about it. */
+            details?: string;
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description One line. */
+            title: string;
         };
         /**
          * @description What a daemon does on the whole.
@@ -860,6 +1218,102 @@ export interface components {
             /** @description What was spent. */
             spent_usd: string;
         };
+        /** @description A question that a person answers; a run waits for it. */
+        Decision: {
+            /** @description Whose run asks. */
+            agent_id: string;
+            /** @description Who was told of it. Told of one question, not in lists. */
+            announcements?: components["schemas"]["Announcement"][];
+            /** @description The answer, once there is one. */
+            answer?: components["schemas"]["Answer"];
+            /**
+             * Format: date-time
+             * @description When it was asked.
+             */
+            asked_at: string;
+            /** @description Why it stands out. */
+            badges: components["schemas"]["Badge"][];
+            /** @description How far it reaches. */
+            blast_radius: components["schemas"]["BlastRadius"];
+            /**
+             * Format: date-time
+             * @description When it was closed, by whatever.
+             */
+            closed_at?: string;
+            /**
+             * Format: date-time
+             * @description When it grows more severe, or is called off where it cannot; absent for never.
+             */
+            deadline_at?: string;
+            /** @description Its name. */
+            decision_id: string;
+            /** @description Its arguments, as far as one line shows them. */
+            input: string;
+            /** @description What is asked. */
+            kind: components["schemas"]["DecisionKind"];
+            /** @description The action that waits. */
+            operation_id: string;
+            /** @description What may be answered. */
+            options: components["schemas"]["DecisionOption"][];
+            /** @description What would be safe to answer; absent where nothing speaks for either. */
+            recommended_option_id?: string;
+            /** @description The action that this one would do again. */
+            retries?: string;
+            /** @description The rule that made it a question. */
+            rule: string;
+            /** @description The run that waits. */
+            run_key: string;
+            /** @description How much depends on it. */
+            severity: components["schemas"]["Severity"];
+            /** @description Where it stands. */
+            status: components["schemas"]["DecisionStatus"];
+            /**
+             * @description The question in one line.
+             * @example May ExecCommand be used?
+             */
+            title: string;
+            /** @description The tool that would be used. */
+            tool: string;
+            /**
+             * Format: int32
+             * @description Grows with every change. Give it with an answer, and the answer is to what you read.
+             */
+            version: number;
+        };
+        /**
+         * @description What is asked.
+         * @enum {string}
+         */
+        DecisionKind: "tool_approval" | "outcome_unknown";
+        /** @description Questions in the order in which people should see them. */
+        DecisionList: {
+            /** @description The questions; at most 500. */
+            decisions: components["schemas"]["Decision"][];
+            /**
+             * Format: int64
+             * @description How many wait for an answer.
+             */
+            pending_count: number;
+        };
+        /** @description One answer that may be given. */
+        DecisionOption: {
+            /** @description What happens then. */
+            description: string;
+            /**
+             * @description The word to answer with.
+             * @example approve
+             */
+            id: string;
+            /** @description What a button says. */
+            label: string;
+            /** @description What speaks against it. */
+            tradeoffs?: string;
+        };
+        /**
+         * @description Where a question stands.
+         * @enum {string}
+         */
+        DecisionStatus: "pending" | "answered" | "cancelled" | "withdrawn";
         /**
          * @description A piece of text as the model produces it. Only on streams, never stored, without an id: what was said is in the
          *     event and the transcript that follow. A new attempt begins again.
@@ -1042,6 +1496,23 @@ export interface components {
              */
             status: string;
         };
+        /** @description A part of a life that tasks belong to. */
+        JournalCategory: {
+            /** @description Its name for programs: 32 hex digits. */
+            category_id: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Its name for people. */
+            name: string;
+        };
+        /** @description Categories by name. */
+        JournalCategoryList: {
+            /** @description The categories. */
+            categories: components["schemas"]["JournalCategory"][];
+        };
         /** @description A failure that outlives its moment. */
         LastFailure: {
             /** @description Where to look. */
@@ -1097,6 +1568,25 @@ export interface components {
          * @enum {string}
          */
         ModelSource: "runtime_default" | "agent_override";
+        /** @description Something written down. */
+        Note: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Its name: 32 hex digits. */
+            note_id: string;
+            /** @description The task it is about. */
+            task_id?: string;
+            /** @description What it says. */
+            text: string;
+        };
+        /** @description Notes, newest first. */
+        NoteList: {
+            /** @description The notes. */
+            notes: components["schemas"]["Note"][];
+        };
         /** @description Why a run waits for money. */
         Parked: {
             /** @description The cap of a day. */
@@ -1210,6 +1700,16 @@ export interface components {
             provider: string;
         };
         /**
+         * @description What kind of record something is.
+         * @enum {string}
+         */
+        RecordKind: "category" | "task" | "note";
+        /** @description A brake to release. */
+        ReleaseBrake: {
+            /** @description Whose; that of all where it is absent. */
+            agent_id?: string | null;
+        };
+        /**
          * @description Who speaks.
          * @enum {string}
          */
@@ -1239,12 +1739,14 @@ export interface components {
             ended_at?: string;
             /** @description What went wrong, if it failed. */
             failure_artifact?: components["schemas"]["FailureArtifact"];
+            /** @description Why it was moved aside, if it was. */
+            fault?: string;
             /** @description The model's last words. */
             final_text: string;
             /** @description Who answers. */
             model?: string;
             /**
-             * @description `open`, `queued`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`.
+             * @description `open`, `queued`, `quarantined`, or how it ended: `completed`, `failed`, `out_of_rounds`, `cancelled`, `abandoned`.
              * @example completed
              */
             outcome: string;
@@ -1320,6 +1822,8 @@ export interface components {
              * @description When it ended.
              */
             ended_at?: string;
+            /** @description Why it was moved aside, if it was. */
+            fault?: string;
             /** @description Whether it is open and waits for money; the run itself says how much. */
             parked?: boolean;
             /** @description How the message begins that it answers. */
@@ -1331,7 +1835,7 @@ export interface components {
              * @description When it began.
              */
             started_at: string;
-            /** @description `open`, or how it ended. */
+            /** @description `open`, `quarantined`, or how it ended. */
             status: string;
             /**
              * Format: int64
@@ -1358,6 +1862,8 @@ export interface components {
              * @description Background tasks under way.
              */
             active_task_count: number;
+            /** @description The brakes that are on, that of all first. */
+            brakes: components["schemas"]["Brake"][];
             /** @description A hash of the configuration it was started with. */
             config_fingerprint: string;
             /** @description `sqlite` or `postgres`. */
@@ -1379,6 +1885,11 @@ export interface components {
             /** @description Who answers when a message names no model. */
             model: components["schemas"]["Model"];
             /**
+             * Format: int64
+             * @description Questions that wait for an answer, of all agents.
+             */
+            pending_decision_count: number;
+            /**
              * Format: int32
              * @description Its process.
              */
@@ -1388,6 +1899,11 @@ export interface components {
              * @description Agents with a run under way.
              */
             processing_agent_count: number;
+            /**
+             * Format: int64
+             * @description Runs that cannot go on until a person says so, of all agents.
+             */
+            quarantined_run_count: number;
             /** @description How far it is. */
             readiness: components["schemas"]["Readiness"];
             /**
@@ -1407,8 +1923,45 @@ export interface components {
              */
             waiting_agent_count: number;
         };
+        /** @description A write of an agent to the journal that is not over. */
+        Saga: {
+            /** @description Whose run it is; absent when the run is gone. */
+            agent_id?: string;
+            /** @description What went wrong last. */
+            last_error?: string;
+            /** @description The action that it carries out. */
+            operation_id: string;
+            /** @description How far it is. */
+            phase: components["schemas"]["SagaPhase"];
+            /** @description The run of that action. */
+            run_key: string;
+            /** @description Whether it is over. */
+            status: components["schemas"]["SagaStatus"];
+            /**
+             * Format: date-time
+             * @description When it last moved.
+             */
+            updated_at: string;
+        };
+        /** @description Sagas that are not over, oldest first. */
+        SagaList: {
+            /** @description The sagas. */
+            sagas: components["schemas"]["Saga"][];
+        };
+        /**
+         * @description How far a saga is.
+         * @enum {string}
+         */
+        SagaPhase: "intent" | "journal" | "agent" | "compensation";
+        /**
+         * @description Whether a saga is over.
+         * @enum {string}
+         */
+        SagaStatus: "open" | "completed" | "compensated" | "stuck";
         /** @description A message for an agent. */
         SendMessage: {
+            /** @description Tools that this run may use only after a person said so. */
+            ask_tools?: string[];
             /** @description Pictures and documents, at most 20 MiB together; the model is shown them before the text. */
             attachments?: components["schemas"]["Attached"][];
             /** @description Tools that this run may not use. */
@@ -1436,6 +1989,13 @@ export interface components {
             /** @description The folder this run's commands run in; the agent's when absent. */
             workspace?: string | null;
         };
+        /** @description A brake to set. */
+        SetBrake: {
+            /** @description Who is to be held; all where it is absent. */
+            agent_id?: string | null;
+            /** @description Why. */
+            reason?: string | null;
+        };
         /** @description A cap to set. */
         SetCap: {
             /**
@@ -1461,6 +2021,11 @@ export interface components {
              */
             model?: string | null;
         };
+        /**
+         * @description How much depends on the answer, least first.
+         * @enum {string}
+         */
+        Severity: "warning" | "low" | "medium" | "high" | "critical";
         /** @description Any step of a run. */
         Step: {
             /**
@@ -1509,6 +2074,44 @@ export interface components {
             /** @description Why. */
             message: string;
         };
+        /** @description Something to do. */
+        Task: {
+            /** @description What it belongs to. */
+            category_id?: string;
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description More about it; may be empty. */
+            details: string;
+            /** @description Where it stands. */
+            status: components["schemas"]["TaskStatus"];
+            /** @description Its name: 32 hex digits. */
+            task_id: string;
+            /** @description One line. */
+            title: string;
+            /**
+             * Format: date-time
+             * @description When it was last written.
+             */
+            updated_at: string;
+            /**
+             * Format: int64
+             * @description How many writes it has seen.
+             */
+            version: number;
+        };
+        /** @description Tasks, newest first. */
+        TaskList: {
+            /** @description The tasks. */
+            tasks: components["schemas"]["Task"][];
+        };
+        /**
+         * @description Where a task stands.
+         * @enum {string}
+         */
+        TaskStatus: "open" | "in_progress" | "done" | "dropped";
         /** @description Tokens as the providers counted them. */
         TokenUsage: {
             /**
@@ -1578,11 +2181,36 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description What changes in a task. What is left out stays. */
+        UpdateTask: {
+            /** @description What it belongs to. */
+            category_id?: string;
+            /** @description More about it. */
+            details?: string;
+            /** @description Names this write: the same key again is the same write. */
+            key?: string;
+            /** @description Where it stands. */
+            status?: components["schemas"]["TaskStatus"];
+            /** @description One line. */
+            title?: string;
+        };
         /**
          * @description Whether an agent is listed.
          * @enum {string}
          */
         Visibility: "public" | "private";
+        /** @description What was written. The same write again gives the same answer. */
+        Written: {
+            /** @description What kind of record. */
+            kind: components["schemas"]["RecordKind"];
+            /** @description Which one. */
+            record_id: string;
+            /**
+             * Format: int64
+             * @description How many writes it has seen with this one.
+             */
+            version: number;
+        };
     };
     responses: {
         /** @description What was asked cannot be understood; the message names the part */
@@ -2120,8 +2748,10 @@ export interface operations {
     list_agent_runs: {
         parameters: {
             query?: {
-                /** @description Only those that have not ended. */
+                /** @description Only those that have not ended; the same as `state=open`. Not together with `state`. */
                 open?: boolean;
+                /** @description Only those that stand like this; `any` where nothing is said. */
+                state?: "any" | "open" | "quarantined";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description Only those that are older than this one. */
@@ -2347,6 +2977,124 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    brakes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The brakes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrakeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_brake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetBrake"];
+            };
+        };
+        responses: {
+            /** @description It holds */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrakeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description The reason is too long */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    release_brake: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReleaseBrake"];
+            };
+        };
+        responses: {
+            /** @description What still holds */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["BrakeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     budget: {
         parameters: {
             query?: never;
@@ -2421,6 +3169,152 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_decisions: {
+        parameters: {
+            query?: {
+                /** @description Only those that wait for an answer; `false` for those that are closed, too, newest first. */
+                pending?: boolean;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The questions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DecisionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_decision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The question's name, or the first digits of it. */
+                decision_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The question */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decision"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such question */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            /** @description Several begin like this */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    answer_decision: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The question's name, or the first digits of it. */
+                decision_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerDecision"];
+            };
+        };
+        responses: {
+            /** @description The answer stands, and the run goes on by it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Decision"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such question */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is closed (`decision_closed`) or has changed since it was read (`decision_changed`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description There is no such option, or several questions begin like this */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     all_events: {
         parameters: {
             query?: {
@@ -2451,6 +3345,426 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_categories: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The categories */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalCategoryList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_create_category: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateCategory"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            /** @description The name is taken, or the key was used for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_notes: {
+        parameters: {
+            query?: {
+                /** @description Only those about this task. */
+                task_id?: string;
+                /** @description Most notes, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The notes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NoteList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_create_note: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateNote"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such task */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    sagas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sagas */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SagaList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    keep_saga: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The operation */
+                operation_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What is still not over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SagaList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description No such saga is stuck */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_tasks: {
+        parameters: {
+            query?: {
+                /** @description Only those that stand like this. */
+                status?: components["schemas"]["TaskStatus"];
+                /** @description Only those whose id begins like this. */
+                prefix?: string;
+                /** @description Most tasks, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tasks */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TaskList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_create_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateTask"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such category */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The task */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Task"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such task */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_update_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The task's id */
+                task_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["UpdateTask"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such task or category */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
@@ -2611,8 +3925,10 @@ export interface operations {
             query?: {
                 /** @description Only this agent's. */
                 agent_id?: string;
-                /** @description Only those that have not ended. */
+                /** @description Only those that have not ended; the same as `state=open`. Not together with `state`. */
                 open?: boolean;
+                /** @description Only those that stand like this; `any` where nothing is said. */
+                state?: "any" | "open" | "quarantined";
                 /** @description Most rows. */
                 limit?: number;
                 /** @description Only those that are older than this one. */
@@ -2699,6 +4015,56 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    abandon_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It has ended */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It does not stand aside (`run_not_quarantined`) */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     cancel_run: {
         parameters: {
             query?: never;
@@ -2733,6 +4099,56 @@ export interface operations {
                 };
             };
             /** @description Somebody else moved it at the same moment; ask again */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retry_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is open again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It does not stand aside (`run_not_quarantined`) */
             409: {
                 headers: {
                     [name: string]: unknown;
