@@ -17,7 +17,7 @@ use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
-use wakeful_core::run::{Effect, Input, MACHINE, MACHINE_VERSION, MACHINE_VERSION_OLDEST, Reads, Turn};
+use wakeful_core::run::{Effect, Input, Reads, Turn, is_known};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -384,7 +384,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
 /// Reads the state of a run, if this program has its machine.
 pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
-    if row.machine != MACHINE || !(MACHINE_VERSION_OLDEST..=MACHINE_VERSION).contains(&row.machine_version) {
+    if !is_known(&row.machine, row.machine_version) {
         let (run, machine, version) = (row.run_key, row.machine.clone(), row.machine_version);
         return Err(EngineError::MachineVersion {
             run,

@@ -167,7 +167,13 @@ mod tests {
         run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.place runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
         step.base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
-        wake.agent_id wake.gates wake.run_key wake.verdict";
+        wake.agent_id wake.gates wake.run_key wake.verdict
+        announcement.decision_id announcement.error announcement.severity announcement.way
+        brake.agent_id brake.channel brake.reason
+        decision.agent_id decision.body decision.decision_id decision.run_key decision.status
+        event_life.agent_id event_life.incarnation journal_host.host_id run.fault
+        saga.last_error saga.operation_id saga.phase saga.run_key saga.status
+        signed_head.agent_id signed_head.chain_hash signed_head.public_key signed_head.signature";
 
     const COLUMNS: &str = "
         SELECT tables.name || '.' || columns.name

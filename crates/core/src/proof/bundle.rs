@@ -12,7 +12,7 @@ use super::signing::{Fingerprint, PublicKey};
 use crate::blob::BlobHash;
 use crate::id::AgentId;
 use crate::key::{Digest, RunKey};
-use crate::run::{MACHINE, MACHINE_VERSION, Turn};
+use crate::run::{Turn, is_known};
 use crate::time::Millis;
 
 /// What the first line calls the format.
@@ -322,7 +322,7 @@ impl Check {
         }
         let replay = match &opening.state {
             None => None,
-            Some(_) if opening.machine != MACHINE || opening.machine_version != MACHINE_VERSION => {
+            Some(_) if !is_known(&opening.machine, opening.machine_version) => {
                 let (machine, version) = (opening.machine, opening.machine_version);
                 return Err(Unproven::Machine { machine, version });
             }

@@ -43,6 +43,12 @@ pub const MACHINE_VERSION: u32 = 2;
 /// The oldest version whose states are still read: the one before.
 pub const MACHINE_VERSION_OLDEST: u32 = 1;
 
+/// Whether this program can go on with, and play again, what a machine of this version wrote.
+#[must_use]
+pub fn is_known(machine: &str, version: u32) -> bool {
+    machine == MACHINE && (MACHINE_VERSION_OLDEST..=MACHINE_VERSION).contains(&version)
+}
+
 /// Largest state as JSON. A state that could grow past it holds history, which belongs in blobs.
 pub const STATE_BYTES_MAX: usize = 64 * 1024;
 

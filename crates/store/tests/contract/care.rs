@@ -6,7 +6,7 @@ use wakeful_core::report::{Head, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
 use wakeful_ports::care::{Aged, NamesFrom, Old};
-use wakeful_ports::records::{RUN_OPEN, RunRow};
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store as _, StoreError, Tx};
 use wakeful_store::Store;
 
@@ -231,20 +231,19 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
 #[test]
 fn a_run_that_is_open_again_loses_nothing() {
     everywhere(async |store| {
-        with_runs(&store, RUNS_KEPT_MIN + 1).await;
-        let traces = oldest(&store, DataClass::Traces, ANY).await;
-        // Somebody opens it again after it was looked at.
-        let reopened = store.write(|tx| {
-            let row = tx.run(&sample::run_key("run000"))?.expect("there");
-            let open = RunRow {
-                status: RUN_OPEN.into(),
-                ended_at: None,
-                version: row.version + 1,
-                ..row
-            };
-            tx.put_state(&open, open.version - 1)
+        with_runs(&store, RUNS_KEPT_MIN).await;
+        let aside = store.write(|tx| {
+            tx.create_run(&RunRow {
+                status: RUN_QUARANTINED.into(),
+                ..ended("aside", 1)
+            })?;
+            append(tx, "aside")
         });
-        reopened.await.expect("reopened");
+        aside.await.expect("written");
+        let traces = oldest(&store, DataClass::Traces, ANY).await;
+        // Somebody has it tried again after it was looked at.
+        let reopened = store.write(|tx| tx.set_aside(&sample::run_key("aside"), RUN_OPEN, None, Millis(9)));
+        assert!(reopened.await.expect("reopened"));
         let what = traces[0].what.clone();
         let taken = store
             .write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9))
@@ -252,7 +251,7 @@ fn a_run_that_is_open_again_loses_nothing() {
             .expect("pruned");
         assert_eq!((taken.held.rows, taken.is_all), (0, true));
         let left = store
-            .read(|view| view.journal(&sample::run_key("run000"), 0, 9))
+            .read(|view| view.journal(&sample::run_key("aside"), 0, 9))
             .await
             .expect("read");
         assert_eq!(left.len(), 3);
@@ -273,38 +272,34 @@ async fn all_names(store: &Store) -> Vec<BlobHash> {
 #[test]
 fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
     everywhere(async |store| {
-        with_runs(&store, RUNS_KEPT_MIN + 1).await;
+        with_runs(&store, RUNS_KEPT_MIN).await;
         let hash = |text: &str| BlobHash(sample::digest(text));
         let written = store.write(move |tx| {
+            let state = format!(r#"{{"reply":"{}"}}"#, sample::digest("in a state"));
+            tx.create_run(&RunRow {
+                state,
+                ..ended("named", 1)
+            })?;
+            append(tx, "named")?;
             let message = wakeful_core::message::Message {
-                run_key: sample::run_key("run000"),
+                run_key: sample::run_key("named"),
                 ..sample::message("turn", "a body")
             };
             tx.admit_message(&message)?;
             let named = wakeful_ports::records::JournalRow {
                 body: format!(r#"[{{"content":"{}"}}]"#, sample::digest("in a journal")).into_bytes(),
-                ..sample::input("run000", 4)
+                ..sample::input("named", 4)
             };
-            tx.append_input(&named)?;
-            let row = tx.run(&sample::run_key("run000"))?.expect("there");
-            let state = format!(r#"{{"reply":"{}"}}"#, sample::digest("in a state"));
-            tx.put_state(
-                &RunRow {
-                    state,
-                    version: 1,
-                    ..row
-                },
-                0,
-            )
+            tx.append_input(&named)
         });
         written.await.expect("written");
         let named = [
             "a body",
             "in a journal",
             "in a state",
-            "run000, first",
+            "named, first",
             "open, second",
-            "run050, second",
+            "run049, second",
         ];
         let found = all_names(&store).await;
         for text in named {
@@ -313,7 +308,7 @@ fn every_row_that_names_a_blob_is_found_until_its_run_has_lost_its_contents() {
         let lines = oldest(&store, DataClass::Blobs, ANY).await;
         let taken = store.write(move |tx| {
             let trace = Old::Trace {
-                run_key: sample::run_key("run000"),
+                run_key: sample::run_key("named"),
             };
             tx.prune(&sample::agent_id("main"), &trace, 99)?;
             tx.prune(&sample::agent_id("main"), &lines[0].what, 99)

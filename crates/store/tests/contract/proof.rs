@@ -244,9 +244,11 @@ fn the_file_of_a_large_content_goes_with_it() {
     let store = crate::world::open_file(home.path());
     let files = || {
         let folders = std::fs::read_dir(home.path().join("blobs")).expect("a folder");
-        let files =
-            folders.flat_map(|folder| std::fs::read_dir(folder.expect("an entry").path()).expect("a folder"));
-        files.count()
+        let folders = folders.map(|folder| folder.expect("an entry").path());
+        let folders = folders.filter(|path| path.is_dir());
+        folders
+            .flat_map(|folder| std::fs::read_dir(folder).expect("a folder"))
+            .count()
     };
     crate::world::block_on(async {
         let bytes = noise(INLINE_BYTES_MAX * 2);

@@ -247,9 +247,49 @@ fn campaign(database: Option<Rc<Database>>) -> Campaign {
     campaign
 }
 
-/// Points that are walked with the journal, in `saga`.
+/// Points that are walked elsewhere: with the journal, in `saga`, and with an answer, below.
 fn is_of_journal(point: &str) -> bool {
-    point.starts_with("journal.") || point.starts_with("saga.")
+    ["journal.", "saga.", "decision."]
+        .iter()
+        .any(|noun| point.starts_with(noun))
+}
+
+#[test]
+fn killed_right_after_an_answer_the_act_happens_once() {
+    let world = World::new();
+    let model = world.script(&super::world::commands(&["echo one >> world.txt"]));
+    let args = [
+        "run",
+        "do it",
+        "--json",
+        "--model",
+        &model,
+        "--ask-tools",
+        "ExecCommand",
+    ];
+    assert_eq!(call(&world, &args, None).code, Some(3));
+    assert_eq!(world.lines(), Vec::<String>::new());
+    let asked = call(&world, &["decision", "list", "--json"], None).json();
+    let id = asked["decisions"][0]["decision_id"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
+    let answer = ["decision", "answer", &id, "approve", "--json"];
+    assert_eq!(
+        call(&world, &answer, Some(("decision.after_answer", 1))).code,
+        None
+    );
+    let again = call(&world, &answer, None);
+    assert_eq!(
+        (again.code, again.error_code().as_str()),
+        (Some(1), "decision_closed"),
+        "{again:?}"
+    );
+    for _ in 0..2 {
+        let said = call(&world, &["run", "--resume", "--json"], None);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    assert_eq!(world.lines(), ["one"]);
 }
 
 #[test]

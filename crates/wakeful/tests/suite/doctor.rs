@@ -77,11 +77,11 @@ fn a_settled_home_has_no_problem() {
             "brake",
             "decisions",
             "workspace",
+            "sagas",
+            "journal",
             "blobs",
             "clock",
             "pages",
-            "sagas",
-            "journal",
             "sandbox",
             "space"
         ]
