@@ -43,7 +43,11 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     runtime.block_on(world::drive(&engine, "long", "/", most))?;
     runtime.block_on(store.close())?;
     let asked = model.asked.lock().unwrap_or_else(PoisonError::into_inner);
-    let took: Vec<f64> = asked.windows(2).map(|pair| ms(pair[1] - pair[0])).collect();
+    let took: Vec<f64> = asked
+        .iter()
+        .zip(asked.iter().skip(1))
+        .map(|(one, next)| ms(*next - *one))
+        .collect();
     let early = took.get(WARM_UP..WARM_UP + SAMPLES).context("too few rounds")?;
     let late = took.get(took.len() - SAMPLES..).context("too few rounds")?;
     let ratio = median(late) / median(early);

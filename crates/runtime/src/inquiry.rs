@@ -108,7 +108,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     rule,
                     cost: None,
                 };
-                return Ok(Next::Input(failed(failure, 0, bill)));
+                return Ok(Next::Input(Box::new(failed(failure, 0, bill))));
             }
         };
         let audience = Room {
@@ -129,7 +129,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         };
         fail::point("model.after_answer");
         let duration_ms = self.clock.ticks_ms().saturating_sub(began);
-        Ok(Next::Input(answered(claimed, answer, duration_ms, permit)))
+        Ok(Next::Input(Box::new(answered(
+            claimed,
+            answer,
+            duration_ms,
+            permit,
+        ))))
     }
 
     fn assembled(&self, claimed: &Claimed) -> Result<Request, EngineError> {

@@ -227,7 +227,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let mut conflicts = 0;
         while claimed.turn.outcome().is_none() {
             let performed = match self.perform(&mut claimed).await? {
-                Next::Input(performed) => performed,
+                Next::Input(performed) => *performed,
                 Next::Rest(rest) => {
                     let run = claimed.run_key();
                     match rest {

@@ -64,14 +64,14 @@ impl Performed {
 /// What a run does next.
 pub(crate) enum Next {
     /// It takes this input.
-    Input(Performed),
+    Input(Box<Performed>),
     /// It stays as it is, for this reason.
     Rest(Rest),
 }
 
 impl Next {
     pub(crate) fn just(input: Input) -> Self {
-        Self::Input(Performed::just(input))
+        Self::Input(Box::new(Performed::just(input)))
     }
 }
 
@@ -224,11 +224,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             blobs.push(content);
             blobs.extend(more);
         }
-        Ok(Next::Input(Performed {
+        Ok(Next::Input(Box::new(Performed {
             input: Input::Settled { results },
             contents,
             blobs,
-        }))
+        })))
     }
 
     /// How an action ended, as it is kept: its result, what the model reads of it, and what that names.

@@ -130,7 +130,7 @@ impl Script {
     /// Whether every process of this world is followed by the dearest questions too: those that walk through the whole
     /// record. In the end they are asked of every world.
     pub(crate) fn is_watched(&self) -> bool {
-        self.seed % WATCHED == 0
+        self.seed.is_multiple_of(WATCHED)
     }
 
     /// The conversation that everything is said in.

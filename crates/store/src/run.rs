@@ -281,11 +281,10 @@ mod tests {
                 "{index}: {query}: {plan:?}"
             );
             let bare = |line: &&String| {
-                let table = ["run", "decision"].iter().any(|table| {
+                ["run", "decision"].iter().any(|table| {
                     **line == format!("SCAN {table}")
                         || line.starts_with(&format!("SCAN {table} USING PRIMARY"))
-                });
-                table
+                })
             };
             assert_eq!(plan.iter().find(bare), None, "{query}: {plan:?}");
         }

@@ -1,8 +1,4 @@
 //! The notary, with a clock that only a test moves.
-#![expect(
-    clippy::expect_used,
-    reason = "a helper of a test fails it like the test itself; the lint only knows functions marked as tests"
-)]
 
 use std::future::Future;
 use std::pin::Pin;

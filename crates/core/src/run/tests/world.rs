@@ -231,11 +231,11 @@ impl Played {
             return;
         }
         let written = self.steps.iter().flat_map(|step| &step.moved.decisions);
-        let asked = written.filter_map(|write| match write {
+        let mut asked = written.filter_map(|write| match write {
             DecisionWrite::Ask(inquiry) if inquiry.decision_id == decision_id => Some(inquiry.clone()),
             DecisionWrite::Ask(_) | DecisionWrite::Apply(_) | DecisionWrite::Withdraw(_) => None,
         });
-        let inquiry = asked.last().expect("a question that was asked");
+        let inquiry = asked.next_back().expect("a question that was asked");
         self.take(Input::Lapsed { inquiry }, Reads::default());
         let again = self.turn.waits_on().expect("it is asked again");
         assert_ne!(again, decision_id, "another question has another name");
@@ -295,7 +295,7 @@ impl Played {
         let seen = Seen {
             count: u64::try_from(equal.count()).expect("small"),
             unknown,
-            newest_unknown: unknown.then(|| OperationId(base.0)),
+            newest_unknown: unknown.then_some(OperationId(base.0)),
         };
         let effect = match call.check {
             Check::Denied => policy::Effect::Deny,
