@@ -58,15 +58,19 @@ pub struct CreateTask {
     pub title: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 16384)]
+    #[schema(max_length = 16384)]
     pub details: Option<String>,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(pattern = "^[0-9a-f]{32}$")]
     pub category_id: Option<String>,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
     pub key: Option<String>,
 }
 
@@ -76,23 +80,26 @@ pub struct CreateTask {
 pub struct UpdateTask {
     /// One line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200)]
     pub title: Option<String>,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 16384)]
+    #[schema(max_length = 16384)]
     pub details: Option<String>,
     /// Where it stands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub status: Option<TaskStatus>,
     /// What it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(pattern = "^[0-9a-f]{32}$")]
     pub category_id: Option<String>,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
     pub key: Option<String>,
 }
 
@@ -128,11 +135,15 @@ pub struct CreateNote {
     pub text: String,
     /// The task it is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
+    #[schema(pattern = "^[0-9a-f]{32}$")]
     pub task_id: Option<String>,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
     pub key: Option<String>,
 }
 
@@ -164,7 +175,11 @@ pub struct CreateCategory {
     pub name: String,
     /// Names this write: the same key again is the same write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
     pub key: Option<String>,
 }
 

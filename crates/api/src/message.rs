@@ -74,7 +74,9 @@ pub struct Attached {
 }
 
 /// A whole number, also when it is spelled with a point: in JSON `5` and `5.0` are one number.
-pub(crate) fn whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
+pub(crate) fn whole<'de, D: serde::Deserializer<'de>, T: std::str::FromStr>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
     let Some(number) = Option::<serde_json::Number>::deserialize(deserializer)? else {
         return Ok(None);
     };
@@ -84,7 +86,7 @@ pub(crate) fn whole<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result
         .map(|number| format!("{number:.0}"));
     let parsed = spelled.and_then(|digits| digits.parse().ok());
     parsed.map(Some).ok_or_else(|| {
-        serde::de::Error::custom(format!("{number} is no whole number from 0 to {}", u32::MAX))
+        serde::de::Error::custom(format!("{number} is no whole number, or one that is too large"))
     })
 }
 

@@ -1171,27 +1171,27 @@ export interface components {
         /** @description A category to make. */
         CreateCategory: {
             /** @description Names this write: the same key again is the same write. */
-            key?: string;
+            key?: string | null;
             /** @description Its name for people. */
             name: string;
         };
         /** @description A note to make. */
         CreateNote: {
             /** @description Names this write: the same key again is the same write. */
-            key?: string;
+            key?: string | null;
             /** @description The task it is about. */
-            task_id?: string;
+            task_id?: string | null;
             /** @description What it says. */
             text: string;
         };
         /** @description A task to make. */
         CreateTask: {
             /** @description What it belongs to. */
-            category_id?: string;
+            category_id?: string | null;
             /** @description More about it. */
-            details?: string;
+            details?: string | null;
             /** @description Names this write: the same key again is the same write. */
-            key?: string;
+            key?: string | null;
             /** @description One line. */
             title: string;
         };
@@ -1342,19 +1342,19 @@ export interface components {
              * Format: int64
              * @description The first event whose contents go.
              */
-            first_seq?: number;
+            first_seq?: number | null;
             /**
              * Format: int64
              * @description The last event whose contents go; the first, where it is not given.
              */
-            last_seq?: number;
+            last_seq?: number | null;
             /**
              * @description Why. It stays in the log.
              * @example a name that was not ours to keep
              */
             reason: string;
             /** @description The run whose contents go: what was said in it, what it was told, what its events say. Or else `first_seq`. */
-            run_key?: string;
+            run_key?: string | null;
         };
         /** @description What was erased. */
         Erasure: {
@@ -2184,15 +2184,14 @@ export interface components {
         /** @description What changes in a task. What is left out stays. */
         UpdateTask: {
             /** @description What it belongs to. */
-            category_id?: string;
+            category_id?: string | null;
             /** @description More about it. */
-            details?: string;
+            details?: string | null;
             /** @description Names this write: the same key again is the same write. */
-            key?: string;
-            /** @description Where it stands. */
-            status?: components["schemas"]["TaskStatus"];
+            key?: string | null;
+            status?: components["schemas"]["TaskStatus"] | null;
             /** @description One line. */
-            title?: string;
+            title?: string | null;
         };
         /**
          * @description Whether an agent is listed.

@@ -33,7 +33,7 @@ pub trait ProofView {
         after_seq: u64,
         limit: u32,
     ) -> Result<Vec<SignedHead>, StoreError>;
-    /// The newest signed head of every agent, by name. At most [`ROWS_MAX`].
+    /// The newest signed head of every agent, by name. At most [`ROWS_MAX`](super::ROWS_MAX).
     fn newest_heads(&mut self) -> Result<Vec<SignedHead>, StoreError>;
     /// Agents by name, after one, whose newest event this key has not signed, with where their logs end.
     fn unsigned(
