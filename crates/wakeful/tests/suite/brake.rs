@@ -1,10 +1,12 @@
 //! The brake as people meet it: set, shown everywhere, held over restarts, released.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::daemon::Daemon;
 use super::decision::with_open_run;
-use super::world::{Said, World, commands};
+use super::world::{Said, World, alive, commands, lasting, statuses, wait_until};
 
 fn brake(world: &World, args: &[&str]) -> Said {
     world.wakeful(&[&["brake"], args, &["--json"]].concat())
@@ -147,6 +149,47 @@ fn a_message_to_a_braked_daemon_is_kept_and_answered_after_the_release() {
     ]);
     assert_eq!(said.code, Some(0), "{said:?}");
     assert_eq!(world.lines(), ["one"], "once");
+}
+
+#[test]
+fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
+    let world = World::new();
+    let word = format!("{}.5", 900_000 + std::process::id() % 90_000);
+    let script = world.script(&lasting(&word));
+    world.wakeful(&["agent", "create", "main"]);
+    let _daemon = Daemon::serve(&world, &["--model", &script]);
+    let running = world.start(&["run", "do it", "--agent", "main", "--json"]);
+    wait_until(|| alive(&word));
+    assert_eq!(brake(&world, &["on"]).code, Some(0));
+    let acknowledged = Instant::now();
+    wait_until(|| !alive(&word));
+    assert!(
+        acknowledged.elapsed() < Duration::from_secs(5),
+        "{:?}",
+        acknowledged.elapsed()
+    );
+    let held: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(
+        (held.code, held.error_code().as_str()),
+        (Some(4), "braked"),
+        "{held:?}"
+    );
+    let key = world.open_runs().remove(0);
+    brake(&world, &["off"]);
+    let shown = || world.wakeful(&["runs", "show", &key, "--json"]).json();
+    wait_until(|| shown()["outcome"] != "open");
+    let run = shown();
+    assert_eq!(
+        (&run["outcome"], &run["final_text"]),
+        (&json!("completed"), &json!("done")),
+        "{run}"
+    );
+    assert_eq!(
+        statuses(&run),
+        ["failed"],
+        "the command was stopped, and is not done again by itself"
+    );
+    assert!(world.lines().is_empty());
 }
 
 #[test]
