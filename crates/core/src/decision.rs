@@ -128,7 +128,7 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswerable {
     /// It is closed.
-    #[error("the decision is {} already", status.as_str())]
+    #[error("the decision is {} already{}", status.as_str(), first(answer.as_ref()))]
     Closed {
         /// Where it stands.
         status: DecisionStatus,
@@ -154,6 +154,18 @@ pub enum Unanswerable {
     /// The note is too long.
     #[error("the note has more than {NOTE_CHARS_MAX} characters")]
     NoteTooLong,
+}
+
+/// What was said first, for whoever comes second.
+fn first(answer: Option<&Answer>) -> String {
+    answer.map_or_else(String::new, |answer| {
+        format!(
+            ": {} by {} at {}",
+            answer.option,
+            answer.channel.as_str(),
+            answer.at.rfc3339()
+        )
+    })
 }
 
 /// What an answer means to the action that waits.
@@ -353,6 +365,14 @@ impl Decision {
         Some(next)
     }
 
+    /// When it is to be looked at again: at its deadline, but never further off than its patience, because the clock may
+    /// have been set back since it was asked. None where it has no deadline.
+    #[must_use]
+    pub fn next_look(&self, now: Millis) -> Option<Millis> {
+        let patience = later(now, self.patience_ms.unwrap_or(DEADLINE_MS_DEFAULT));
+        self.deadline_at.map(|deadline| deadline.min(patience))
+    }
+
     /// The same question, which nobody has to answer any more.
     #[must_use]
     pub fn withdrawn(&self, at: Millis) -> Self {
@@ -375,7 +395,9 @@ impl Decision {
             (DecisionStatus::Answered, answer) => Some(Ruling::Denied {
                 note: answer.as_ref().and_then(|answer| answer.note.clone()),
             }),
-            (DecisionStatus::Cancelled | DecisionStatus::Withdrawn, _) => Some(Ruling::TimedOut),
+            (DecisionStatus::Cancelled, _) => Some(Ruling::TimedOut),
+            // Nobody had to answer while the run stood aside; now somebody has to again.
+            (DecisionStatus::Withdrawn, _) => Some(Ruling::Lapsed),
         }
     }
 

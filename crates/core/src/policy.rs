@@ -53,7 +53,7 @@ pub struct Rules {
 
 /// A deny list that names a tool nobody has: most likely a slip of the pen, and a slip must not open a door.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("there is no tool {tool:?} to deny; known tools: {known}")]
+#[error("there is no tool {tool:?}; known tools: {known}")]
 pub struct UnknownTool {
     /// The name as given.
     pub tool: String,

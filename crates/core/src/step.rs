@@ -326,7 +326,7 @@ pub fn unknown_fault() -> Fault {
         OUTCOME_UNKNOWN,
         "the program was stopped after this action was allowed to begin and before its result was recorded; \
          it may or may not have happened",
-        "look at the world before you go on; an identical call is refused until a person decides",
+        "look at the world before you go on; an identical call waits until a person decides",
     )
 }
 

@@ -180,6 +180,8 @@ pub trait View: DecidingView + ProofView {
     /// What of a class may be taken away and is older than a moment, oldest first, by time, agent and place. Never what
     /// belongs to an open run or a waiting message, nor what is among the newest of its agent. Looks at all of it.
     fn oldest(&mut self, class: DataClass, before: Millis, limit: u32) -> Result<Vec<Aged>, StoreError>;
+    /// Whether what a run was told was taken away because it was old.
+    fn is_pruned(&mut self, run: &RunKey) -> Result<bool, StoreError>;
     /// How far the care of data has come.
     fn care(&mut self) -> Result<CareRow, StoreError>;
     /// Blobs that were last put before a generation, by name, after one.

@@ -118,6 +118,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             attempt: request.request,
             chunks: AtomicU32::new(0),
         };
+        // As late as possible: what is acknowledged at the brake must find nothing that begins after it.
+        let agent = claimed.row.agent_id.clone();
+        if self.store.read(move |view| view.is_braked(&agent)).await? {
+            return Ok(Next::Rest(Rest::Braked));
+        }
         fail::point("model.before_ask");
         let began = self.clock.ticks_ms();
         // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.

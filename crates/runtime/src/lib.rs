@@ -230,6 +230,12 @@ pub enum EngineError {
         /// Which run.
         run: RunKey,
     },
+    /// What it was told was too old to be kept.
+    #[error("what run {run} was told is too old, and was taken away")]
+    RunPruned {
+        /// Which run.
+        run: RunKey,
+    },
     /// A stored state or journal that cannot be read, or an input that cannot be.
     #[error("run {run} cannot go on: {why}")]
     Broken {

@@ -159,6 +159,7 @@ impl From<&EngineError> for Problem {
             | EngineError::NotQuarantined { .. }
             | EngineError::NotEnded { .. }
             | EngineError::RunErased { .. }
+            | EngineError::RunPruned { .. }
             | EngineError::Broken { .. } => of_run(error, message),
         }
     }
@@ -206,6 +207,11 @@ fn of_run(error: &EngineError, message: String) -> Problem {
         ),
         EngineError::NotEnded { run } => Problem::new("run_open", message, ways_out(*run)),
         EngineError::RunErased { .. } => Problem::new("run_erased", message, ERASED),
+        EngineError::RunPruned { .. } => Problem::new(
+            "run_pruned",
+            message,
+            "`wakeful retention show` says how long it is kept; a backup from before may have it",
+        ),
         EngineError::Broken { run, .. } => Problem::new(
             "run_broken",
             message,

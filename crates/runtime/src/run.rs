@@ -13,19 +13,20 @@ use std::sync::Arc;
 use wakeful_core::blob::Blob;
 use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Entry, ToolCall};
+use wakeful_core::decision::DecisionStatus;
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
-use wakeful_core::key::RunKey;
+use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::report::Event;
 use wakeful_core::run::{Effect, Input, Reads, Turn, is_known};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Claim, Fence, RUN_OPEN, RunRow};
+use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow};
 use wakeful_ports::store::{Store, StoreError};
 use wakeful_ports::tool::ToolHost;
 
-pub use aside::{CLAIMS_MAX, move_aside};
+pub use aside::{CLAIMS_MAX, move_aside, poisoned};
 pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::Transition;
 
@@ -192,27 +193,51 @@ pub async fn claim<S: Store>(
     })))
 }
 
-/// Gives a claimed run back without driving it.
+/// Gives a claimed run back without driving it. Who lost it meanwhile has nothing to give.
 pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(), EngineError> {
-    let Claimed { row, fence, .. } = *claimed;
-    let given = store.write(move |tx| {
-        tx.forget_claims(&row.run_key)?;
-        tx.release_head(&row.agent_id, fence)
-    });
-    Ok(given.await?)
+    hand_over(store, claimed, Until::Now).await
 }
 
-/// Gives a claimed run back until a moment: whoever answered one of its questions meanwhile had it looked at, and it
-/// would be looked at for ever. Only who asked for its end is heard before.
-async fn put_to_rest<S: Store>(store: &S, claimed: Box<Claimed>, until: Millis) -> Result<(), EngineError> {
+/// How long a run that is given back is left alone.
+#[derive(Debug, Clone, Copy)]
+enum Until {
+    /// Whoever looks takes it up.
+    Now,
+    /// Until a moment.
+    Moment(Millis),
+    /// Until a question is answered, or its time has come.
+    Answer(DecisionId, Millis),
+}
+
+/// Gives a claimed run back. Whoever answered another of its questions meanwhile had it looked at, and it would be
+/// looked at for ever; so what it waits for is looked at once more, with the lock. Only who asked for its end is heard
+/// before.
+async fn hand_over<S: Store>(store: &S, claimed: Box<Claimed>, until: Until) -> Result<(), EngineError> {
     let Claimed { row, fence, .. } = *claimed;
     let given = store.write(move |tx| {
-        tx.forget_claims(&row.run_key)?;
-        tx.release_head(&row.agent_id, fence)?;
-        if tx.cancel_requested(&row.run_key)? {
-            return Ok(());
+        // The head first, as in every transition.
+        match tx.lock_head(&row.agent_id, fence) {
+            Ok(_) => {}
+            Err(StoreError::FenceLost(_)) => return Ok(()),
+            Err(error) => return Err(error),
         }
-        tx.rest_run(&row.run_key, until)
+        tx.forget_claims(&row.run_key)?;
+        let moment = match until {
+            Until::Now => None,
+            Until::Moment(moment) => Some(moment),
+            Until::Answer(id, now) => {
+                let open = tx
+                    .decision(&id)?
+                    .filter(|one| one.status == DecisionStatus::Pending);
+                open.map(|one| one.next_look(now).unwrap_or(NEVER))
+            }
+        };
+        if let Some(moment) = moment
+            && !tx.cancel_requested(&row.run_key)?
+        {
+            tx.rest_run(&row.run_key, moment)?;
+        }
+        tx.release_head(&row.agent_id, fence)
     });
     Ok(given.await?)
 }
@@ -230,12 +255,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 Next::Input(performed) => *performed,
                 Next::Rest(rest) => {
                     let run = claimed.run_key();
-                    match rest {
-                        Rest::Asleep(until) => put_to_rest(&self.store, claimed, until).await?,
-                        Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked => {
-                            give_back(&self.store, claimed).await?;
-                        }
-                    }
+                    let until = match (rest, claimed.turn.waits_on()) {
+                        (Rest::Asleep(moment), _) => Until::Moment(moment),
+                        (Rest::Asked, Some(question)) => Until::Answer(question, self.clock.now()),
+                        (Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked, _) => Until::Now,
+                    };
+                    hand_over(&self.store, claimed, until).await?;
                     return Ok(match rest {
                         Rest::Halted => Driven::Halted(run),
                         Rest::Parked(exceeded) => Driven::Parked(run, exceeded),

@@ -20,7 +20,7 @@ use wakeful_ports::tool::ToolHost;
 
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, Driven, blocks, claim, give_back, move_aside};
+use crate::run::{Claimed, Driven, blocks, claim, give_back, move_aside, poisoned};
 use crate::wake::{Admitted, Limits};
 use crate::{Engine, EngineError, Governance, Halt, Observer as _, Waiting};
 
@@ -164,6 +164,8 @@ enum Did {
     Something,
     /// There was nothing to do.
     Nothing,
+    /// It came to rest until a moment or an answer.
+    Rests,
 }
 
 impl<S: Store, W: Workshop<S>> Service<S, W> {
@@ -300,7 +302,7 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         };
         let how = match &result {
             Ok(Did::Something) => Ended::Worked,
-            Ok(Did::Nothing) => Ended::Idle,
+            Ok(Did::Nothing | Did::Rests) => Ended::Idle,
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
                 // A cap that is raised here rouses it; one that others raise is not heard.
                 ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
@@ -309,6 +311,10 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         };
         if how == Ended::Idle {
             busy.ready.retain(|ready| *ready != agent);
+        }
+        // The moment that it rests until, and whether an answer came since it looked for one, another look tells.
+        if matches!(result, Ok(Did::Rests)) {
+            self.work.look();
         }
         if busy.line.ended(&agent, how, self.clock.ticks_ms()) {
             // Where very many have work, asking the database who after every turn would cost more than the turn.
@@ -338,9 +344,7 @@ impl Aside {
         agent: &AgentId,
         error: EngineError,
     ) -> Result<Did, EngineError> {
-        let wanted = agent.clone();
-        let overview = store.read(move |view| view.overview(&wanted)).await?;
-        let Some(run) = overview.and_then(|overview| overview.open_run) else {
+        let Some(run) = poisoned(&error) else {
             return Err(error);
         };
         let now = (self.clock.now(), self.entropy.bytes32());
@@ -458,7 +462,7 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     match driven {
         Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
         // The moment it rests until is found by another look; so is an answer that came since it looked for one.
-        Driven::Asked(_) | Driven::Asleep(..) => Ok(Did::Something),
+        Driven::Asked(_) | Driven::Asleep(..) => Ok(Did::Rests),
         // Whoever releases has it looked at again.
         Driven::Braked(_) => Ok(Did::Nothing),
         Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {

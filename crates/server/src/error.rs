@@ -157,7 +157,8 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_)
         | EngineError::NotEnded { .. }
-        | EngineError::RunErased { .. } => StatusCode::CONFLICT,
+        | EngineError::RunErased { .. }
+        | EngineError::RunPruned { .. } => StatusCode::CONFLICT,
         EngineError::LeaseLost(_) | EngineError::NoEngine { .. } | EngineError::BudgetExceeded { .. } => {
             StatusCode::SERVICE_UNAVAILABLE
         }

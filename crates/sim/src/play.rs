@@ -347,6 +347,7 @@ impl Stage {
                 | EngineError::Panicked(_)
                 | EngineError::NotEnded { .. }
                 | EngineError::RunErased { .. }
+                | EngineError::RunPruned { .. }
                 | EngineError::UnknownDecision(_)
                 | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)

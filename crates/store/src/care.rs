@@ -48,7 +48,7 @@ const OLD_EVENTS: &str = "
     SELECT event.at_ms, event.agent_id, event.seq, CAST(length(event.payload) AS BIGINT)
     FROM event JOIN agent_head ON agent_head.agent_id = event.agent_id
     WHERE event.payload IS NOT NULL AND event.at_ms < ?1 AND event.seq < agent_head.next_seq - ?2
-        AND NOT EXISTS (SELECT 1 FROM run WHERE run.run_key = event.run_key AND run.ended_at_ms IS NULL)
+        AND NOT EXISTS (SELECT 1 FROM run WHERE run.run_key = event.run_key AND run.status IN ('open', 'quarantined'))
         AND NOT EXISTS (SELECT 1 FROM queue WHERE queue.run_key = event.run_key)
     ORDER BY event.at_ms, event.agent_id, event.seq LIMIT ?3";
 
@@ -59,7 +59,7 @@ const OLD_TRACES: &str = "
         CAST((SELECT COALESCE(SUM(length(journal.body)), 0) FROM journal WHERE journal.run_key = run.run_key)
             + (SELECT COALESCE(SUM(length(step.attempt)), 0) FROM step WHERE step.run_key = run.run_key) AS BIGINT)
     FROM run
-    WHERE run.ended_at_ms IS NOT NULL AND run.pruned < 2 AND run.pruned < 1 AND run.ended_at_ms < ?1
+    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.pruned < 2 AND run.pruned < 1 AND run.ended_at_ms < ?1
         AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
             WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
     ORDER BY run.ended_at_ms, run.agent_id, run.run_key LIMIT ?3";
@@ -71,7 +71,7 @@ const OLD_LINES: &str = "
     FROM run
         LEFT JOIN entry ON entry.thread_id = run.thread_id AND entry.run_key = run.run_key
         LEFT JOIN blob ON blob.hash = entry.content
-    WHERE run.ended_at_ms IS NOT NULL AND run.pruned < 2 AND run.ended_at_ms < ?1
+    WHERE run.ended_at_ms IS NOT NULL AND run.status <> 'quarantined' AND run.pruned < 2 AND run.ended_at_ms < ?1
         AND run.started_at_ms < (SELECT newer.started_at_ms FROM run AS newer
             WHERE newer.agent_id = run.agent_id ORDER BY newer.started_at_ms DESC LIMIT 1 OFFSET ?2)
     GROUP BY run.ended_at_ms, run.agent_id, run.run_key, run.thread_id
@@ -173,7 +173,14 @@ pub(crate) fn prune(
     }
 }
 
-const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND ended_at_ms IS NOT NULL";
+const PRUNED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND pruned > 0";
+
+/// Whether what a run was told was taken away because it was old.
+pub(crate) fn is_pruned(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+    Ok(!sql.query(PRUNED, &[run.into()])?.is_empty())
+}
+
+const ENDED: &str = "SELECT run_key FROM run WHERE run_key = ?1 AND status NOT IN ('open', 'quarantined')";
 
 fn has_ended(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
     Ok(!sql.query(ENDED, &[run.into()])?.is_empty())
@@ -254,7 +261,7 @@ const TRACE_GONE: i64 = 1;
 const CONTENTS_GONE: i64 = 2;
 
 const MARK: &str =
-    "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND ended_at_ms IS NOT NULL";
+    "UPDATE run SET pruned = ?2 WHERE run_key = ?1 AND pruned < ?2 AND status NOT IN ('open', 'quarantined')";
 
 fn mark(sql: &mut dyn Sql, run: &RunKey, gone: i64) -> Result<(), StoreError> {
     sql.execute(MARK, &[run.into(), gone.into()]).map(drop)

@@ -121,6 +121,27 @@ pub(crate) fn owed(sql: &mut dyn Sql) -> Result<Owed, StoreError> {
     })
 }
 
+const ERASE: &str = "UPDATE decision SET body = ?2 WHERE decision_id = ?1";
+
+/// Takes the words out of the questions of a run: what would have been done, and what people said to it.
+pub(crate) fn erase(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    let of_run = DecisionFilter {
+        run_key: Some(*run),
+        limit: ROWS_MAX,
+        ..DecisionFilter::default()
+    };
+    for mut decision in list(sql, &of_run)? {
+        decision.inquiry.input.clear();
+        if let Some(answer) = &mut decision.answer {
+            answer.note = None;
+        }
+        let body = serde_json::to_string(&decision).map_err(|_| StoreError::Malformed("decision.body"))?;
+        let id = &decision.inquiry.decision_id;
+        sql.execute(ERASE, &[id.into(), body.as_str().into()])?;
+    }
+    Ok(())
+}
+
 fn read(mut row: Row) -> Result<Decision, StoreError> {
     let body = row.text("decision.body")?;
     serde_json::from_str(&body).map_err(|_| StoreError::Malformed("decision.body"))

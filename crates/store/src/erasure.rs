@@ -19,7 +19,7 @@ const UNENDED: &str = "
         LEFT JOIN run r ON r.run_key = e.run_key
         LEFT JOIN queue q ON q.run_key = e.run_key
     WHERE e.agent_id = ?1 AND e.seq >= ?2 AND e.seq <= ?3 AND e.run_key IS NOT NULL
-        AND (r.status = 'open' OR q.run_key IS NOT NULL)
+        AND (r.status IN ('open', 'quarantined') OR q.run_key IS NOT NULL)
     LIMIT 1";
 
 /// A run that has not ended, or not begun, among those that events belong to.
@@ -98,6 +98,7 @@ pub(crate) fn run(sql: &mut dyn Sql, run: &RunRow) -> Result<u64, StoreError> {
         sql.execute(MESSAGE, &[key.into(), (&nothing).into()])?;
         sql.execute(ENTRIES, &[(&run.thread_id).into(), key.into()])?;
         sql.execute(STATE, &[key.into(), run.state.as_str().into()])?;
+        crate::decision::erase(sql, key)?;
         Ok(rows)
     })
 }
@@ -112,7 +113,7 @@ const NAMED_SQLITE: &str = "
     SELECT body FROM message WHERE body IN (SELECT unhex(value) FROM json_each(?1))
     UNION
     SELECT unhex(w.value) FROM json_each(?1) w
-    WHERE EXISTS (SELECT 1 FROM run WHERE status = 'open' AND instr(state, w.value) > 0)";
+    WHERE EXISTS (SELECT 1 FROM run WHERE status IN ('open', 'quarantined') AND instr(state, w.value) > 0)";
 
 const NAMED_POSTGRES: &str = "
     WITH wanted AS (SELECT value FROM jsonb_array_elements_text(CAST(CAST(?1 AS TEXT) AS JSONB)) AS list(value))
@@ -121,7 +122,7 @@ const NAMED_POSTGRES: &str = "
     SELECT body FROM message WHERE body IN (SELECT decode(value, 'hex') FROM wanted)
     UNION
     SELECT decode(w.value, 'hex') FROM wanted w
-    WHERE EXISTS (SELECT 1 FROM run WHERE status = 'open' AND position(w.value IN state) > 0)";
+    WHERE EXISTS (SELECT 1 FROM run WHERE status IN ('open', 'quarantined') AND position(w.value IN state) > 0)";
 
 const DELETE: &str = "DELETE FROM blob WHERE hash = ?1";
 

@@ -227,6 +227,10 @@ impl View for Session<'_> {
         care::oldest(self, class, before, limit)
     }
 
+    fn is_pruned(&mut self, run: &RunKey) -> Result<bool, StoreError> {
+        care::is_pruned(self, run)
+    }
+
     fn care(&mut self) -> Result<CareRow, StoreError> {
         care::care(self)
     }

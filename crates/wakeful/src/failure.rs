@@ -155,7 +155,7 @@ impl From<UnknownTool> for Failure {
     fn from(error: UnknownTool) -> Self {
         Self::usage(
             "unknown_tool",
-            format!("--deny-tools: {error}"),
+            error.to_string(),
             "give names from the list, separated by commas",
         )
     }

@@ -94,6 +94,24 @@ pub(crate) async fn telling_known<T>(
     telling(shared, out, tell).await
 }
 
+/// For the few words that must be heard at once, whoever works in the home: they are written beside it, and whoever
+/// drives something looks for them.
+pub(crate) async fn telling_beside<T>(
+    shared: &Shared,
+    out: &Out,
+    tell: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if let Some(client) = daemon(shared).await? {
+        return tell(&Front::Daemon(client)).await;
+    }
+    let place = Place::open_beside(shared).await?;
+    place
+        .work(out, async |place| {
+            tell(&here(&place.store, governance(place.home.root()))).await
+        })
+        .await
+}
+
 /// The database of an open place.
 pub(crate) fn here(store: &Store, governance: Governance) -> Front {
     let (clock, entropy) = (RealClock::new(), RealEntropy);

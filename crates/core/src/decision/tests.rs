@@ -55,6 +55,19 @@ fn a_second_answer_is_refused_and_told_the_first() {
 }
 
 #[test]
+fn a_clock_that_was_set_back_makes_nobody_wait_longer_than_was_said() {
+    let decision = asked(Some(10));
+    assert_eq!(decision.next_look(NOW), decision.deadline_at);
+    assert_eq!(decision.next_look(Millis(-9_999_999)), Some(Millis(-9_999_989)));
+    assert_eq!(asked(None).next_look(NOW), None);
+}
+
+#[test]
+fn what_was_withdrawn_with_its_run_is_asked_again_when_the_run_goes_on() {
+    assert_eq!(asked(None).withdrawn(NOW).ruling(NOW), Some(Ruling::Lapsed));
+}
+
+#[test]
 fn an_answer_to_another_version_is_refused() {
     let overdue = asked(Some(1)).overdue(Millis(NOW.0 + 1)).expect("overdue");
     let late = Reply {

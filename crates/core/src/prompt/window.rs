@@ -30,6 +30,10 @@ fn mended<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Entry> {
     for entry in entries {
         if entry.role == Role::Tool {
             let answers = |call_id: &String| entry.blocks.iter().any(|block| is_result_of(block, call_id));
+            // A run that went on after others had spoken leaves its results where their calls are long closed.
+            if !open.iter().any(answers) {
+                continue;
+            }
             open.retain(|call_id| !answers(call_id));
         } else {
             mended.extend(open.drain(..).map(no_result));
@@ -149,6 +153,16 @@ mod tests {
         assert_eq!(mended.len(), 5);
         assert_eq!(mended[3], no_result("b".into()));
         assert_eq!(mended[4], second);
+        let late = vec![
+            first.clone(),
+            calls(&["a"]),
+            second.clone(),
+            result("a"),
+            entry(Role::Assistant, "hm"),
+        ];
+        let mended = window(&first, &late);
+        assert_eq!(mended.len(), 5, "{mended:?}");
+        assert_eq!(mended[2], no_result("a".into()), "the late one is left out");
         let at_the_end = window(&first, &[first.clone(), calls(&["z"])]);
         assert_eq!(at_the_end.last(), Some(&no_result("z".into())));
     }

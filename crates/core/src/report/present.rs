@@ -336,9 +336,15 @@ fn policy_decided(payload: &Value) -> Row {
             row.with_summary(format!("{tool} {word_for_no}: {reason}"))
         }
         None => {
-            let row = Row::plain(Level::Trace, &format!("{tool} permitted"));
+            let is_asked = word(payload, "effect") == Some("ask");
+            let said = if is_asked {
+                "waits for a person"
+            } else {
+                "permitted"
+            };
+            let row = Row::plain(Level::Trace, &format!("{tool} {said}"));
             match word(payload, "input") {
-                Some(input) => row.with_summary(format!("{tool} permitted: {input}")),
+                Some(input) => row.with_summary(format!("{tool} {said}: {input}")),
                 None => row,
             }
         }

@@ -167,7 +167,7 @@ impl Moved {
                     (fate, *status, fault.kind.clone())
                 }
             };
-            self.show_verdict(operation_id, call, read, refusal.as_ref());
+            self.show_verdict((operation_id, question.is_some()), call, read, refusal.as_ref());
             let (tool, call_id) = (call.parts.tool.clone(), call.call_id.clone());
             let (name, class) = (tool.clone(), Some(read.class));
             self.steps.push(StepWrite::Put {
@@ -305,14 +305,19 @@ impl Moved {
 
     fn show_verdict(
         &mut self,
-        operation_id: OperationId,
+        (operation_id, is_asked): (OperationId, bool),
         call: &Call,
         read: &CallReads,
         refusal: Option<&(Status, Fault)>,
     ) {
+        let effect = if is_asked {
+            policy::Effect::Ask
+        } else {
+            read.verdict.effect
+        };
         let mut payload = json!({
             "operation_id": operation_id, "tool": call.parts.tool, "input": call.preview,
-            "effect": read.verdict.effect, "rule": read.verdict.rule,
+            "effect": effect, "rule": read.verdict.rule,
         });
         if let (Some((status, fault)), Some(members)) = (refusal, payload.as_object_mut()) {
             members.insert("status".into(), json!(status));

@@ -124,10 +124,14 @@ impl<S: Store> Clerk<S> {
                     is_new: true,
                 })
             }
-            Found::Known => Ok(Posted {
-                run_key,
-                is_new: false,
-            }),
+            Found::Known => {
+                // Whoever sent it first may have gone away before anybody was told.
+                self.work.look_at(agent);
+                Ok(Posted {
+                    run_key,
+                    is_new: false,
+                })
+            }
             Found::KeyReused => Err(EngineError::KeyReused { run: run_key }),
             Found::Unknown => Err(EngineError::UnknownAgent(agent)),
         }

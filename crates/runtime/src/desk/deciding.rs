@@ -131,14 +131,14 @@ impl<S: Store> Clerk<S> {
     async fn lift(&self, agent: Option<AgentId>, channel: Channel) -> Result<Vec<BrakeRow>, EngineError> {
         let wanted = agent.clone();
         let lifted = self.store.write(move |tx| tx.lift_brake(wanted.as_ref())).await?;
+        let now = self.clock.now();
+        let ready = self.store.read(move |view| view.agents_with_work(now)).await?;
+        ready.into_iter().for_each(|agent| self.work.look_at(agent));
         if lifted {
             let scope = scope(agent.as_ref());
             let payload = serde_json::json!({"is_on": false, "scope": scope, "channel": channel});
             self.tell_of_brake(agent, payload).await?;
         }
-        let now = self.clock.now();
-        let ready = self.store.read(move |view| view.agents_with_work(now)).await?;
-        ready.into_iter().for_each(|agent| self.work.look_at(agent));
         self.all_brakes().await
     }
 

@@ -6,7 +6,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_OPEN, RunRow};
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store, StoreError, Tx};
 
 use super::contents::contents;
@@ -164,7 +164,7 @@ impl Task {
         let Some(row) = row else {
             return Ok(Err(Found::UnknownRun(run)));
         };
-        if row.status == RUN_OPEN {
+        if row.status == RUN_OPEN || row.status == RUN_QUARANTINED {
             return Ok(Err(Found::NotEnded(run)));
         }
         let mut done = Done::default();

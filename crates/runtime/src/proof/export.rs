@@ -10,7 +10,7 @@ use wakeful_core::proof::chain::Place;
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EventRow, JournalRow, RUN_OPEN, RunRow};
+use wakeful_ports::records::{EventRow, JournalRow, RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
 use super::contents::{Contents, contents};
@@ -75,10 +75,14 @@ pub async fn export<S: Store>(
     (key, now): (Option<&DeviceKey>, Millis),
     leaving: Leaving<'_>,
 ) -> Result<Exported, ExportError> {
-    let row = store.read(move |view| view.run(&run)).await?;
+    let found = store.read(move |view| Ok((view.run(&run)?, view.is_pruned(&run)?)));
+    let (row, is_pruned) = found.await?;
     let row = row.ok_or(EngineError::UnknownRun(run))?;
-    if row.status == RUN_OPEN {
+    if row.status == RUN_OPEN || row.status == RUN_QUARANTINED {
         return Err(EngineError::NotEnded { run }.into());
+    }
+    if is_pruned {
+        return Err(EngineError::RunPruned { run }.into());
     }
     let contents = contents(store, &row).await?;
     if contents.is_erased {

@@ -31,8 +31,12 @@ pub struct Replayed {
 /// Runs a recorded run again and compares every state, every effect and every event. A run that is still open is compared
 /// as far as it has come.
 pub async fn replay<S: Store>(store: &S, run: RunKey) -> Result<Replayed, EngineError> {
-    let row = store.read(move |view| view.run(&run)).await?;
+    let found = store.read(move |view| Ok((view.run(&run)?, view.is_pruned(&run)?)));
+    let (row, is_pruned) = found.await?;
     let row = row.ok_or(EngineError::UnknownRun(run))?;
+    if is_pruned {
+        return Err(EngineError::RunPruned { run });
+    }
     let mut replay = Replay::new(decode(&row)?);
     let difference = match steps(store, &row, &mut replay).await? {
         Some(difference) => Some(difference),

@@ -7,7 +7,7 @@ use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::front::{asking, telling_known};
+use crate::front::{asking, telling_beside};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -47,14 +47,14 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &Shared, out: &Out) -> Resul
                     "say it in fewer words",
                 ));
             }
-            let set = telling_known(shared, out, async |front| {
+            let set = telling_beside(shared, out, async |front| {
                 front.brake(agent, reason.clone()).await
             });
             set.await?
         }
         BrakeVerb::Off { agent } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
-            telling_known(shared, out, async |front| front.release(agent).await).await?
+            telling_beside(shared, out, async |front| front.release(agent).await).await?
         }
         BrakeVerb::Status => asking(shared, async |front| front.brakes().await).await?,
     };

@@ -12,7 +12,7 @@ use super::Shared;
 use crate::announce::{self, Note, Session};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
-use crate::front::{Front, asking, telling_known};
+use crate::front::{Front, asking, telling_beside};
 use crate::show::Out;
 
 /// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
@@ -75,7 +75,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) ->
                 note: note.clone(),
                 version: *version,
             };
-            let told = telling_known(shared, out, async |front| {
+            let told = telling_beside(shared, out, async |front| {
                 let answered = front.answer(id, answer).await?;
                 Ok((answered, matches!(front, Front::Here(_))))
             });

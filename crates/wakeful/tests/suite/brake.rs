@@ -193,6 +193,28 @@ fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
 }
 
 #[test]
+fn a_brake_reaches_a_run_in_the_foreground_that_holds_the_home() {
+    let world = World::new();
+    let word = format!("{}.25", 700_000 + std::process::id() % 90_000);
+    let script = world.script(&lasting(&word));
+    let running = world.start(&["run", "do it", "--json", "--model", &script]);
+    wait_until(|| alive(&word));
+    let said = brake(&world, &["on", "--reason", "at once"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    wait_until(|| !alive(&word));
+    let held: Said = running.wait_with_output().expect("ends").into();
+    assert_eq!(
+        (held.code, held.error_code().as_str()),
+        (Some(4), "braked"),
+        "{held:?}"
+    );
+    brake(&world, &["off"]);
+    let said = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(said.json()["final_text"], "done", "{said:?}");
+    assert!(world.lines().is_empty());
+}
+
+#[test]
 fn a_brake_where_there_is_no_home_makes_none() {
     let world = World::new();
     for args in [["on"].as_slice(), &["off"], &["status"]] {

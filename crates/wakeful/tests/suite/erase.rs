@@ -216,3 +216,40 @@ fn a_daemon_erases_what_it_is_asked_to() {
     assert_eq!(verify(&world, &[]).code, Some(0));
     wait_until(|| !holds(&world, "Rumpelstilzchen"));
 }
+
+#[test]
+fn what_was_asked_and_said_about_an_erased_run_goes_with_it() {
+    let world = World::new();
+    let script = world.script(&super::world::commands(&["echo secret-plan >> world.txt"]));
+    let base = [
+        "run",
+        "do it",
+        "--agent",
+        "main",
+        "--create-agent",
+        "--model",
+        &script,
+        "--json",
+    ];
+    let said = world.wakeful(&[&base[..], &["--ask-tools", "ExecCommand"]].concat());
+    assert_eq!(said.code, Some(3), "{said:?}");
+    let asked = world.wakeful(&["decision", "list", "--json"]).json();
+    let (id, run) = (
+        &asked["decisions"][0]["decision_id"],
+        &asked["decisions"][0]["run_key"],
+    );
+    let (id, run) = (id.as_str().expect("an id"), run.as_str().expect("a key"));
+    let open = world.wakeful(&[
+        "erase", "--agent", "main", "--run", run, "--reason", "x", "--json",
+    ]);
+    assert_eq!(open.error_code(), "run_open", "{open:?}");
+    world.wakeful(&["decision", "answer", id, "deny", "--note", "secret-reason"]);
+    world.wakeful(&["run", "--resume"]);
+    let shown = || world.wakeful(&["decision", "show", id, "--json"]).stdout;
+    assert!(shown().contains("secret-plan") && shown().contains("secret-reason"));
+    let said = world.wakeful(&[
+        "erase", "--agent", "main", "--run", run, "--reason", "x", "--json",
+    ]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(!shown().contains("secret"), "{}", shown());
+}

@@ -334,6 +334,21 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
 }
 
 #[test]
+fn a_run_that_is_too_old_to_be_played_again_says_so_and_is_no_forgery() {
+    let world = World::new();
+    let run = ran(&world);
+    tamper(&world, "UPDATE run SET pruned = 1; DELETE FROM journal");
+    for verb in ["replay", "export"] {
+        let said = world.wakeful(&[verb, &run, "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), "run_pruned"),
+            "{verb}: {said:?}"
+        );
+    }
+}
+
+#[test]
 fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
     let world = World::new();
     let run = ran(&world);

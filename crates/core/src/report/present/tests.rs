@@ -31,6 +31,7 @@ assistant_round_recorded | {"text": "Done.", "tools": []} | TurnResult | Assista
 assistant_round_recorded | {"text": "", "tools": ["A", "B"]} | Progress | Model requested tools: A, B
 assistant_round_recorded | {"text": " ", "tools": []} | Progress | Model round recorded
 policy_decided | {"tool": "Exec", "effect": "permit", "rule": "registered_tool", "input": "[1]"} | Trace | Exec permitted: [1]
+policy_decided | {"tool": "Exec", "effect": "ask", "rule": "ask_tool", "input": "[1]"} | Trace | Exec waits for a person: [1]
 policy_decided | {"tool": "Exec", "effect": "deny", "status": "denied", "code": "denied_tool"} | Trace | Exec denied: denied_tool
 policy_decided | {"tool": "Exec", "effect": "permit", "status": "failed", "code": "invalid_arguments"} | Trace | Exec refused: invalid_arguments
 policy_decided | {"tool": "Exec", "status": "denied", "code": "outcome_unknown_undecided"} | ActionRequired | Exec denied: outcome_unknown_undecided

@@ -122,6 +122,7 @@ impl From<EngineError> for Trouble {
             | EngineError::MachineVersion { .. }
             | EngineError::NotEnded { .. }
             | EngineError::RunErased { .. }
+            | EngineError::RunPruned { .. }
             | EngineError::Broken { .. }
             | EngineError::UnknownDecision(_)
             | EngineError::AmbiguousDecision(_)
