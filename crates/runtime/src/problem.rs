@@ -17,6 +17,9 @@ const RUNS: &str = "`wakeful runs list` shows the runs there are";
 const ERASED: &str =
     "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why";
 
+/// What is said to whoever waits for a message in the queue.
+const QUEUED: &str = "the daemon answers it: `wakeful daemon start`";
+
 /// A failure in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -122,11 +125,7 @@ impl From<&EngineError> for Problem {
                 message,
                 format!("use a new key; `wakeful runs show {run}` shows the run that has this one"),
             ),
-            EngineError::Waits { .. } => Self::new(
-                "message_queued",
-                message,
-                "the daemon answers it: `wakeful daemon start`",
-            ),
+            EngineError::Waits { .. } => Self::new("message_queued", message, QUEUED),
             EngineError::AgentBusy { .. } => Self::new(
                 "agent_busy",
                 message,

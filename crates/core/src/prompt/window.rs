@@ -31,7 +31,7 @@ fn mended<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Entry> {
         if entry.role == Role::Tool {
             let answers = |call_id: &String| entry.blocks.iter().any(|block| is_result_of(block, call_id));
             // A run that went on after others had spoken leaves its results where their calls are long closed.
-            if !open.iter().any(answers) {
+            if entry.blocks.iter().any(is_result) && !open.iter().any(answers) {
                 continue;
             }
             open.retain(|call_id| !answers(call_id));
@@ -46,6 +46,10 @@ fn mended<'a>(entries: impl Iterator<Item = &'a Entry>) -> Vec<Entry> {
     }
     mended.extend(open.into_iter().map(no_result));
     mended
+}
+
+const fn is_result(block: &Block) -> bool {
+    matches!(block, Block::ToolResult { .. })
 }
 
 fn is_result_of(block: &Block, id: &str) -> bool {

@@ -3,7 +3,6 @@
 
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
-use wakeful_core::run::MACHINE_VERSION_OLDEST;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED};
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
@@ -34,16 +33,16 @@ pub async fn move_aside<S: Store>(
     Ok(store.write(move |tx| aside_in(tx, run, &fault, &sealed)).await?)
 }
 
-/// The run that can never go on by itself, if an error tells of one. What a newer program began is left to it.
+/// The run that can never go on by itself, if an error tells of one.
 #[must_use]
-pub fn poisoned(error: &EngineError) -> Option<RunKey> {
-    if let EngineError::Broken { run, .. } | EngineError::CrashLoop { run, .. } = error {
+pub const fn poisoned(error: &EngineError) -> Option<RunKey> {
+    if let EngineError::Broken { run, .. }
+    | EngineError::CrashLoop { run, .. }
+    | EngineError::MachineVersion { run, .. } = error
+    {
         return Some(*run);
     }
-    let EngineError::MachineVersion { run, version, .. } = error else {
-        return None;
-    };
-    (*version < MACHINE_VERSION_OLDEST).then_some(*run)
+    None
 }
 
 fn aside_in(tx: &mut dyn Tx, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {

@@ -6,7 +6,7 @@ use wakeful_core::report::{Head, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
 use wakeful_ports::care::{Aged, NamesFrom, Old};
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::records::{RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store as _, StoreError, Tx};
 use wakeful_store::Store;
 
@@ -229,7 +229,7 @@ fn traces_and_lines_of_ended_runs_go_oldest_first_and_in_pieces() {
 }
 
 #[test]
-fn a_run_that_is_open_again_loses_nothing() {
+fn a_run_that_stands_aside_or_is_open_loses_nothing() {
     everywhere(async |store| {
         with_runs(&store, RUNS_KEPT_MIN).await;
         let aside = store.write(|tx| {
@@ -240,21 +240,28 @@ fn a_run_that_is_open_again_loses_nothing() {
             append(tx, "aside")
         });
         aside.await.expect("written");
-        let traces = oldest(&store, DataClass::Traces, ANY).await;
-        // Somebody has it tried again after it was looked at.
-        let reopened = store.write(|tx| tx.set_aside(&sample::run_key("aside"), RUN_OPEN, None, Millis(9)));
-        assert!(reopened.await.expect("reopened"));
-        let what = traces[0].what.clone();
-        let taken = store
-            .write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9))
-            .await
-            .expect("pruned");
-        assert_eq!((taken.held.rows, taken.is_all), (0, true));
-        let left = store
-            .read(|view| view.journal(&sample::run_key("aside"), 0, 9))
-            .await
-            .expect("read");
-        assert_eq!(left.len(), 3);
+        assert_eq!(
+            oldest(&store, DataClass::Traces, ANY).await,
+            [],
+            "somebody may have it tried again"
+        );
+        assert_eq!(oldest(&store, DataClass::Blobs, ANY).await, []);
+        for run in ["aside", "open"] {
+            let what = Old::Trace {
+                run_key: sample::run_key(run),
+            };
+            let taken = store
+                .write(move |tx| tx.prune(&sample::agent_id("main"), &what, 9))
+                .await;
+            let taken = taken.expect("pruned");
+            assert_eq!((taken.held.rows, taken.is_all), (0, true), "{run}");
+            let key = sample::run_key(run);
+            let left = store
+                .read(move |view| view.journal(&key, 0, 9))
+                .await
+                .expect("read");
+            assert_eq!(left.len(), 3, "{run}");
+        }
     });
 }
 

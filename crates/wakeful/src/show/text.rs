@@ -21,7 +21,6 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         Kind::AssistantRoundRecorded => {
             (!text.is_empty()).then(|| format!("  » {}", text.replace('\n', "\n    ")))
         }
-        // The question itself is the line.
         Kind::PolicyDecided if member(payload, "effect") == "ask" => None,
         Kind::PolicyDecided if member(payload, "status").is_empty() => Some(format!(
             "  → {} {}",
