@@ -118,6 +118,13 @@ impl Model for Models {
         }
     }
 
+    fn can_ask(&self, model_ref: &str) -> bool {
+        match self.find(model_ref) {
+            Some(Candidate::Scripted(_) | Candidate::Hosted(_)) => true,
+            Some(Candidate::Unusable(_)) | None => false,
+        }
+    }
+
     async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
         match self.find(&request.model_ref) {
             Some(Candidate::Scripted(model)) => model.ask(request, audience).await,

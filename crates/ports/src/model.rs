@@ -41,6 +41,11 @@ pub trait Model: Send + Sync + 'static {
     /// What is known of one of its models before it is asked. Must not block.
     fn terms(&self, model_ref: &str) -> Terms;
 
+    /// Whether one of its models can be asked at all, as far as is known. Must not block.
+    fn can_ask(&self, _model_ref: &str) -> bool {
+        true
+    }
+
     /// Sends one request and waits for the whole answer. Dropping the future gives the attempt up.
     ///
     /// [`Request::model_ref`] says which model, if this answers for several.

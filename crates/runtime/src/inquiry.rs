@@ -121,6 +121,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         // As late as possible: what is acknowledged at the brake must find nothing that begins after it.
         let agent = claimed.row.agent_id.clone();
         if self.store.read(move |view| view.is_braked(&agent)).await? {
+            // Nothing left, so nothing is owed for it.
+            let freed = self
+                .store
+                .write(move |tx| tx.settle_spend(&operation_id, Some(MicroUsd(0))));
+            freed.await?;
             return Ok(Next::Rest(Rest::Braked));
         }
         fail::point("model.before_ask");
@@ -222,7 +227,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 },
                 fields: &fields,
             };
-            terms.price.is_none() && inference::decide(&permissions, &question).is_ok()
+            let is_free = terms.price.is_none() && self.model.can_ask(model_ref);
+            is_free && inference::decide(&permissions, &question).is_ok()
         })
     }
 
