@@ -90,6 +90,11 @@ impl Endpoint {
         }
     }
 
+    /// The base as it was given, a slash at its end included.
+    pub(super) fn itself(&self) -> Url {
+        self.base.clone()
+    }
+
     /// An address under the base, for questions that cost nothing.
     pub(super) fn below(&self, path: &[&str]) -> Url {
         let mut url = self.base.clone();

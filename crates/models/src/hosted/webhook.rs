@@ -55,7 +55,7 @@ impl Webhook {
         headers: &[(&'static str, String)],
         body: Vec<u8>,
     ) -> Result<(), Untaken> {
-        let url: Url = self.endpoint.below(&[]);
+        let url: Url = self.endpoint.itself();
         let client = self
             .clients
             .get(self.endpoint.reach(), NOTE_MS_MAX)

@@ -88,8 +88,7 @@ impl<S: Store> Clerk<S> {
     async fn answer_one(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
         let id = self.named(hex_prefix).await?.inquiry.decision_id;
         let now = self.clock.now();
-        // The words are sealed before the transaction, so whether the answer can be taken is asked twice: the second
-        // time with the lock.
+        // Sealed inside the transaction: which version an answer makes is known only with the lock.
         let salt = self.entropy.bytes32();
         let found = self.store.write(move |tx| answer_in(tx, id, &reply, (now, salt)));
         match found.await? {

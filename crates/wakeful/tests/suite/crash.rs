@@ -248,7 +248,7 @@ fn campaign(database: Option<Rc<Database>>) -> Campaign {
 }
 
 /// Points that are walked elsewhere: with the journal, in `saga`, and with an answer, below.
-fn is_of_journal(point: &str) -> bool {
+fn is_walked_elsewhere(point: &str) -> bool {
     ["journal.", "saga.", "decision."]
         .iter()
         .any(|noun| point.starts_with(noun))
@@ -295,7 +295,7 @@ fn killed_right_after_an_answer_the_act_happens_once() {
 #[test]
 fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_sqlite() {
     let campaign = campaign(None);
-    for point in POINTS.iter().filter(|point| !is_of_journal(point)) {
+    for point in POINTS.iter().filter(|point| !is_walked_elsewhere(point)) {
         assert!(campaign.hits.contains_key(point), "{point} was never reached");
     }
 }
@@ -306,7 +306,7 @@ fn killed_at_any_fail_point_a_run_loses_nothing_and_repeats_nothing_on_postgres(
     // Large contents are rows there, so the two points around a blob's file are not passed.
     for point in POINTS
         .iter()
-        .filter(|point| !point.starts_with("blob.") && !is_of_journal(point))
+        .filter(|point| !point.starts_with("blob.") && !is_walked_elsewhere(point))
     {
         assert!(campaign.hits.contains_key(point), "{point} was never reached");
     }
