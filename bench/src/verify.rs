@@ -183,6 +183,8 @@ fn new_agent(agent: &AgentId) -> wakeful_ports::records::Agent {
         visibility: Visibility::Public,
         lifecycle: wakeful_core::wake::Lifecycle::Active,
         control: wakeful_core::wake::Control::Running,
+        mode: wakeful_core::wake::Mode::default(),
+        sleep_until: None,
         workspace: String::new(),
         model_ref: None,
         created_at: Millis(0),

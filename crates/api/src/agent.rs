@@ -20,8 +20,26 @@ pub enum Visibility {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
+    /// It is made and not yet let loose: only a person wakes it.
+    Created,
     /// It may be woken.
     Active,
+    /// It is put to rest: only a person wakes it.
+    Dormant,
+    /// It is gone for good.
+    Destroyed,
+}
+
+/// Who may wake an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Changes, moments and calls from outside.
+    Autonomous,
+    /// Only people.
+    Interactive,
+    /// Both.
+    Hybrid,
 }
 
 /// Whether an agent works on what waits for it.
@@ -32,6 +50,8 @@ pub enum Control {
     Running,
     /// It keeps what comes and begins nothing.
     Paused,
+    /// It takes nothing in.
+    Stopped,
 }
 
 /// What an agent does right now.
@@ -60,6 +80,12 @@ pub struct AgentStatus {
     pub lifecycle: Lifecycle,
     /// Whether it works on what waits for it.
     pub control: Control,
+    /// Who may wake it.
+    pub mode: Mode,
+    /// Until when only a person wakes it; absent while it is not asleep by order.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub sleep_until: Option<String>,
     /// What it does right now.
     pub activity: Activity,
     /// The folder its commands run in.

@@ -22,7 +22,7 @@ mod transcript;
 
 pub use agent::{
     Activity, AgentList, AgentModelState, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind,
-    GuidanceRoot, Lifecycle, LoadedAgentsMd, ModelSource, Visibility,
+    GuidanceRoot, Lifecycle, LoadedAgentsMd, Mode, ModelSource, Visibility,
 };
 pub use budget::{
     AgentBudget, AgentSpending, Attempt, AttemptTimeline, Budget, CapOrigin, DaySpending, Parked, Receipt,

@@ -113,6 +113,10 @@ pub struct Gate {
     pub gate: String,
     /// Whether it let the message pass.
     pub passed: bool,
+    /// What was found, where a yes or no says too little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub detail: Option<String>,
 }
 
 /// A run in a list.

@@ -75,7 +75,22 @@ text_id! {
     /// Names the set of rules by which a verdict was reached.
     PolicyVersion
 }
-made_id!(SessionId, ThreadId, Incarnation, RunnerId, PolicyVersion);
+text_id! {
+    /// A standing order that wakes an agent: a subscription, a schedule or a trigger.
+    RuleId
+}
+text_id! {
+    /// Where causes come from, as refusals are counted and people are told: `operator`, `subscription:` and an id, …
+    SourceName
+}
+made_id!(
+    SessionId,
+    ThreadId,
+    Incarnation,
+    RunnerId,
+    PolicyVersion,
+    SourceName
+);
 
 /// Why a name was refused. The message says what would be accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -86,23 +101,41 @@ pub enum BadId {
     /// The turn id or idempotency key is empty, too long or has control characters.
     #[error("idempotency key must be 1 to 200 characters without control characters")]
     Turn,
+    /// The name of a standing order has a character or a length we do not take.
+    #[error("name {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
+    Rule(String),
 }
 
 impl AgentId {
     /// Checks a name given by a person. Lower case only, because it becomes a folder name on file systems
     /// that do not tell cases apart.
     pub fn parse(text: &str) -> Result<Self, BadId> {
-        let mut chars = text.chars();
-        let first_fits = chars
-            .next()
-            .is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        let rest_fits = chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
-        if first_fits && rest_fits && text.len() <= AGENT_ID_CHARS_MAX {
+        if is_name(text) {
             Ok(Self(text.to_owned()))
         } else {
             Err(BadId::Agent(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
         }
     }
+}
+
+impl RuleId {
+    /// Checks a name that a person gave or that the program made: the same letters as an agent's.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        if is_name(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadId::Rule(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut chars = text.chars();
+    let first_fits = chars
+        .next()
+        .is_some_and(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    let rest_fits = chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_');
+    first_fits && rest_fits && text.len() <= AGENT_ID_CHARS_MAX
 }
 
 impl TurnId {
@@ -121,6 +154,12 @@ impl ThreadId {
     #[must_use]
     pub fn of_session(agent: &AgentId, session: &SessionId) -> Self {
         Self(format!("{agent}:session:{session}"))
+    }
+
+    /// The thread of a run that no person began: each has its own.
+    #[must_use]
+    pub fn of_run(agent: &AgentId, run: &crate::key::RunKey) -> Self {
+        Self(format!("{agent}:run:{run}"))
     }
 }
 

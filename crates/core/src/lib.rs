@@ -9,7 +9,8 @@
 //! | module | decides |
 //! |---|---|
 //! | [`message`] | what enters an agent's queue, and with whose authority |
-//! | [`wake`] | whether a message becomes a run, and why |
+//! | [`cause`] | what a message came from, and where it stands in line |
+//! | [`wake`] | whether a cause becomes a message and a message a run, and why |
 //! | [`mod@line`] | who is driven next, when more have work than there are places |
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
@@ -36,6 +37,7 @@ pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;
+pub mod cause;
 pub mod change;
 pub mod conversation;
 pub mod decision;

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobHash;
+use crate::cause::{Cause, Origin};
 use crate::id::{AgentId, SessionId, ThreadId, TurnId};
 use crate::key::RunKey;
 use crate::time::Millis;
@@ -23,6 +24,12 @@ pub const QUEUE_MAX: u64 = 100_000;
 pub enum Kind {
     /// A person said something.
     OperatorPrompt,
+    /// A change matched a subscription.
+    Notice,
+    /// A moment came that a schedule names.
+    TimerTick,
+    /// A system outside says that there may be something to do.
+    Hint,
 }
 
 /// Whose word it is. Derived at admission, never accepted from outside.
@@ -31,6 +38,12 @@ pub enum Kind {
 pub enum Authority {
     /// The owner's own instruction.
     OperatorInstruction,
+    /// What the owner settled beforehand, such as a schedule or a subscription.
+    RuntimeInstruction,
+    /// The word of a system that was let in: something to look at, not to obey.
+    IntegrationSignal,
+    /// The word of anybody: evidence only.
+    ExternalEvidence,
 }
 
 /// The door by which it came in.
@@ -41,6 +54,12 @@ pub enum DeliverySurface {
     RunOnce,
     /// The daemon's API, used by a person or a program that holds the token.
     HttpControlPrompt,
+    /// A trigger's address, called by a system outside.
+    HttpCallbackWake,
+    /// The clock of the daemon.
+    TimerScheduler,
+    /// The daemon itself, which saw a change.
+    RuntimeSystem,
 }
 
 /// How the door knows who came through it.
@@ -51,6 +70,10 @@ pub enum AdmissionContext {
     LocalProcess,
     /// Whoever came showed the daemon's token.
     ControlAuthenticated,
+    /// Whoever came showed the secret of a trigger.
+    ExternalTriggerCapability,
+    /// Nobody came: it was made here.
+    RuntimeOwned,
 }
 
 /// What a message says about how its run is to be carried out. What it leaves open, the configuration answers when
@@ -96,6 +119,9 @@ pub struct Message {
     /// How its run is to be carried out.
     #[serde(default)]
     pub wishes: Wishes,
+    /// What it came from.
+    #[serde(default)]
+    pub cause: Cause,
     /// When it was admitted.
     pub admitted_at: Millis,
 }
@@ -121,6 +147,52 @@ impl Message {
             context: AdmissionContext::LocalProcess,
             body,
             wishes: Wishes::default(),
+            cause: Cause::default(),
+            admitted_at: now,
+        }
+    }
+
+    /// What the program says to an agent by itself: a change, a moment or a call from outside came to pass. Whose word it
+    /// is follows from where it comes from. Each has a thread of its own, named by its run.
+    #[must_use]
+    pub fn from_cause(agent: AgentId, run_key: RunKey, cause: Cause, body: BlobHash, now: Millis) -> Self {
+        let (kind, authority, surface, context) = match &cause.origin {
+            Origin::Operator => (
+                Kind::OperatorPrompt,
+                Authority::OperatorInstruction,
+                DeliverySurface::RunOnce,
+                AdmissionContext::LocalProcess,
+            ),
+            Origin::Subscription { .. } => (
+                Kind::Notice,
+                Authority::RuntimeInstruction,
+                DeliverySurface::RuntimeSystem,
+                AdmissionContext::RuntimeOwned,
+            ),
+            Origin::Schedule { .. } => (
+                Kind::TimerTick,
+                Authority::RuntimeInstruction,
+                DeliverySurface::TimerScheduler,
+                AdmissionContext::RuntimeOwned,
+            ),
+            Origin::Trigger { .. } => (
+                Kind::Hint,
+                Authority::IntegrationSignal,
+                DeliverySurface::HttpCallbackWake,
+                AdmissionContext::ExternalTriggerCapability,
+            ),
+        };
+        Self {
+            run_key,
+            thread_id: ThreadId::of_run(&agent, &run_key),
+            agent_id: agent,
+            kind,
+            authority,
+            surface,
+            context,
+            body,
+            wishes: Wishes::default(),
+            cause,
             admitted_at: now,
         }
     }

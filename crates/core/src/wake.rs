@@ -1,9 +1,15 @@
 //! Whether a message becomes a run. Every candidate leaves a record, also when the answer is no, so that
 //! "why" and "why not" can be answered afterwards from what was kept.
 
+mod admission;
+
 use serde::{Deserialize, Serialize};
 
+pub use self::admission::{Admitted, Facts, Standing, admit};
 use crate::key::RunKey;
+
+/// Refusals of one agent, source, code and day that are kept one by one. Beyond them only the count grows.
+pub const REFUSALS_KEPT_MAX: u64 = 100;
 
 /// What is known of an agent when a message for it arrives.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,24 +32,28 @@ pub enum Control {
     Running,
     /// It keeps what comes and begins nothing.
     Paused,
+    /// It takes nothing in until a person lets it go on.
+    Stopped,
 }
 
 impl Control {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Running, Self::Paused, Self::Stopped];
+
     /// The spelling that is stored.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Running => "running",
             Self::Paused => "paused",
+            Self::Stopped => "stopped",
         }
     }
 
     /// Reads the stored spelling.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        [Self::Running, Self::Paused]
-            .into_iter()
-            .find(|control| control.as_str() == text)
+        Self::ALL.into_iter().find(|control| control.as_str() == text)
     }
 }
 
@@ -51,17 +61,83 @@ impl Control {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lifecycle {
+    /// It is made and not yet let loose: only a person wakes it.
+    Created,
     /// It may be woken.
     Active,
+    /// It is put to rest: only a person wakes it.
+    Dormant,
+    /// It is gone for good. What it did stays to be read.
+    Destroyed,
 }
 
 impl Lifecycle {
+    /// All of them, from the first to the last.
+    pub const ALL: [Self; 4] = [Self::Created, Self::Active, Self::Dormant, Self::Destroyed];
+
     /// The spelling that is stored.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Created => "created",
             Self::Active => "active",
+            Self::Dormant => "dormant",
+            Self::Destroyed => "destroyed",
         }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|lifecycle| lifecycle.as_str() == text)
+    }
+
+    /// Whether an agent may go from here to there. Nothing comes back to `created`, and nothing comes back from `destroyed`.
+    #[must_use]
+    pub const fn may_become(self, next: Self) -> bool {
+        match (self, next) {
+            (Self::Created | Self::Dormant, Self::Active)
+            | (Self::Created | Self::Active, Self::Dormant)
+            | (Self::Created | Self::Active | Self::Dormant, Self::Destroyed) => true,
+            (_, Self::Created)
+            | (Self::Destroyed, _)
+            | (Self::Active, Self::Active)
+            | (Self::Dormant, Self::Dormant) => false,
+        }
+    }
+}
+
+/// Who may wake an agent.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Changes, moments and calls from outside. A person may speak to it, which is recorded as an override.
+    Autonomous,
+    /// Only people.
+    Interactive,
+    /// Both.
+    #[default]
+    Hybrid,
+}
+
+impl Mode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Autonomous, Self::Interactive, Self::Hybrid];
+
+    /// The spelling that is stored.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Autonomous => "autonomous",
+            Self::Interactive => "interactive",
+            Self::Hybrid => "hybrid",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|mode| mode.as_str() == text)
     }
 }
 
@@ -91,6 +167,39 @@ pub enum Refusal {
     /// A brake holds the agent, or all of them.
     #[error("the agent is braked")]
     Braked,
+    /// A person stopped the agent: it takes nothing in.
+    #[error("the agent is stopped")]
+    Stopped,
+    /// The agent is not let loose yet, and this is not a person's word.
+    #[error("the agent is created and not yet active")]
+    NotActive,
+    /// The agent is put to rest, and this is not a person's word.
+    #[error("the agent is dormant")]
+    Dormant,
+    /// The agent is gone for good.
+    #[error("the agent is destroyed")]
+    Destroyed,
+    /// Only people wake this agent.
+    #[error("the agent is interactive: only a person wakes it")]
+    InteractiveOnly,
+    /// The agent itself made the change.
+    #[error("the agent made this change itself")]
+    OwnWrite,
+    /// Too many agents' acts precede it.
+    #[error("more than {max} causes made by agents precede it", max = crate::cause::DEPTH_MAX)]
+    CausalDepthExceeded,
+    /// The tokens match, and no changed record is as the subscription wants it.
+    #[error("no changed record is as the subscription wants it")]
+    PredicateFalse,
+    /// What was to be true beforehand is not.
+    #[error("the guard does not hold")]
+    GuardFalse,
+    /// Nothing has changed since the agent last ran.
+    #[error("nothing has changed since the agent last ran")]
+    NothingToDo,
+    /// As many messages wait for the agent as are kept.
+    #[error("as many messages wait for the agent as are kept")]
+    QueueFull,
 }
 
 impl Refusal {
@@ -101,6 +210,35 @@ impl Refusal {
             Self::RunOpen { .. } => "run_open",
             Self::Paused => "paused",
             Self::Braked => "braked",
+            Self::Stopped => "stopped",
+            Self::NotActive => "not_active",
+            Self::Dormant => "dormant",
+            Self::Destroyed => "destroyed",
+            Self::InteractiveOnly => "interactive_only",
+            Self::OwnWrite => "own_write",
+            Self::CausalDepthExceeded => "causal_depth_exceeded",
+            Self::PredicateFalse => "predicate_false",
+            Self::GuardFalse => "guard_false",
+            Self::NothingToDo => "nothing_to_do",
+            Self::QueueFull => "queue_full",
+        }
+    }
+
+    /// What would have to change, in words for a person; none where nothing is to be done about it.
+    #[must_use]
+    pub const fn way_out(&self) -> Option<&'static str> {
+        match self {
+            Self::RunOpen { .. } => Some("wait for that run, or cancel it"),
+            Self::Paused | Self::Stopped => Some("let it go on with `wakeful agent resume`"),
+            Self::Braked => Some("release the brake with `wakeful brake off`"),
+            Self::NotActive | Self::Dormant => Some("let it loose with `wakeful agent activate`"),
+            Self::Destroyed => Some("make another agent"),
+            Self::InteractiveOnly => Some("change its mode with `wakeful agent mode`"),
+            Self::PredicateFalse => Some("change the subscription's predicate"),
+            Self::GuardFalse => Some("change the guard, or what it looks at"),
+            Self::NothingToDo => Some("change something it watches, or add the schedule with `--always`"),
+            Self::QueueFull => Some("let the agent work through what waits"),
+            Self::OwnWrite | Self::CausalDepthExceeded => None,
         }
     }
 }
@@ -112,35 +250,46 @@ pub struct Gate {
     pub gate: String,
     /// Whether it let the message pass.
     pub passed: bool,
+    /// What was found, where a yes or no says too little.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
-/// Decides one candidate: the verdict and every gate that was looked at.
+impl Gate {
+    /// A check with its result.
+    #[must_use]
+    pub fn new(gate: &str, passed: bool) -> Self {
+        Self {
+            gate: gate.to_owned(),
+            passed,
+            detail: None,
+        }
+    }
+
+    /// The same, with what was found.
+    #[must_use]
+    pub fn with(self, detail: impl Into<String>) -> Self {
+        Self {
+            detail: Some(detail.into()),
+            ..self
+        }
+    }
+}
+
+/// Decides whether an admitted message becomes a run now: the verdict and every gate that was looked at.
 #[must_use]
 pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
-    let lifecycle_passed = match candidate.lifecycle {
-        Lifecycle::Active => true,
-    };
     let gates = vec![
-        Gate {
-            gate: "lifecycle".into(),
-            passed: lifecycle_passed,
-        },
-        Gate {
-            gate: "brake".into(),
-            passed: !candidate.is_braked,
-        },
-        Gate {
-            gate: "control".into(),
-            passed: candidate.control == Control::Running,
-        },
-        Gate {
-            gate: "one_run_at_a_time".into(),
-            passed: candidate.open_run.is_none(),
-        },
+        Gate::new("lifecycle", candidate.lifecycle != Lifecycle::Destroyed),
+        Gate::new("brake", !candidate.is_braked),
+        Gate::new("control", candidate.control == Control::Running),
+        Gate::new("one_run_at_a_time", candidate.open_run.is_none()),
     ];
     let verdict = match (candidate.is_braked, candidate.control, candidate.open_run) {
+        _ if candidate.lifecycle == Lifecycle::Destroyed => Verdict::Refused(Refusal::Destroyed),
         (true, _, _) => Verdict::Refused(Refusal::Braked),
         (false, Control::Paused, _) => Verdict::Refused(Refusal::Paused),
+        (false, Control::Stopped, _) => Verdict::Refused(Refusal::Stopped),
         (false, Control::Running, Some(run)) => Verdict::Refused(Refusal::RunOpen { run }),
         (false, Control::Running, None) => Verdict::Run,
     };

@@ -1,5 +1,7 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
+mod wake;
+
 use wakeful_core::attempt::AttemptRecord;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::{Day, MicroUsd};
@@ -12,7 +14,9 @@ use wakeful_core::report::{Event, Head};
 use wakeful_core::saga::Saga;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_core::wake::{Control, Lifecycle, Mode};
+
+pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +49,10 @@ pub struct Agent {
     pub lifecycle: Lifecycle,
     /// Whether it works on what waits for it.
     pub control: Control,
+    /// Who may wake it.
+    pub mode: Mode,
+    /// Until when only a person wakes it.
+    pub sleep_until: Option<Millis>,
     /// The folder its commands run in, as UTF-8 text.
     pub workspace: String,
     /// The model that a person chose for it; none for the default.
@@ -92,6 +100,8 @@ pub struct Owed {
 pub struct QueueRow {
     /// Its place: the number of the event that announced it.
     pub seq: u64,
+    /// The moment before which it does not begin; none for at once.
+    pub not_before: Option<Millis>,
     /// The message.
     pub message: Message,
 }
@@ -192,21 +202,6 @@ pub struct ReceiptRow {
     pub policy_version: PolicyVersion,
     /// How they said so.
     pub channel: String,
-    /// When.
-    pub at: Millis,
-}
-
-/// A wake record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct WakeRow {
-    /// The run that was asked for.
-    pub run_key: RunKey,
-    /// Who was to be woken.
-    pub agent_id: AgentId,
-    /// `run`, or the code of the refusal.
-    pub verdict: String,
-    /// Every gate that was looked at, as JSON.
-    pub gates: String,
     /// When.
     pub at: Millis,
 }

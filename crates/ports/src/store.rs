@@ -4,11 +4,13 @@
 //! that may run more than once (a serialisation failure, or a failed group, runs it again), so it must not
 //! change anything but through its [`Tx`]. Encoding, compression and hashing happen before it.
 
+mod cause;
 mod deciding;
 mod proof;
 
 use std::future::Future;
 
+pub use self::cause::{CauseTx, CauseView};
 pub use self::deciding::{DecidingTx, DecidingView};
 pub use self::proof::{ProofTx, ProofView};
 use wakeful_core::blob::{Blob, BlobHash};
@@ -106,7 +108,7 @@ pub enum StoreError {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads.
-pub trait View: DecidingView + ProofView {
+pub trait View: CauseView + DecidingView + ProofView {
     /// The host and its life, as it enters event hashes.
     fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
     /// One agent.
@@ -206,7 +208,7 @@ pub trait View: DecidingView + ProofView {
 }
 
 /// Reads and writes of one transaction.
-pub trait Tx: View + DecidingTx + ProofTx {
+pub trait Tx: View + CauseTx + DecidingTx + ProofTx {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
     /// Pauses an agent or lets it go on. False when there is no such agent.
@@ -224,9 +226,9 @@ pub trait Tx: View + DecidingTx + ProofTx {
     fn put_head(&mut self, agent: &AgentId, head: &LockedHead) -> Result<(), StoreError>;
     /// Keeps a message, unless its key is there already.
     fn admit_message(&mut self, message: &Message) -> Result<Admission, StoreError>;
-    /// Lets an admitted message wait for its turn at the place of the event that announced it. Fails with
-    /// [`StoreError::QueueFull`].
-    fn enqueue(&mut self, agent: &AgentId, seq: u64, run: &RunKey) -> Result<(), StoreError>;
+    /// Lets an admitted message wait for its turn at the place of the event that announced it, as urgent as it is and not
+    /// before a moment. Fails with [`StoreError::QueueFull`].
+    fn enqueue(&mut self, message: &Message, seq: u64, not_before: Option<Millis>) -> Result<(), StoreError>;
     /// Takes a message out of the queue; [`StoreError::Conflict`] when somebody else has.
     fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError>;
     /// Keeps a wake record; a later verdict for the same key replaces an earlier refusal.

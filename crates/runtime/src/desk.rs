@@ -20,6 +20,7 @@ use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, 
 
 pub use self::archive::Archive;
 pub use self::clerk::Clerk;
+pub(crate) use self::clerk::append;
 pub use self::deciding::Deciding;
 pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};

@@ -21,6 +21,7 @@
 //! tried again, is the core's rule.
 #![forbid(unsafe_code)]
 
+mod cause;
 pub mod desk;
 mod halt;
 pub mod hub;

@@ -111,12 +111,10 @@ impl From<&EngineError> for Problem {
             ),
             EngineError::UnknownRun(_) => Self::new("run_unknown", message, RUNS),
             EngineError::Refused(refusal) => {
-                let hint = match refusal {
-                    Refusal::RunOpen { run } => ways_out(*run),
-                    Refusal::Braked => {
-                        "release the brake with `wakeful brake off`; nothing was lost".to_owned()
-                    }
-                    Refusal::Paused => "let it go on with `wakeful agent resume`".to_owned(),
+                let hint = if let Refusal::RunOpen { run } = refusal {
+                    ways_out(*run)
+                } else {
+                    refusal.way_out().unwrap_or("see `wakeful why-not`").to_owned()
                 };
                 Self::new(refusal.code(), message, hint)
             }

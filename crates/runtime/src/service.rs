@@ -251,7 +251,10 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
     /// Begins with every agent that has work and is not being driven, as far as the places allow.
     async fn begin_all(&self, busy: &mut Busy) {
         let (wall, now) = (self.clock.now(), self.clock.ticks_ms());
-        let read = move |view: &mut dyn View| Ok((view.agents_with_work(wall)?, view.next_due(wall)?));
+        let read = move |view: &mut dyn View| {
+            let due = [view.next_due(wall)?, view.next_message_due(wall)?];
+            Ok((view.agents_with_work(wall)?, due.into_iter().flatten().min()))
+        };
         let read = self.store.read(read).await;
         let next = match (self.writers, &read) {
             (_, Err(_)) => Some(now.saturating_add(FAILED_LOOK_MS)),
@@ -364,7 +367,7 @@ async fn one_turn<S: Store, W: Workshop<S>>(
     runner: RunnerId,
     (agent, aside): (AgentId, Aside),
 ) -> Turned {
-    let result = match turn_of(&store, workshop.as_ref(), &runner, &agent).await {
+    let result = match turn_of(&store, workshop.as_ref(), &runner, (&agent, aside.clock.as_ref())).await {
         Err(error) => aside.judge(&store, &agent, error).await,
         done => done,
     };
@@ -380,13 +383,17 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     store: &S,
     workshop: &W,
     runner: &RunnerId,
-    agent: &AgentId,
+    (agent, clock): (&AgentId, &dyn Clock),
 ) -> Result<Did, EngineError> {
     let wanted = agent.clone();
+    let now = clock.now();
     let loaded = store.read(move |view| {
         let overview = view.overview(&wanted)?;
-        let first = if planted::bug("newest_first") { 100 } else { 1 };
-        let next = view.queue(&wanted, first)?.pop();
+        let next = if planted::bug("newest_first") {
+            view.queue(&wanted, 100)?.pop()
+        } else {
+            view.next_message(&wanted, now)?
+        };
         let body = next.as_ref().map(|row| view.blob(&row.message.body));
         let body = body.transpose()?.flatten();
         Ok((overview, next, body))

@@ -8,7 +8,7 @@ use wakeful_core::message::Message;
 use wakeful_core::report::{Draft, Event, Kind};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Refusal, Verdict, decide};
+use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Mode, Refusal, Verdict, decide};
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{
@@ -17,6 +17,7 @@ use wakeful_ports::records::{
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
+use crate::cause::wake_row;
 use crate::run::{Claimed, Transition, broken};
 use crate::{Engine, EngineError};
 
@@ -287,14 +288,7 @@ impl Admit {
             Verdict::Run => "run".to_owned(),
             Verdict::Refused(refusal) => refusal.code().to_owned(),
         };
-        let gates = serde_json::to_string(gates).unwrap_or_default();
-        WakeRow {
-            run_key: self.message.run_key,
-            agent_id: self.message.agent_id.clone(),
-            verdict,
-            gates,
-            at: self.transition.run.started_at,
-        }
+        wake_row(&self.message, &verdict, gates, self.transition.run.started_at)
     }
 }
 
@@ -313,6 +307,8 @@ fn new_agent(
         visibility: *visibility,
         lifecycle: Lifecycle::Active,
         control: Control::Running,
+        mode: Mode::default(),
+        sleep_until: None,
         workspace: workspace.to_owned(),
         created_at: now,
         usage: wakeful_core::conversation::Usage::default(),

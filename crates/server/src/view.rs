@@ -24,7 +24,7 @@ use wakeful_core::prompt::{Guidance, GuidanceKind};
 use wakeful_core::run::Phase;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{self, Control, Lifecycle};
+use wakeful_core::wake::{self, Control, Lifecycle, Mode};
 use wakeful_ports::records::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
@@ -100,12 +100,22 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
             Visibility::Private => wakeful_api::Visibility::Private,
         },
         lifecycle: match agent.lifecycle {
+            Lifecycle::Created => wakeful_api::Lifecycle::Created,
             Lifecycle::Active => wakeful_api::Lifecycle::Active,
+            Lifecycle::Dormant => wakeful_api::Lifecycle::Dormant,
+            Lifecycle::Destroyed => wakeful_api::Lifecycle::Destroyed,
         },
         control: match agent.control {
             Control::Running => wakeful_api::Control::Running,
             Control::Paused => wakeful_api::Control::Paused,
+            Control::Stopped => wakeful_api::Control::Stopped,
         },
+        mode: match agent.mode {
+            Mode::Autonomous => wakeful_api::Mode::Autonomous,
+            Mode::Interactive => wakeful_api::Mode::Interactive,
+            Mode::Hybrid => wakeful_api::Mode::Hybrid,
+        },
+        sleep_until: agent.sleep_until.map(Millis::rfc3339),
         activity: match (going, overview.open_run) {
             // A note that somebody was stuck may be a moment older than the end of their work.
             (Going::Stuck, _) if has_work => Activity::Stuck,
@@ -241,7 +251,7 @@ fn cause(cause: &Cause) -> RunCause {
         text: cause.text.clone().unwrap_or_default(),
         verdict: wake.map(|wake| wake.verdict.clone()),
         gates: gates
-            .map(|wake::Gate { gate, passed }| Gate { gate, passed })
+            .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })
             .collect(),
     }
 }

@@ -2,7 +2,8 @@
 
 use wakeful_core::conversation::Usage;
 use wakeful_core::id::AgentId;
-use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::records::{Agent, Visibility};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
@@ -11,8 +12,8 @@ use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
-        input_tokens, output_tokens, model_rounds, model_ref)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+        input_tokens, output_tokens, model_rounds, model_ref, mode, sleep_until_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
     ON CONFLICT (agent_id) DO NOTHING";
 
 /// Makes an agent with an empty log. False when the name is taken.
@@ -28,6 +29,8 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
         agent.usage.output_tokens.into(),
         agent.model_rounds.into(),
         agent.model_ref.as_deref().into(),
+        agent.mode.as_str().into(),
+        agent.sleep_until.into(),
     ];
     let is_new = sql.execute(CREATE, &params)? == 1;
     if is_new {
@@ -38,7 +41,7 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
 
 const ONE: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, model_ref
+        model_rounds, model_ref, mode, sleep_until_ms
     FROM agent WHERE agent_id = ?1";
 
 /// One agent.
@@ -49,12 +52,12 @@ pub(crate) fn one(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Agent>, S
 
 const ALL: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, model_ref
+        model_rounds, model_ref, mode, sleep_until_ms
     FROM agent ORDER BY agent_id LIMIT ?1";
 
 const PUBLIC: &str = "
     SELECT agent_id, visibility, lifecycle, control, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, model_ref
+        model_rounds, model_ref, mode, sleep_until_ms
     FROM agent WHERE visibility = 'public' ORDER BY agent_id LIMIT ?1";
 
 /// All agents by name; private ones only when asked for.
@@ -67,7 +70,7 @@ fn read(mut row: Row) -> Result<Agent, StoreError> {
     Ok(Agent {
         agent_id: row.agent_id("agent.agent_id")?,
         visibility: row.word("agent.visibility", visibility)?,
-        lifecycle: row.word("agent.lifecycle", lifecycle)?,
+        lifecycle: row.word("agent.lifecycle", Lifecycle::parse)?,
         control: row.word("agent.control", Control::parse)?,
         workspace: row.text("agent.workspace")?,
         created_at: row.millis("agent.created_at_ms")?,
@@ -77,6 +80,8 @@ fn read(mut row: Row) -> Result<Agent, StoreError> {
         ),
         model_rounds: row.count("agent.model_rounds")?,
         model_ref: row.optional_text("agent.model_ref")?,
+        mode: row.word("agent.mode", Mode::parse)?,
+        sleep_until: row.optional_millis("agent.sleep_until_ms")?,
     })
 }
 
@@ -84,12 +89,6 @@ fn visibility(text: &str) -> Option<Visibility> {
     [Visibility::Public, Visibility::Private]
         .into_iter()
         .find(|visibility| visibility.as_str() == text)
-}
-
-fn lifecycle(text: &str) -> Option<Lifecycle> {
-    [Lifecycle::Active]
-        .into_iter()
-        .find(|lifecycle| lifecycle.as_str() == text)
 }
 
 const SET_MODEL: &str = "UPDATE agent SET model_ref = ?2 WHERE agent_id = ?1";
@@ -101,6 +100,35 @@ pub(crate) fn set_model(
     model_ref: Option<&str>,
 ) -> Result<bool, StoreError> {
     Ok(sql.execute(SET_MODEL, &[agent.into(), model_ref.into()])? == 1)
+}
+
+const SET_LIFECYCLE: &str = "UPDATE agent SET lifecycle = ?2 WHERE agent_id = ?1";
+
+/// Moves an agent on in its life. False when there is no such agent.
+pub(crate) fn set_lifecycle(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    lifecycle: Lifecycle,
+) -> Result<bool, StoreError> {
+    Ok(sql.execute(SET_LIFECYCLE, &[agent.into(), lifecycle.as_str().into()])? == 1)
+}
+
+const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
+
+/// Settles who may wake an agent. False when there is no such agent.
+pub(crate) fn set_mode(sql: &mut dyn Sql, agent: &AgentId, mode: Mode) -> Result<bool, StoreError> {
+    Ok(sql.execute(SET_MODE, &[agent.into(), mode.as_str().into()])? == 1)
+}
+
+const SET_SLEEP: &str = "UPDATE agent SET sleep_until_ms = ?2 WHERE agent_id = ?1";
+
+/// Lets an agent sleep until a moment, or takes the barrier away. False when there is no such agent.
+pub(crate) fn set_sleep(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    until: Option<Millis>,
+) -> Result<bool, StoreError> {
+    Ok(sql.execute(SET_SLEEP, &[agent.into(), until.into()])? == 1)
 }
 
 /// The sums stop at the end of the range. Neither database wraps round: both would refuse the statement, and

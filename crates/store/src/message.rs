@@ -13,8 +13,9 @@ use wakeful_ports::store::StoreError;
 use crate::sql::{Row, Sql, at_most_one};
 
 const ADMIT: &str = "
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
+        cause)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
     ON CONFLICT (run_key) DO NOTHING";
 
 /// Keeps a message, unless its key is there already.
@@ -27,6 +28,7 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
     ];
     let wishes =
         serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
+    let cause = serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
     let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
     let params = [
         (&message.run_key).into(),
@@ -39,6 +41,7 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
         (&message.body).into(),
         wishes.as_str().into(),
         message.admitted_at.into(),
+        cause.as_str().into(),
     ];
     if sql.execute(ADMIT, &params)? == 1 {
         return Ok(Admission::New);
@@ -52,7 +55,7 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
 }
 
 const ONE: &str = "
-    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms
+    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms, cause
     FROM message WHERE run_key = ?1";
 
 /// The message of a run.
@@ -73,6 +76,7 @@ fn read(mut row: Row) -> Result<Message, StoreError> {
         body: BlobHash(row.digest("message.body")?),
         wishes: row.word("message.wishes", |json| serde_json::from_str(json).ok())?,
         admitted_at: row.millis("message.admitted_at_ms")?,
+        cause: row.word("message.cause", |json| serde_json::from_str(json).ok())?,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::message::QUEUE_MAX;
+use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{Overview, QueueRow};
@@ -13,14 +13,28 @@ use crate::{agent, message};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
 
-const APPEND: &str = "INSERT INTO queue (agent_id, seq, run_key) VALUES (?1, ?2, ?3)";
+const APPEND: &str = "
+    INSERT INTO queue (agent_id, seq, run_key, rank, due_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)";
 
 /// Lets a message wait behind those before it.
-pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, seq: u64, run: &RunKey) -> Result<(), StoreError> {
+pub(crate) fn append(
+    sql: &mut dyn Sql,
+    message: &Message,
+    seq: u64,
+    not_before: Option<Millis>,
+) -> Result<(), StoreError> {
+    let agent = &message.agent_id;
     if sql.execute(COUNT_IN, &[agent.into(), QUEUE_MAX.into()])? == 0 {
         return Err(StoreError::QueueFull(agent.clone()));
     }
-    exactly_one(sql.execute(APPEND, &[agent.into(), seq.into(), run.into()])?)
+    let params = [
+        agent.into(),
+        seq.into(),
+        (&message.run_key).into(),
+        message.cause.priority.rank(seq).into(),
+        not_before.into(),
+    ];
+    exactly_one(sql.execute(APPEND, &params)?)
 }
 
 const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
@@ -33,19 +47,73 @@ pub(crate) fn take(sql: &mut dyn Sql, agent: &AgentId, run: &RunKey) -> Result<(
     exactly_one(sql.execute(COUNT_OUT, &[agent.into()])?)
 }
 
-const IN_ORDER: &str = "SELECT seq, run_key FROM queue WHERE agent_id = ?1 ORDER BY seq LIMIT ?2";
+const IN_ORDER: &str = "
+    SELECT seq, run_key, due_at_ms FROM queue WHERE agent_id = ?1 ORDER BY rank, seq LIMIT ?2";
 
-/// The messages that wait, the one whose turn it is first.
+/// The messages that wait, in their order.
 pub(crate) fn list(sql: &mut dyn Sql, agent: &AgentId, at_most: u32) -> Result<Vec<QueueRow>, StoreError> {
     let rows = sql.query(IN_ORDER, &[agent.into(), limit(at_most)])?;
+    with_messages(sql, rows)
+}
+
+fn with_messages(sql: &mut dyn Sql, rows: Vec<Row>) -> Result<Vec<QueueRow>, StoreError> {
     let places = records(rows, |mut row| {
-        Ok((row.count("queue.seq")?, RunKey(row.digest("queue.run_key")?)))
+        Ok((
+            row.count("queue.seq")?,
+            RunKey(row.digest("queue.run_key")?),
+            row.optional_millis("queue.due_at_ms")?,
+        ))
     })?;
-    let rows = places.into_iter().map(|(seq, run)| {
+    let rows = places.into_iter().map(|(seq, run, not_before)| {
         let message = message::one(sql, &run)?.ok_or(StoreError::Malformed("queue.run_key"))?;
-        Ok(QueueRow { seq, message })
+        Ok(QueueRow {
+            seq,
+            not_before,
+            message,
+        })
     });
     rows.collect()
+}
+
+const READY: &str = "
+    SELECT seq, run_key, due_at_ms FROM queue
+    WHERE agent_id = ?1 AND (due_at_ms IS NULL OR due_at_ms <= ?2) ORDER BY rank, seq LIMIT ?3";
+
+/// The messages that may begin now, in their order.
+pub(crate) fn ready(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    now: Millis,
+    at_most: u32,
+) -> Result<Vec<QueueRow>, StoreError> {
+    let rows = sql.query(READY, &[agent.into(), now.into(), limit(at_most)])?;
+    with_messages(sql, rows)
+}
+
+const COUNT: &str = "SELECT queued FROM agent_head WHERE agent_id = ?1";
+
+/// How many messages of an agent wait.
+pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreError> {
+    let row = at_most_one(sql.query(COUNT, &[agent.into()])?);
+    row.map_or(Ok(0), |mut row| row.count("agent_head.queued"))
+}
+
+const NEXT_DUE: &str = "SELECT MIN(due_at_ms) FROM queue WHERE due_at_ms IS NOT NULL AND due_at_ms > ?1";
+
+/// When the next message that waits for a moment to come may begin.
+pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>, StoreError> {
+    let row = at_most_one(sql.query(NEXT_DUE, &[now.into()])?);
+    let due = row
+        .map(|mut row| row.optional_millis("queue.due_at_ms"))
+        .transpose()?;
+    Ok(due.flatten())
+}
+
+const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND due_at_ms IS NOT NULL";
+
+/// Whatever waits for a moment may begin at once.
+pub(crate) fn release(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
+    sql.execute(RELEASE, &[agent.into()]).map(drop)
 }
 
 const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";
@@ -66,7 +134,9 @@ pub(crate) const WITH_WORK: &str = "
             OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))
     UNION
     SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
-    WHERE agent_head.queued > 0 AND agent.control = 'running'
+    WHERE agent_head.queued > 0 AND agent.control = 'running' AND agent.lifecycle <> 'destroyed'
+        AND EXISTS (SELECT 1 FROM queue WHERE queue.agent_id = agent_head.agent_id
+            AND (queue.due_at_ms IS NULL OR queue.due_at_ms <= ?2))
         AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')
         AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
     ORDER BY 1 LIMIT ?1";

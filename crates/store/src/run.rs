@@ -177,6 +177,17 @@ pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>,
     Ok(due.flatten().map(Millis).filter(|due| *due < NEVER))
 }
 
+const LAST_BEGAN: &str = "SELECT MAX(started_at_ms) FROM run WHERE agent_id = ?1";
+
+/// When the agent's newest run began.
+pub(crate) fn last_began(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
+    let row = at_most_one(sql.query(LAST_BEGAN, &[agent.into()])?);
+    let began = row
+        .map(|mut row| row.optional_millis("run.started_at_ms"))
+        .transpose()?;
+    Ok(began.flatten())
+}
+
 const ROUSE: &str = "UPDATE run SET due_at_ms = NULL WHERE run_key = ?1 AND status = 'open'";
 
 /// Has a run that waits looked at again at once.

@@ -1,5 +1,6 @@
 //! One transaction as the runtime sees it: the domain verbs over one [`Sql`].
 
+mod cause;
 mod deciding;
 mod proof;
 
@@ -290,8 +291,8 @@ impl Tx for Session<'_> {
         message::admit(self, message)
     }
 
-    fn enqueue(&mut self, agent: &AgentId, seq: u64, run: &RunKey) -> Result<(), StoreError> {
-        queue::append(self, agent, seq, run)
+    fn enqueue(&mut self, message: &Message, seq: u64, not_before: Option<Millis>) -> Result<(), StoreError> {
+        queue::append(self, message, seq, not_before)
     }
 
     fn dequeue(&mut self, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {

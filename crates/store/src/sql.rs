@@ -159,6 +159,11 @@ impl Row {
         self.optional_int(column)?.ok_or(StoreError::Malformed(column))
     }
 
+    /// A moment, or none.
+    pub(crate) fn optional_millis(&mut self, place: &'static str) -> Result<Option<Millis>, StoreError> {
+        Ok(self.optional_int(place)?.map(Millis))
+    }
+
     /// The next column, an integer or nothing.
     pub(crate) fn optional_int(&mut self, column: &'static str) -> Result<Option<i64>, StoreError> {
         match self.0.next() {

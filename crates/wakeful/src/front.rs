@@ -181,6 +181,7 @@ impl Front {
         let verb = match control {
             Control::Paused => "pause",
             Control::Running => "resume",
+            Control::Stopped => "stop",
         };
         match self {
             Self::Daemon(client) => Ok(client.post(&format!("/api/agents/{agent}/{verb}"), &()).await?),

@@ -855,6 +855,8 @@ export interface components {
             lifecycle: components["schemas"]["Lifecycle"];
             /** @description The files that guide it, never what they say. Told of one agent, not in lists. */
             loaded_agents_md?: components["schemas"]["LoadedAgentsMd"][];
+            /** @description Who may wake it. */
+            mode: components["schemas"]["Mode"];
             /** @description The model that a person chose for it; absent where the default holds. */
             model?: string;
             /**
@@ -881,6 +883,11 @@ export interface components {
              * @description Its runs that cannot go on until a person says so.
              */
             quarantined_runs: number;
+            /**
+             * Format: date-time
+             * @description Until when only a person wakes it; absent while it is not asleep by order.
+             */
+            sleep_until?: string;
             /** @description Tokens over all its runs. */
             token_usage: components["schemas"]["TokenUsage"];
             /** @description Whether it is listed. */
@@ -1155,7 +1162,7 @@ export interface components {
          * @description Whether an agent works on what waits for it.
          * @enum {string}
          */
-        Control: "running" | "paused";
+        Control: "running" | "paused" | "stopped";
         /** @description An agent to make. */
         CreateAgent: {
             /**
@@ -1473,6 +1480,8 @@ export interface components {
         FailureCategory: "transport" | "protocol" | "runtime" | "task" | "unknown";
         /** @description One check on the way to a run. */
         Gate: {
+            /** @description What was found, where a yes or no says too little. */
+            detail?: string;
             /** @description What was checked. */
             gate: string;
             /** @description Whether it let the message pass. */
@@ -1536,7 +1545,7 @@ export interface components {
          * @description Where an agent stands in its life.
          * @enum {string}
          */
-        Lifecycle: "active";
+        Lifecycle: "created" | "active" | "dormant" | "destroyed";
         /** @description A file that guides an agent. */
         LoadedAgentsMd: {
             /** @description Which file it is. */
@@ -1556,6 +1565,11 @@ export interface components {
             /** @description Open it. */
             url: string;
         };
+        /**
+         * @description Who may wake an agent.
+         * @enum {string}
+         */
+        Mode: "autonomous" | "interactive" | "hybrid";
         /** @description Who answers when a message names no model. */
         Model: {
             /** @description Whether it is the built-in demo script, which only pretends to think. */

@@ -21,6 +21,8 @@ Who decides:
 
 Kinds of turns; the last block names the one that this is:
 - `operator`: the operator speaks. Do what is asked and answer.
+- `notice`, `timer`, `hint`: nobody speaks; something changed, a moment came, a system called. Do what the operator \
+settled for it, and no more.
 
 Calls:
 - A refused call is a result: read its reason, choose another way or say what you need, and do not get round it.
@@ -41,6 +43,9 @@ When the work is done, say in plain words what was done and how it was verified.
 pub(super) const fn turn_mode(kind: Kind) -> &'static str {
     match kind {
         Kind::OperatorPrompt => "This turn is `operator`.",
+        Kind::Notice => "This turn is `notice`.",
+        Kind::TimerTick => "This turn is `timer`.",
+        Kind::Hint => "This turn is `hint`.",
     }
 }
 

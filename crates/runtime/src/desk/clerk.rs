@@ -9,11 +9,9 @@ use wakeful_core::message::Message;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::run::preview;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::{
-    Admission, Agent, EntryRow, EventRow, Overview, PackedBlob, RUN_OPEN, RunFilter, RunRow, WakeRow,
-};
+use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RUN_OPEN, RunFilter, RunRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
 use super::spoil;
@@ -22,6 +20,7 @@ use super::{
     AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
 };
+use crate::cause::{Arrival, Arrived, wake_row};
 use crate::hub::{Hub, Listener};
 use crate::report::{self, RunReport};
 use crate::run::broken;
@@ -39,14 +38,6 @@ pub struct Clerk<S> {
     pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<Work>,
     pub(super) governance: Governance,
-}
-
-/// What the posting transaction found.
-enum Found {
-    New(Event),
-    Known,
-    KeyReused,
-    Unknown,
 }
 
 /// What became of a wish to end a run.
@@ -111,12 +102,9 @@ impl<S: Store> Clerk<S> {
         }
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.store.pack(body).await?;
-        let found = self
-            .store
-            .write(move |tx| post_in(tx, &message, &body, &sealed))
-            .await?;
-        match found {
-            Found::New(event) => {
+        let arrival = Arrival::plain(message, body, sealed);
+        match self.store.write(move |tx| arrival.commit(tx)).await? {
+            Arrived::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
                 Ok(Posted {
@@ -124,7 +112,7 @@ impl<S: Store> Clerk<S> {
                     is_new: true,
                 })
             }
-            Found::Known => {
+            Arrived::Known => {
                 // Whoever sent it first may have gone away before anybody was told.
                 self.work.look_at(agent);
                 Ok(Posted {
@@ -132,8 +120,9 @@ impl<S: Store> Clerk<S> {
                     is_new: false,
                 })
             }
-            Found::KeyReused => Err(EngineError::KeyReused { run: run_key }),
-            Found::Unknown => Err(EngineError::UnknownAgent(agent)),
+            Arrived::KeyReused => Err(EngineError::KeyReused { run: run_key }),
+            Arrived::Refused(refusal) => Err(refusal.into()),
+            Arrived::Unknown => Err(EngineError::UnknownAgent(agent)),
         }
     }
 
@@ -146,6 +135,8 @@ impl<S: Store> Clerk<S> {
             visibility: new.visibility,
             lifecycle: Lifecycle::Active,
             control: Control::Running,
+            mode: Mode::default(),
+            sleep_until: None,
             workspace: new.workspace,
             created_at: now,
             usage: Usage::default(),
@@ -360,30 +351,8 @@ impl<S: Store> Desk for Clerk<S> {
     }
 }
 
-/// One message in one transaction: kept, announced and in line.
-fn post_in(
-    tx: &mut dyn Tx,
-    message: &Message,
-    body: &PackedBlob,
-    sealed: &Sealed,
-) -> Result<Found, StoreError> {
-    let (agent, run) = (&message.agent_id, &message.run_key);
-    // Locked first, like in every transition: two posts with one key meet here and not in each other's way.
-    let Some(mut head) = tx.lock_head_to_announce(agent)? else {
-        return Ok(Found::Unknown);
-    };
-    match tx.admit_message(message)? {
-        Admission::New => {}
-        Admission::Same => return Ok(Found::Known),
-        Admission::Differs => return Ok(Found::KeyReused),
-    }
-    tx.enqueue(agent, head.next_seq, run)?;
-    tx.put_blob(body)?;
-    append(tx, agent, &mut head, sealed).map(Found::New)
-}
-
 /// Gives an event its place.
-pub(super) fn append(
+pub(crate) fn append(
     tx: &mut dyn Tx,
     agent: &AgentId,
     head: &mut Head,
@@ -411,7 +380,7 @@ fn call_off_in(tx: &mut dyn Tx, run: RunKey, sealed: &Sealed, at: Millis) -> Res
     let Some(message) = tx.message(&run)? else {
         return Ok(Called::Unknown);
     };
-    let agent_id = message.agent_id;
+    let agent_id = message.agent_id.clone();
     // Before the look at the queue: whoever begins this run holds the same lock while it does.
     let Some(mut head) = tx.lock_head_to_announce(&agent_id)? else {
         return Ok(Called::Unknown);
@@ -429,13 +398,7 @@ fn call_off_in(tx: &mut dyn Tx, run: RunKey, sealed: &Sealed, at: Millis) -> Res
     }
     tx.dequeue(&agent_id, &run)?;
     let event = append(tx, &agent_id, &mut head, sealed)?;
-    tx.put_wake(&WakeRow {
-        run_key: run,
-        agent_id: agent_id.clone(),
-        verdict: CALLED_OFF.to_owned(),
-        gates: "[]".to_owned(),
-        at,
-    })?;
+    tx.put_wake(&wake_row(&message, CALLED_OFF, &[], at))?;
     Ok(Called::Off(agent_id, Box::new(event)))
 }
 

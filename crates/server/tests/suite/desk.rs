@@ -54,6 +54,8 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
         visibility: Visibility::Public,
         lifecycle: Lifecycle::Active,
         control,
+        mode: wakeful_core::wake::Mode::default(),
+        sleep_until: None,
         workspace: "/tmp".to_owned(),
         model_ref: None,
         created_at: Millis(0),

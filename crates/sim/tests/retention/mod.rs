@@ -98,6 +98,8 @@ impl House {
             visibility: Visibility::Public,
             lifecycle: Lifecycle::Active,
             control: Control::Running,
+            mode: wakeful_core::wake::Mode::default(),
+            sleep_until: None,
             workspace: "/".into(),
             model_ref: None,
             created_at: clock.now(),

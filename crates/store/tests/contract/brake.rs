@@ -100,7 +100,7 @@ fn whom_a_brake_holds_has_no_work_but_to_end_what_was_called_off() {
         let queued = store.write(move |tx| {
             tx.create_agent(&sample::agent("main"))?;
             tx.admit_message(&message)?;
-            tx.enqueue(&message.agent_id, 1, &message.run_key)
+            tx.enqueue(&message, 1, None)
         });
         queued.await.expect("queued");
         assert_eq!(with_work(&store, NOW).await, ["a", "b", "main"]);

@@ -135,7 +135,7 @@ fn events_of_open_runs_and_waiting_messages_stay() {
                 ..sample::message("turn", "body")
             };
             tx.admit_message(&waiting)?;
-            tx.enqueue(&sample::agent_id("main"), 2, &sample::run_key("waits"))
+            tx.enqueue(&waiting, 2, None)
         });
         made.await.expect("made");
         let found = places(&oldest(&store, DataClass::Events, ANY).await);

@@ -4,6 +4,7 @@ mod agent;
 pub(crate) mod blob;
 mod brake;
 mod care;
+mod cause;
 mod decision;
 mod event;
 pub(crate) mod head;

@@ -22,7 +22,7 @@ async fn post(store: &Store, turn: &str, seq: u64) -> Message {
     let put = message.clone();
     let posted = store.write(move |tx| {
         tx.admit_message(&put)?;
-        tx.enqueue(&put.agent_id, seq, &put.run_key)
+        tx.enqueue(&put, seq, None)
     });
     posted.await.expect("written");
     message
@@ -84,12 +84,16 @@ fn a_full_queue_takes_nothing_and_keeps_nothing_of_it() {
         post(&store, "t1", 1).await;
         let filled = store.write(|tx| {
             for seq in 2..=QUEUE_MAX {
-                let key = RunKey(sample::digest(&seq.to_string()));
-                tx.enqueue(&sample::agent_id("main"), seq, &key)?;
+                let run_key = RunKey(sample::digest(&seq.to_string()));
+                let filler = Message {
+                    run_key,
+                    ..sample::message("t1", "hello")
+                };
+                tx.enqueue(&filler, seq, None)?;
             }
             let message = sample::message("t2", "one too many");
             tx.admit_message(&message)?;
-            tx.enqueue(&message.agent_id, QUEUE_MAX + 1, &message.run_key)
+            tx.enqueue(&message, QUEUE_MAX + 1, None)
         });
         let refused = filled.await;
         assert!(matches!(refused, Err(StoreError::QueueFull(agent)) if agent.as_str() == "main"));

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use wakeful_core::blob::BlobHash;
+use wakeful_core::cause::Cause;
 use wakeful_core::conversation::{Role, Usage};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{ActionBase, Digest, OperationId, RunKey};
@@ -36,6 +37,8 @@ pub(crate) fn agent(name: &str) -> Agent {
         visibility: Visibility::Public,
         lifecycle: Lifecycle::Active,
         control: wakeful_core::wake::Control::Running,
+        mode: wakeful_core::wake::Mode::default(),
+        sleep_until: None,
         workspace: "/home/ada/garden – Süd".into(),
         model_ref: None,
         created_at: Millis(1_000),
@@ -62,6 +65,8 @@ pub(crate) fn wake(run: &str, verdict: &str) -> WakeRow {
         agent_id: agent_id("main"),
         verdict: verdict.into(),
         gates: r#"[{"gate":"lifecycle","passed":true}]"#.into(),
+        cause: Cause::default(),
+        absorbed_by: None,
         at: Millis(3_000),
     }
 }

@@ -341,7 +341,8 @@ fn block(block: &Block) -> String {
 fn state(agent: &AgentStatus) -> String {
     match (agent.control, agent.activity) {
         (Control::Paused, Activity::Asleep | Activity::Queued) => "paused".to_owned(),
-        (Control::Running | Control::Paused, activity) => word(&activity),
+        (Control::Stopped, Activity::Asleep | Activity::Queued) => "stopped".to_owned(),
+        (Control::Running | Control::Paused | Control::Stopped, activity) => word(&activity),
     }
 }
 

@@ -146,6 +146,8 @@ fn view(agent_id: &AgentId, log: &Log) -> AgentView {
         visibility: log.visibility,
         lifecycle: Lifecycle::Active,
         control: Control::Running,
+        mode: wakeful_core::wake::Mode::default(),
+        sleep_until: None,
         workspace: "/w".to_owned(),
         created_at: Millis(0),
         usage: Usage::default(),

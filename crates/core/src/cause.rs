@@ -1,0 +1,176 @@
+//! What a message came from, how urgent it is and how many agents' acts precede it: decided at admission, kept with the
+//! message, and never taken from outside.
+
+use serde::{Deserialize, Serialize};
+
+use crate::change::LogicalChangeKey;
+use crate::id::{RuleId, SourceName};
+use crate::time::Millis;
+
+/// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
+pub const DEPTH_MAX: u32 = 8;
+
+/// Most keys that one run takes up beside its own. What is left becomes the next run.
+pub const ABSORBED_MAX: u32 = 256;
+
+/// Most tokens of a notice that its message keeps. The rest is in the journal's outbox.
+pub const CAUSE_TOKENS_MAX: usize = 64;
+
+/// How soon a message wants its turn. A hint on order, never on trust.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Before all others.
+    Interject,
+    /// Before what is ordinary.
+    Next,
+    /// In its turn.
+    #[default]
+    Normal,
+    /// When there is nothing better to do.
+    Background,
+}
+
+impl Priority {
+    /// All of them, the most urgent first.
+    pub const ALL: [Self; 4] = [Self::Interject, Self::Next, Self::Normal, Self::Background];
+
+    /// How many later messages may pass one of this priority. It is counted in places and not in time, so that the order
+    /// does not hang on a clock, and nobody waits for ever.
+    const fn handicap(self) -> i64 {
+        match self {
+            Self::Interject => -(1 << 40),
+            Self::Next => 0,
+            Self::Normal => 64,
+            Self::Background => 1_024,
+        }
+    }
+
+    /// Where a message stands in line: the least is next. Equal priorities keep the order in which they came, and what
+    /// waits is passed by at most as many as its handicap.
+    #[must_use]
+    pub fn rank(self, seq: u64) -> i64 {
+        i64::try_from(seq)
+            .unwrap_or(i64::MAX)
+            .saturating_add(self.handicap())
+    }
+}
+
+/// Where a message comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Origin {
+    /// A person said it.
+    #[default]
+    Operator,
+    /// A change matched a subscription.
+    Subscription {
+        /// Which one.
+        subscription: RuleId,
+        /// The transaction that it matched.
+        change: LogicalChangeKey,
+        /// Its place in the journal's outbox.
+        seq: u64,
+        /// What the notice said, at most [`CAUSE_TOKENS_MAX`] of it.
+        tokens: Vec<String>,
+        /// Who wrote: `person`, or `agent:` and its name.
+        author: String,
+    },
+    /// A moment came.
+    Schedule {
+        /// Which schedule.
+        schedule: RuleId,
+        /// The moment that was meant, which may be earlier than when it was seen to.
+        scheduled_at: Millis,
+        /// Whether it was missed and is made up for.
+        is_catch_up: bool,
+    },
+    /// A system outside called the agent's trigger.
+    Trigger {
+        /// Which trigger.
+        trigger: RuleId,
+        /// The delivery.
+        delivery: String,
+    },
+}
+
+impl Origin {
+    /// Whether one run may take up several of these. What a person said always gets a run of its own.
+    #[must_use]
+    pub const fn is_absorbed(&self) -> bool {
+        match self {
+            Self::Operator => false,
+            Self::Subscription { .. } | Self::Schedule { .. } | Self::Trigger { .. } => true,
+        }
+    }
+
+    /// What refusals are counted by, and how a person is told of it.
+    #[must_use]
+    pub fn source(&self) -> SourceName {
+        SourceName::new(match self {
+            Self::Operator => "operator".to_owned(),
+            Self::Subscription { subscription, .. } => format!("subscription:{subscription}"),
+            Self::Schedule { schedule, .. } => format!("schedule:{schedule}"),
+            Self::Trigger { trigger, .. } => format!("trigger:{trigger}"),
+        })
+    }
+}
+
+/// What a message came from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cause {
+    /// Where it comes from.
+    #[serde(default)]
+    pub origin: Origin,
+    /// How many causes made by agents precede it.
+    #[serde(default)]
+    pub depth: u32,
+    /// How soon it wants its turn.
+    #[serde(default)]
+    pub priority: Priority,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_is_kept_of_an_older_message_is_a_persons_word() {
+        let cause: Cause = serde_json::from_str("{}").expect("cause");
+        assert_eq!(cause, Cause::default());
+        assert!(!cause.origin.is_absorbed());
+        assert_eq!(cause.origin.source().as_str(), "operator");
+    }
+
+    fn priority() -> impl Strategy<Value = Priority> {
+        prop::sample::select(Priority::ALL.to_vec())
+    }
+
+    proptest! {
+        #[test]
+        fn within_a_priority_the_first_to_come_is_the_first_to_go(
+            priority in priority(), seqs in prop::collection::btree_set(1_u64..1 << 40, 2..50),
+        ) {
+            let ranks: Vec<i64> = seqs.iter().map(|seq| priority.rank(*seq)).collect();
+            prop_assert!(ranks.is_sorted_by(|a, b| a < b));
+        }
+
+        #[test]
+        fn nobody_is_passed_by_more_than_a_named_number_of_later_ones(
+            mine in prop::sample::select(vec![Priority::Next, Priority::Normal, Priority::Background]),
+            other in prop::sample::select(vec![Priority::Next, Priority::Normal, Priority::Background]),
+            seq in 1_u64..1 << 40,
+        ) {
+            let mine = mine.rank(seq);
+            let passing = (seq + 1..seq + 2_000).filter(|later| other.rank(*later) < mine).count();
+            prop_assert!(passing <= 1_024, "{passing}");
+        }
+
+        #[test]
+        fn an_interjection_is_before_everything_else(seq in 1_u64..1 << 39, other in 1_u64..1 << 39, priority in priority()) {
+            prop_assume!(priority != Priority::Interject);
+            prop_assert!(Priority::Interject.rank(seq) < priority.rank(other));
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! Causes: order and moments in the queue, refusals, and how agents stand.
+
+use wakeful_core::budget::Day;
+use wakeful_core::cause::{Cause, Origin, Priority};
+use wakeful_core::id::RuleId;
+use wakeful_core::message::Message;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX};
+use wakeful_ports::records::{WakeFilter, WakeRow};
+use wakeful_ports::store::Store as _;
+use wakeful_store::Store;
+
+use crate::world::{everywhere, sample};
+
+async fn agent(store: &Store, name: &'static str) {
+    let made = store.write(move |tx| tx.create_agent(&sample::agent(name))).await;
+    assert!(made.expect("written"));
+}
+
+fn tick(at: i64) -> Cause {
+    Cause {
+        origin: Origin::Schedule {
+            schedule: RuleId::parse("daily").expect("id"),
+            scheduled_at: Millis(at),
+            is_catch_up: false,
+        },
+        ..Cause::default()
+    }
+}
+
+/// Admits a message and puts it in line.
+async fn post(store: &Store, turn: &str, cause: Cause, place: (u64, Option<Millis>)) {
+    let message = Message {
+        cause,
+        ..sample::message(turn, "hello")
+    };
+    let posted = store.write(move |tx| {
+        tx.admit_message(&message)?;
+        tx.enqueue(&message, place.0, place.1)
+    });
+    posted.await.expect("written");
+}
+
+#[test]
+fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let urgent = |priority| Cause {
+            priority,
+            ..Cause::default()
+        };
+        post(&store, "ordinary", Cause::default(), (1, None)).await;
+        post(
+            &store,
+            "held",
+            urgent(Priority::Interject),
+            (2, Some(Millis(500))),
+        )
+        .await;
+        post(&store, "urgent", urgent(Priority::Next), (3, None)).await;
+        let next = async |now: i64| {
+            let found = store.read(move |view| {
+                let agent = sample::agent_id("main");
+                Ok((
+                    view.next_message(&agent, Millis(now))?,
+                    view.next_message_due(Millis(now))?,
+                ))
+            });
+            let (row, due) = found.await.expect("read");
+            (row.map(|row| row.message.run_key), due)
+        };
+        let key = |turn: &str| Some(sample::message(turn, "hello").run_key);
+        assert_eq!(next(499).await, (key("urgent"), Some(Millis(500))));
+        assert_eq!(next(500).await, (key("held"), None));
+        let released = store.write(|tx| tx.release_held(&sample::agent_id("main")));
+        released.await.expect("written");
+        assert_eq!(next(0).await, (key("held"), None));
+    });
+}
+
+#[test]
+fn whoever_has_only_what_waits_for_a_moment_has_no_work_before_it() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        post(&store, "held", Cause::default(), (1, Some(Millis(500)))).await;
+        let with_work = async |now: i64| {
+            store
+                .read(move |view| view.agents_with_work(Millis(now)))
+                .await
+                .expect("read")
+        };
+        assert!(with_work(499).await.is_empty());
+        assert_eq!(with_work(500).await, [sample::agent_id("main")]);
+    });
+}
+
+#[test]
+fn only_what_nobody_said_is_taken_up_together() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        post(&store, "a", tick(1), (1, None)).await;
+        post(&store, "b", Cause::default(), (2, None)).await;
+        post(&store, "c", tick(2), (3, None)).await;
+        post(&store, "d", tick(3), (4, Some(Millis(900)))).await;
+        let found = store.read(|view| view.absorbable(&sample::agent_id("main"), Millis(100), 10));
+        let keys: Vec<_> = found
+            .await
+            .expect("read")
+            .into_iter()
+            .map(|row| row.message.run_key)
+            .collect();
+        assert_eq!(
+            keys,
+            ["a", "c"].map(|turn| sample::message(turn, "hello").run_key)
+        );
+    });
+}
+
+#[test]
+fn refusals_are_kept_one_by_one_up_to_a_bound_and_then_counted() {
+    everywhere(async |store| {
+        let more = REFUSALS_KEPT_MAX + 3;
+        let refused = store.write(move |tx| {
+            for at in 0..more {
+                let at = i64::try_from(at).unwrap_or(0);
+                tx.refuse(&WakeRow {
+                    cause: tick(at),
+                    at: Millis(at),
+                    ..sample::wake(&format!("run {at}"), "nothing_to_do")
+                })?;
+            }
+            Ok(())
+        });
+        refused.await.expect("written");
+        let found = store.read(|view| {
+            let agent_id = sample::agent_id("main");
+            let filter = WakeFilter {
+                agent_id: agent_id.clone(),
+                since: Millis(0),
+                limit: 1_000,
+            };
+            Ok((view.wakes(&filter)?, view.refusals(&agent_id, Day(0))?))
+        });
+        let (wakes, counted) = found.await.expect("read");
+        assert_eq!(wakes.len() as u64, REFUSALS_KEPT_MAX);
+        assert!(wakes.is_sorted_by_key(|wake| std::cmp::Reverse(wake.at)));
+        let [row] = counted.as_slice() else {
+            panic!("{counted:?}")
+        };
+        assert_eq!(
+            (row.count, row.code.as_str(), row.source.as_str()),
+            (more, "nothing_to_do", "schedule:daily")
+        );
+        assert_eq!(
+            (row.first_at, row.last_at),
+            (Millis(0), Millis(i64::try_from(more).unwrap_or(0) - 1))
+        );
+    });
+}
+
+#[test]
+fn a_run_names_what_it_took_up_and_its_record_stays() {
+    everywhere(async |store| {
+        let absorbed = WakeRow {
+            absorbed_by: Some(sample::run_key("first")),
+            ..sample::wake("second", "absorbed")
+        };
+        let wanted = absorbed.clone();
+        let put = store.write(move |tx| {
+            tx.put_wake(&absorbed)?;
+            tx.put_wake(&sample::wake("second", "braked"))
+        });
+        put.await.expect("written");
+        let found = store.read(|view| view.absorbed_by(&sample::run_key("first")));
+        assert_eq!(found.await.expect("read"), [wanted]);
+    });
+}
+
+#[test]
+fn how_an_agent_stands_is_kept() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let changed = store.write(|tx| {
+            let agent = sample::agent_id("main");
+            let nobody = sample::agent_id("nobody");
+            assert!(!tx.set_mode(&nobody, Mode::Interactive)?);
+            assert!(tx.set_lifecycle(&agent, Lifecycle::Dormant)?);
+            assert!(tx.set_sleep(&agent, Some(Millis(77)))?);
+            tx.set_mode(&agent, Mode::Autonomous)
+        });
+        assert!(changed.await.expect("written"));
+        let found = store.read(|view| view.agent(&sample::agent_id("main")));
+        let found = found.await.expect("read").expect("agent");
+        assert_eq!(
+            (found.lifecycle, found.mode, found.sleep_until),
+            (Lifecycle::Dormant, Mode::Autonomous, Some(Millis(77)))
+        );
+    });
+}
