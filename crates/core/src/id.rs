@@ -68,6 +68,10 @@ text_id! {
     Incarnation
 }
 text_id! {
+    /// One subscription of an agent.
+    SubscriptionId
+}
+text_id! {
     /// One process that drives runs. Random, because two processes must never share it.
     RunnerId
 }
@@ -75,7 +79,14 @@ text_id! {
     /// Names the set of rules by which a verdict was reached.
     PolicyVersion
 }
-made_id!(SessionId, ThreadId, Incarnation, RunnerId, PolicyVersion);
+made_id!(
+    SessionId,
+    SubscriptionId,
+    ThreadId,
+    Incarnation,
+    RunnerId,
+    PolicyVersion
+);
 
 /// Why a name was refused. The message says what would be accepted.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -26,6 +26,7 @@
 //! | [`retention`] | how long data is kept, and what has to go |
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
+//! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
 //! | [`saga`] | where a write stands that touches both databases |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
@@ -58,5 +59,6 @@ pub mod run;
 pub mod saga;
 pub mod schema;
 pub mod step;
+pub mod subscription;
 pub mod time;
 pub mod wake;
