@@ -27,6 +27,7 @@
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
+//! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
 //! | [`saga`] | where a write stands that touches both databases |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
@@ -46,6 +47,7 @@ pub mod id;
 pub mod inference;
 pub mod journal;
 pub mod json;
+pub mod kernel;
 pub mod key;
 pub mod line;
 pub mod message;
