@@ -37,7 +37,11 @@ fn lines_that_are_no_json_are_refused_without_an_id() {
             "{line}: {answer}"
         );
     }
-    assert_eq!(refusal_of(&nested(126)).0, "bad_request", "127 levels with the request's own");
+    assert_eq!(
+        refusal_of(&nested(126)).0,
+        "bad_request",
+        "127 levels with the request's own"
+    );
     assert!(answer(b"\"\xff\"").contains("bad_json"));
     for line in ["null", "[]", "1", "\"x\"", "true", " [ {} ] "] {
         let answer = ask(line);
