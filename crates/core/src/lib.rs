@@ -25,6 +25,8 @@
 //! | [`proof`] | whether a log, a run or a bundle is what it says it is |
 //! | [`retention`] | how long data is kept, and what has to go |
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
+//! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
+//! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
 //! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
@@ -38,6 +40,7 @@ pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;
+pub mod causal;
 pub mod change;
 pub mod conversation;
 pub mod decision;
@@ -59,6 +62,7 @@ pub mod retention;
 pub mod retry;
 pub mod run;
 pub mod saga;
+pub mod schedule;
 pub mod schema;
 pub mod step;
 pub mod subscription;
