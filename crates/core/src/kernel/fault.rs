@@ -18,6 +18,8 @@ pub(super) enum Code {
     UnknownOp,
     /// A token is none.
     InvalidToken,
+    /// A replica that reads `destroyed` was to live again.
+    Destroyed,
 }
 
 impl Code {
@@ -28,6 +30,7 @@ impl Code {
             Self::TooLarge => "too_large",
             Self::UnknownOp => "unknown_op",
             Self::InvalidToken => "invalid_token",
+            Self::Destroyed => "destroyed",
         }
     }
 }

@@ -9,11 +9,15 @@
 //! | [`form`] | reads the fields of a request |
 //! | [`naming`] | hashes and keys |
 //! | [`matching`] | subscriptions |
+//! | [`converging`] | replicas of a record |
+//! | [`scheduling`] | firings of schedules |
 
+mod converging;
 mod fault;
 mod form;
 mod matching;
 mod naming;
+mod scheduling;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +33,7 @@ pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// One operation: the request in, the result out.
 type Operation = fn(&Form<'_, '_>) -> Result<Value, Fault>;
 
-const OPERATIONS: [(&str, Operation); 8] = [
+const OPERATIONS: [(&str, Operation); 11] = [
     ("hash", naming::hash),
     ("change_key", naming::change_key),
     ("logical_change_key", naming::logical_change_key),
@@ -37,7 +41,10 @@ const OPERATIONS: [(&str, Operation); 8] = [
     ("run_key", naming::run_key),
     ("operation_id", naming::operation_id),
     ("summary_id", naming::summary_id),
+    ("converge", converging::converge),
     ("match", matching::matching),
+    ("schedule_next", scheduling::schedule_next),
+    ("schedule_due", scheduling::schedule_due),
 ];
 
 /// The answer to one line, without a line's end. There is one for every line.

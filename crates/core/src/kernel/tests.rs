@@ -2,6 +2,8 @@
 
 mod golden;
 mod hostile;
+mod replicas;
+mod schedules;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
