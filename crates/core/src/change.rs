@@ -53,9 +53,99 @@ impl LogicalChangeKey {
     /// The name of the transaction that these units are all of: the hash of `v1|` and their sorted keys.
     #[must_use]
     pub fn of<'a>(units: impl IntoIterator<Item = &'a Unit>) -> Self {
-        let keys: BTreeSet<UnitKey> = units.into_iter().map(Unit::key).collect();
+        Self::of_keys(&units.into_iter().map(Unit::key).collect())
+    }
+
+    /// The same for units of which only the keys are known.
+    #[must_use]
+    pub fn of_keys(keys: &BTreeSet<UnitKey>) -> Self {
         let keys: Vec<String> = keys.iter().map(|key| key.0.to_string()).collect();
         Self(Digest::of(format!("v1|{}", keys.join(",")).as_bytes()))
+    }
+}
+
+/// Whether a transaction was committed here or arrived. It stands beside the keys and never inside them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// This device wrote it.
+    Local,
+    /// Another device wrote it.
+    Sync,
+}
+
+/// What one committed transaction tells the outside.
+///
+/// It is never built from a window of time: windows differ between devices, and two devices that cut the same units
+/// into different batches would name different changes and run twice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notice {
+    key: LogicalChangeKey,
+    units: BTreeSet<UnitKey>,
+    tokens: BTreeSet<Token>,
+    origin: Origin,
+}
+
+/// Units that are not those of one transaction.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotOneTransaction {
+    /// There is no unit.
+    #[error("a notice needs a change unit; a transaction that wrote nothing tells nothing")]
+    Nothing,
+    /// They were written by two transactions.
+    #[error("the change units are of several transactions; each makes a notice of its own")]
+    Several,
+}
+
+impl Notice {
+    /// The notice of the one transaction that wrote these units.
+    pub fn of<'a>(
+        units: impl IntoIterator<Item = &'a Unit>,
+        tokens: impl IntoIterator<Item = Token>,
+        origin: Origin,
+    ) -> Result<Self, NotOneTransaction> {
+        let mut transaction: Option<(&Incarnation, u64)> = None;
+        let mut keys = BTreeSet::new();
+        for unit in units {
+            let of_unit = (&unit.host, unit.counter);
+            if *transaction.get_or_insert(of_unit) != of_unit {
+                return Err(NotOneTransaction::Several);
+            }
+            keys.insert(unit.key());
+        }
+        if keys.is_empty() {
+            return Err(NotOneTransaction::Nothing);
+        }
+        Ok(Self {
+            key: LogicalChangeKey::of_keys(&keys),
+            units: keys,
+            tokens: tokens.into_iter().collect(),
+            origin,
+        })
+    }
+
+    /// The transaction's name, the same on every device.
+    #[must_use]
+    pub const fn key(&self) -> LogicalChangeKey {
+        self.key
+    }
+
+    /// The names of its units, sorted.
+    #[must_use]
+    pub const fn units(&self) -> &BTreeSet<UnitKey> {
+        &self.units
+    }
+
+    /// What it says.
+    #[must_use]
+    pub const fn tokens(&self) -> &BTreeSet<Token> {
+        &self.tokens
+    }
+
+    /// Where the transaction was committed.
+    #[must_use]
+    pub const fn origin(&self) -> Origin {
+        self.origin
     }
 }
 
@@ -75,16 +165,98 @@ pub enum Token {
     EntityId(String),
 }
 
+/// The three classes of tokens, the one that tells least first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Class {
+    /// A kind of thing.
+    SemanticKey,
+    /// A value within a namespace.
+    Subtype,
+    /// One record.
+    EntityId,
+}
+
+impl Class {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::SemanticKey, Self::Subtype, Self::EntityId];
+
+    /// The word for it in keys and requests.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SemanticKey => "semanticKey",
+            Self::Subtype => "subtypeToken",
+            Self::EntityId => "entityId",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.as_str() == text)
+    }
+}
+
+/// Why something is no token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BadToken {
+    /// It says nothing.
+    #[error("the value of a token must not be empty")]
+    EmptyValue,
+    /// A subtype without its namespace.
+    #[error("a token of class subtypeToken needs a namespace")]
+    NamespaceMissing,
+    /// A namespace where there is none.
+    #[error("only a token of class subtypeToken has a namespace")]
+    NamespaceMisplaced,
+}
+
 impl Token {
+    /// A token of its parts, if they make one.
+    pub fn new(class: Class, namespace: Option<&str>, value: &str) -> Result<Self, BadToken> {
+        if value.is_empty() {
+            return Err(BadToken::EmptyValue);
+        }
+        let value = value.to_owned();
+        match (class, namespace) {
+            (Class::Subtype, Some(namespace)) => Ok(Self::Subtype {
+                namespace: namespace.to_owned(),
+                value,
+            }),
+            (Class::SemanticKey, None) => Ok(Self::SemanticKey(value)),
+            (Class::EntityId, None) => Ok(Self::EntityId(value)),
+            (Class::Subtype, None) => Err(BadToken::NamespaceMissing),
+            (Class::SemanticKey | Class::EntityId, Some(_)) => Err(BadToken::NamespaceMisplaced),
+        }
+    }
+
+    /// Its class.
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        match self {
+            Self::SemanticKey(_) => Class::SemanticKey,
+            Self::Subtype { .. } => Class::Subtype,
+            Self::EntityId(_) => Class::EntityId,
+        }
+    }
+
+    /// The record it names, if it names one.
+    #[must_use]
+    pub fn entity_id(&self) -> Option<&str> {
+        match self {
+            Self::EntityId(id) => Some(id),
+            Self::SemanticKey(_) | Self::Subtype { .. } => None,
+        }
+    }
+
     /// The token's key: class, namespace or `-`, and value.
     #[must_use]
     pub fn key(&self) -> String {
-        let (class, namespace, value) = match self {
-            Self::SemanticKey(value) => ("semanticKey", None, value),
-            Self::Subtype { namespace, value } => ("subtypeToken", Some(namespace), value),
-            Self::EntityId(value) => ("entityId", None, value),
+        let (namespace, value) = match self {
+            Self::SemanticKey(value) | Self::EntityId(value) => (None, value),
+            Self::Subtype { namespace, value } => (Some(namespace), value),
         };
-        let mut key = format!("{class}|");
+        let mut key = format!("{}|", self.class().as_str());
         match namespace {
             Some(namespace) => escape_into(namespace, &mut key),
             None => key.push('-'),

@@ -68,6 +68,10 @@ text_id! {
     Incarnation
 }
 text_id! {
+    /// One subscription of an agent.
+    SubscriptionId
+}
+text_id! {
     /// One process that drives runs. Random, because two processes must never share it.
     RunnerId
 }
@@ -89,7 +93,8 @@ made_id!(
     Incarnation,
     RunnerId,
     PolicyVersion,
-    SourceName
+    SourceName,
+    SubscriptionId
 );
 
 /// Why a name was refused. The message says what would be accepted.

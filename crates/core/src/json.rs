@@ -1,5 +1,7 @@
 //! Canonical JSON (RFC 8785) and its hash: one meaning, one spelling, one hash, on every machine.
 
+pub mod strict;
+
 use serde::Serialize;
 
 use crate::key::Digest;

@@ -7,7 +7,9 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
+use crate::change::LogicalChangeKey;
 use crate::id::{AgentId, SessionId, TurnId};
+use crate::time::Millis;
 
 /// Thirty-two bytes of SHA-256, written as 64 lower-case hex digits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,7 +90,14 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// `H` of the design: a labelled hash over escaped fields. Labels are our own constants of `[a-z0-9._]+`.
+/// Whether a text may be the label of a hash: `[a-z0-9._]+`.
+#[must_use]
+pub fn is_label(text: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'_');
+    !text.is_empty() && text.bytes().all(fits)
+}
+
+/// `H` of the design: a labelled hash over escaped fields. Labels match `[a-z0-9._]+`.
 #[must_use]
 pub fn h(label: &str, fields: &[&str]) -> Digest {
     let mut text = String::with_capacity(label.len() + 3 + fields.iter().map(|f| f.len() + 1).sum::<usize>());
@@ -144,11 +153,137 @@ derived_key! {
     DecisionId
 }
 
+derived_key! {
+    /// The summary of one span of a thread under one contract.
+    SummaryId
+}
+
+/// Why an agent is woken, with all that tells this wake from every other one of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause<'a> {
+    /// A notice matched a subscription.
+    Subscription {
+        /// Which subscription.
+        subscription: &'a str,
+        /// What the notice told of.
+        change: LogicalChangeKey,
+    },
+    /// A timer fired.
+    Timer {
+        /// Which timer. Another pattern or zone makes it another one.
+        timer: &'a str,
+        /// Its nominal occurrence, also when it is late.
+        scheduled_at: Millis,
+    },
+    /// A person said something.
+    User {
+        /// In which conversation.
+        session: &'a str,
+        /// What was said, by its id.
+        turn: &'a str,
+    },
+    /// Something else happened.
+    Source {
+        /// What kind of thing.
+        kind: SourceKind,
+        /// Names the occurrence, not its origin.
+        source: &'a str,
+    },
+}
+
+/// The causes that are named by a source alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SourceKind {
+    /// A delivery from outside.
+    Trigger,
+    /// A result of a background task.
+    Task,
+    /// A tick.
+    Tick,
+    /// A work item at a revision.
+    Work,
+    /// What a parent said to a child that it spawned.
+    Spawn,
+    /// Somebody asked for it by hand.
+    Manual,
+    /// Recovery after a crash, when there is no other source.
+    Catchup,
+}
+
+impl SourceKind {
+    /// All of them.
+    pub const ALL: [Self; 7] = [
+        Self::Trigger,
+        Self::Task,
+        Self::Tick,
+        Self::Work,
+        Self::Spawn,
+        Self::Manual,
+        Self::Catchup,
+    ];
+
+    /// The word for it in keys and records.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Trigger => "trigger",
+            Self::Task => "task",
+            Self::Tick => "tick",
+            Self::Work => "work",
+            Self::Spawn => "spawn",
+            Self::Manual => "manual",
+            Self::Catchup => "catchup",
+        }
+    }
+
+    /// Reads the word.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+}
+
 impl RunKey {
+    /// The run of an agent for one cause.
+    #[must_use]
+    pub fn of(agent: &str, cause: &Cause<'_>) -> Self {
+        Self(match *cause {
+            Cause::Subscription { subscription, change } => {
+                h("run.subscription", &[agent, subscription, &change.0.to_string()])
+            }
+            Cause::Timer { timer, scheduled_at } => h("run.timer", &[agent, timer, &scheduled_at.rfc3339()]),
+            Cause::User { session, turn } => h("run.user", &[agent, session, turn]),
+            Cause::Source { kind, source } => h(&format!("run.{}", kind.as_str()), &[agent, source]),
+        })
+    }
+
     /// The run that answers one turn of a person.
     #[must_use]
     pub fn of_user(agent: &AgentId, session: &SessionId, turn: &TurnId) -> Self {
-        Self(h("run.user", &[agent.as_str(), session.as_str(), turn.as_str()]))
+        let (session, turn) = (session.as_str(), turn.as_str());
+        Self::of(agent.as_str(), &Cause::User { session, turn })
+    }
+}
+
+/// The part of a thread that a summary stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Span<'a> {
+    /// Whose thread.
+    pub agent: &'a str,
+    /// Which thread.
+    pub thread: &'a str,
+    /// The first message of it.
+    pub start: &'a str,
+    /// The last one.
+    pub end: &'a str,
+}
+
+impl SummaryId {
+    /// Named before it is written, so that two devices which summarise the same span write one summary.
+    #[must_use]
+    pub fn new(span: &Span<'_>, contract_version: &str) -> Self {
+        let span = h("span", &[span.agent, span.thread, span.start, span.end]);
+        Self(h("summary", &[&span.to_string(), contract_version]))
     }
 }
 

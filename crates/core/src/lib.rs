@@ -26,7 +26,11 @@
 //! | [`proof`] | whether a log, a run or a bundle is what it says it is |
 //! | [`retention`] | how long data is kept, and what has to go |
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
+//! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
+//! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
+//! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
+//! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
 //! | [`saga`] | where a write stands that touches both databases |
 //!
 //! Below them: [`key`] (derived names), [`id`], [`time`], [`json`], [`blob`], [`conversation`] (the block
@@ -37,6 +41,7 @@ pub mod attachment;
 pub mod attempt;
 pub mod blob;
 pub mod budget;
+pub mod causal;
 pub mod cause;
 pub mod change;
 pub mod conversation;
@@ -47,6 +52,7 @@ pub mod id;
 pub mod inference;
 pub mod journal;
 pub mod json;
+pub mod kernel;
 pub mod key;
 pub mod line;
 pub mod message;
@@ -58,7 +64,9 @@ pub mod retention;
 pub mod retry;
 pub mod run;
 pub mod saga;
+pub mod schedule;
 pub mod schema;
 pub mod step;
+pub mod subscription;
 pub mod time;
 pub mod wake;

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 62] = [
+const VERBS: [&str; 63] = [
     "init",
     "run",
     "message",
@@ -56,6 +56,7 @@ const VERBS: [&str; 62] = [
     "config schema",
     "config doctor",
     "debug",
+    "debug kernel",
     "debug prompt",
     "doctor",
     "service",

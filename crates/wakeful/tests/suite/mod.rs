@@ -22,6 +22,7 @@ mod help;
 mod home;
 mod init;
 mod journal;
+mod kernel;
 mod lifecycle;
 mod line;
 mod output;

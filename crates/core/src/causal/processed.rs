@@ -1,0 +1,119 @@
+//! Which changes of one host were processed: all of them through one, and some above it.
+//!
+//! Only the greatest number would be smaller to keep, and would lose wakes: what arrives later with a lesser number would
+//! count as done. So every number counts. They arrive nearly in order, and what is contiguous from 1 on is one number.
+
+/// Numbers in one word of those above.
+const WORD: u64 = 64;
+
+/// A set of natural numbers from 1 on. Equal sets have equal forms.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Processed {
+    /// All from 1 to this one are in the set, and the next is not.
+    through: u64,
+    /// Those above: the index of each word that is not empty, ascending, and its bits. Bits through `through` are 0.
+    above: Vec<(u64, u64)>,
+}
+
+impl Processed {
+    /// Puts a number into the set.
+    pub(super) fn insert(&mut self, counter: u64) {
+        if counter <= self.through {
+            return;
+        }
+        if counter == self.through + 1 && self.above.is_empty() {
+            self.through = counter;
+            return;
+        }
+        let (index, bit) = place(counter);
+        match self.above.binary_search_by_key(&index, |(index, _)| *index) {
+            Ok(at) => self
+                .above
+                .iter_mut()
+                .skip(at)
+                .take(1)
+                .for_each(|(_, bits)| *bits |= bit),
+            Err(at) => self.above.insert(at, (index, bit)),
+        }
+        self.settle();
+    }
+
+    /// The union with another set.
+    pub(super) fn join(&mut self, other: &Self) {
+        if other.above == self.above || other.above.is_empty() {
+            self.through = self.through.max(other.through);
+        } else {
+            self.through = self.through.max(other.through);
+            self.above = union(&self.above, &other.above);
+        }
+        self.settle();
+    }
+
+    /// All from 1 to this one are in the set.
+    pub(super) const fn through(&self) -> u64 {
+        self.through
+    }
+
+    /// Those that are not reached without a gap, ascending.
+    pub(super) fn also(&self) -> impl Iterator<Item = u64> + '_ {
+        self.above.iter().flat_map(|(index, bits)| {
+            let set = (0..WORD).filter(move |bit| bits & (1 << bit) != 0);
+            set.map(move |bit| index * WORD + bit)
+        })
+    }
+
+    /// Moves `through` as far as it goes and drops what it covers, so that equal sets have equal forms.
+    fn settle(&mut self) {
+        let mut covered = 0;
+        for (index, bits) in &mut self.above {
+            let first = *index * WORD;
+            if self.through + 1 < first {
+                break;
+            }
+            // Bits from the next one on; those before it are covered. A word that ends before it has none.
+            let known = (self.through + 1 - first).min(WORD);
+            let rest = bits
+                .checked_shr(u32::try_from(known).unwrap_or(u32::MAX))
+                .unwrap_or(0);
+            let run = u64::from(rest.trailing_ones());
+            self.through += run;
+            let keep = u32::try_from((known + run).min(WORD)).unwrap_or(u32::MAX);
+            *bits &= u64::MAX.checked_shl(keep).unwrap_or(0);
+            if *bits != 0 {
+                break;
+            }
+            covered += 1;
+        }
+        self.above.drain(..covered);
+    }
+
+    /// The canonical form, for a digest.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        out.extend(self.through.to_be_bytes());
+        out.extend(u64::try_from(self.above.len()).unwrap_or(u64::MAX).to_be_bytes());
+        for (index, bits) in &self.above {
+            out.extend(index.to_be_bytes());
+            out.extend(bits.to_be_bytes());
+        }
+    }
+}
+
+const fn place(counter: u64) -> (u64, u64) {
+    (counter / WORD, 1 << (counter % WORD))
+}
+
+fn union(here: &[(u64, u64)], there: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let mut all = Vec::with_capacity(here.len().max(there.len()));
+    let (mut here, mut there) = (here.iter().copied().peekable(), there.iter().copied().peekable());
+    loop {
+        let next = match (here.peek(), there.peek()) {
+            (Some(a), Some(b)) if a.0 == b.0 => Some((a.0, a.1 | b.1)),
+            (Some(a), Some(b)) => Some(if a.0 < b.0 { *a } else { *b }),
+            (one, other) => one.or(other).copied(),
+        };
+        let Some((index, bits)) = next else { return all };
+        here.next_if(|word| word.0 == index);
+        there.next_if(|word| word.0 == index);
+        all.push((index, bits));
+    }
+}

@@ -1,0 +1,96 @@
+//! What concurrent live writes read as.
+//!
+//! Each rule looks at the whole set of live writes at once. A rule that compared two at a time would have to be
+//! associative to be safe, and the one for pointers cannot be.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::ancestry::Ancestry;
+use super::record::Record;
+use super::register::{Content, Field, Live};
+use super::write::Lifecycle;
+use crate::time::Millis;
+
+impl Record {
+    /// Every field that was ever written, with what it reads as.
+    #[must_use]
+    pub fn read(&self, ancestry: &Ancestry) -> BTreeMap<String, Value> {
+        let mut states = BTreeMap::new();
+        for (field, live) in self.registers.all() {
+            states.insert(field.name(), resolve(field, live, ancestry));
+        }
+        for (host, processed) in &self.processed {
+            let also: Vec<u64> = processed.also().collect();
+            let read = json!({"through": processed.through(), "also": also});
+            states.insert(format!("processed.{host}"), read);
+        }
+        if self.open_loops.written() {
+            states.insert("slot.open_loop_ids".to_owned(), self.open_loops.ids().collect());
+        }
+        states
+    }
+
+    /// The lifecycle, if one was ever written.
+    #[must_use]
+    pub fn lifecycle(&self) -> Option<Lifecycle> {
+        lifecycle(self.registers.live(&Field::Lifecycle))
+    }
+}
+
+fn resolve(field: &Field, live: &[Live], ancestry: &Ancestry) -> Value {
+    match field {
+        Field::Lifecycle => json!(lifecycle(live).map(Lifecycle::as_str)),
+        // The latest barrier and the earliest wake, whatever the time is now: what is past is consumed by a write.
+        Field::SleepUntil => json!(times(live).max().map(Millis::rfc3339)),
+        Field::NextWakeAt => json!(times(live).min().map(Millis::rfc3339)),
+        Field::RecentHead | Field::LatestSummary => json!(pointer(live, ancestry)),
+        Field::FailureCount => json!(counts(live).max()),
+        Field::PrimaryGoal | Field::ActiveTaskId | Field::Preference(_) | Field::Extension(_) => slot(live),
+    }
+}
+
+fn lifecycle(live: &[Live]) -> Option<Lifecycle> {
+    let written = live.iter().filter_map(|write| match &write.content {
+        Content::Lifecycle(lifecycle) => Some(*lifecycle),
+        Content::Time(_) | Content::Pointer(_) | Content::Count(_) | Content::Slot(_) => None,
+    });
+    written.max()
+}
+
+/// The times that are written; a null loses to any of them.
+fn times(live: &[Live]) -> impl Iterator<Item = Millis> {
+    live.iter().filter_map(|write| match &write.content {
+        Content::Time(time) => *time,
+        Content::Lifecycle(_) | Content::Pointer(_) | Content::Count(_) | Content::Slot(_) => None,
+    })
+}
+
+fn counts(live: &[Live]) -> impl Iterator<Item = u64> {
+    live.iter().filter_map(|write| match &write.content {
+        Content::Count(count) => Some(*count),
+        Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Slot(_) => None,
+    })
+}
+
+/// Of the pointers that are no ancestor of another, the one of the greatest host.
+fn pointer<'a>(live: &'a [Live], ancestry: &Ancestry) -> Option<&'a str> {
+    let written = live.iter().filter_map(|write| match &write.content {
+        Content::Pointer(id) => id.as_deref().map(|id| (write.host.as_ref(), id)),
+        Content::Lifecycle(_) | Content::Time(_) | Content::Count(_) | Content::Slot(_) => None,
+    });
+    let mut pointers: Vec<(&str, &str)> = written.collect();
+    ancestry.keep_newest(&mut pointers);
+    pointers.into_iter().max().map(|(_, id)| id)
+}
+
+/// The value of the greatest version, then of the greatest host.
+fn slot(live: &[Live]) -> Value {
+    let versions = live.iter().filter_map(|write| match &write.content {
+        Content::Slot(slot) => Some((slot, &write.host)),
+        Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Count(_) => None,
+    });
+    let greatest = versions.max_by_key(|(slot, host)| (slot.version, *host));
+    greatest.map_or(Value::Null, |(slot, _)| slot.value.as_ref().clone())
+}

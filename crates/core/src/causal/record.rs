@@ -1,0 +1,190 @@
+//! The record of an agent: all its fields, and how far the writes of each host have been seen.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::open_loop::OpenLoops;
+use super::processed::Processed;
+use super::register::{Content, Field, Live, Registers, Slot, put};
+use super::write::{Lifecycle, LoopWrite, Write};
+use crate::json::canonical;
+use crate::key::Digest;
+
+/// An agent that is destroyed takes no other lifecycle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the agent is destroyed, and that is final; create another one")]
+pub struct Destroyed;
+
+/// What an agent durably is, as far as one replica has seen it.
+#[derive(Debug, Clone, Default)]
+pub struct Record {
+    vector: Vector,
+    pub(super) registers: Registers,
+    pub(super) open_loops: OpenLoops,
+    pub(super) processed: BTreeMap<Arc<str>, Arc<Processed>>,
+}
+
+/// For each host, how many of its writes have been seen. What was seen has no gaps: records travel whole.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Vector(BTreeMap<Arc<str>, u64>);
+
+impl Vector {
+    /// The counter of the first write of a host that was not seen.
+    pub(super) fn next(&self, host: &str) -> u64 {
+        self.0.get(host).map_or(1, |seen| seen + 1)
+    }
+
+    /// Whether a write was seen.
+    pub(super) fn has(&self, host: &str, counter: u64) -> bool {
+        counter < self.next(host)
+    }
+
+    fn join(&mut self, other: &Self) {
+        for (host, theirs) in &other.0 {
+            match self.0.get_mut(host) {
+                Some(seen) => *seen = (*seen).max(*theirs),
+                None => drop(self.0.insert(Arc::clone(host), *theirs)),
+            }
+        }
+    }
+}
+
+impl Record {
+    /// A record in which nothing was ever written.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Writes one field as `host`.
+    pub fn write(&mut self, host: &str, write: Write) -> Result<(), Destroyed> {
+        let (field, content) = match write {
+            Write::Processed { host, counter } => {
+                let processed = self.processed.entry(host.into()).or_default();
+                Arc::make_mut(processed).insert(counter);
+                return Ok(());
+            }
+            Write::OpenLoop(LoopWrite::Add(id)) => {
+                let (host, counter) = self.dot(host);
+                self.open_loops.add(&id.into(), &host, counter);
+                return Ok(());
+            }
+            Write::OpenLoop(LoopWrite::Remove(id)) => {
+                self.open_loops.remove(&id);
+                return Ok(());
+            }
+            Write::Lifecycle(to) => {
+                if to != Lifecycle::Destroyed && self.lifecycle() == Some(Lifecycle::Destroyed) {
+                    return Err(Destroyed);
+                }
+                (Field::Lifecycle, Content::Lifecycle(to))
+            }
+            Write::SleepUntil(time) => (Field::SleepUntil, Content::Time(time)),
+            Write::NextWakeAt(time) => (Field::NextWakeAt, Content::Time(time)),
+            Write::RecentHead(id) => (Field::RecentHead, Content::Pointer(id.map(Into::into))),
+            Write::LatestSummary(id) => (Field::LatestSummary, Content::Pointer(id.map(Into::into))),
+            Write::FailureCount(count) => (Field::FailureCount, Content::Count(count)),
+            Write::PrimaryGoal(goal) => self.slot(Field::PrimaryGoal, text(goal)),
+            Write::ActiveTaskId(id) => self.slot(Field::ActiveTaskId, text(id)),
+            Write::Preference { key, value } => self.slot(Field::Preference(key.into()), text(value)),
+            Write::Extension { key, value } => self.slot(Field::Extension(key.into()), value),
+        };
+        let (host, counter) = self.dot(host);
+        let live = Live {
+            host,
+            counter,
+            content,
+        };
+        self.registers.write(field, live);
+        Ok(())
+    }
+
+    /// Takes in all that another replica holds.
+    ///
+    /// The order in which records are joined, and how often, makes no difference to what comes out.
+    pub fn join(&mut self, other: &Self) {
+        self.registers.join(&other.registers, &self.vector, &other.vector);
+        self.open_loops
+            .join(&other.open_loops, &self.vector, &other.vector);
+        for (host, theirs) in &other.processed {
+            match self.processed.get_mut(host) {
+                Some(ours) if Arc::ptr_eq(ours, theirs) || ours == theirs => *ours = Arc::clone(theirs),
+                Some(ours) => Arc::make_mut(ours).join(theirs),
+                None => drop(self.processed.insert(Arc::clone(host), Arc::clone(theirs))),
+            }
+        }
+        self.vector.join(&other.vector);
+    }
+
+    /// Sends the record of one replica to another, where it is joined. To oneself, and from or to nobody, nothing is sent.
+    pub fn send(replicas: &mut [Self], from: usize, to: usize) {
+        if let Ok([from, to]) = replicas.get_disjoint_mut([from, to]) {
+            to.join(from);
+        }
+    }
+
+    /// A digest of all that is kept: live writes, vector, sets, and which fields were ever written. What fields read as
+    /// has no part in it. Two replicas that agree have equal digests.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        let mut out = Vec::new();
+        for (host, seen) in &self.vector.0 {
+            put(&mut out, b'v', host.as_bytes());
+            out.extend(seen.to_be_bytes());
+        }
+        for (field, live) in self.registers.all() {
+            put(&mut out, b'f', field.name().as_bytes());
+            for write in live {
+                put(&mut out, b'w', write.host.as_bytes());
+                out.extend(write.counter.to_be_bytes());
+                write.content.encode(&mut out);
+            }
+        }
+        for (host, processed) in &self.processed {
+            put(&mut out, b'p', host.as_bytes());
+            processed.encode(&mut out);
+        }
+        put(&mut out, b'l', &[]);
+        self.open_loops.encode(&mut out);
+        Digest::of(&out)
+    }
+
+    /// The dot of a write that `host` makes now.
+    fn dot(&mut self, host: &str) -> (Arc<str>, u64) {
+        let counter = self.vector.next(host);
+        let host = match self.vector.0.get_key_value(host) {
+            Some((known, _)) => Arc::clone(known),
+            None => host.into(),
+        };
+        self.vector.0.insert(Arc::clone(&host), counter);
+        (host, counter)
+    }
+
+    /// A write to a slot. The greatest version that was ever seen is that of a live write: whoever replaces a write has
+    /// seen it and counts on from it.
+    fn slot(&self, field: Field, value: Value) -> (Field, Content) {
+        let seen = self
+            .registers
+            .live(&field)
+            .iter()
+            .map(|live| match &live.content {
+                Content::Slot(slot) => slot.version,
+                Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Count(_) => 0,
+            });
+        let version = seen.max().unwrap_or(0) + 1;
+        // Every parsed value has a canonical form; were there one without, its plain spelling would do as well.
+        let canonical = canonical(&value).unwrap_or_else(|_| value.to_string().into_bytes());
+        let slot = Slot {
+            version,
+            value: Arc::new(value),
+            canonical: canonical.into(),
+        };
+        (field, Content::Slot(slot))
+    }
+}
+
+fn text(value: Option<String>) -> Value {
+    value.map_or(Value::Null, Value::String)
+}

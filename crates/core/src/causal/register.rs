@@ -1,0 +1,166 @@
+//! Fields with live writes: a write replaces every live write of its field that its author has seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::record::Vector;
+use super::write::Lifecycle;
+use crate::time::Millis;
+
+/// A field with live writes of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Field {
+    Lifecycle,
+    SleepUntil,
+    NextWakeAt,
+    RecentHead,
+    LatestSummary,
+    FailureCount,
+    PrimaryGoal,
+    ActiveTaskId,
+    Preference(Arc<str>),
+    Extension(Arc<str>),
+}
+
+/// What a write says.
+#[derive(Debug, Clone)]
+pub(super) enum Content {
+    Lifecycle(Lifecycle),
+    Time(Option<Millis>),
+    Pointer(Option<Arc<str>>),
+    Count(u64),
+    Slot(Slot),
+}
+
+/// What a write to a slot says.
+#[derive(Debug, Clone)]
+pub(super) struct Slot {
+    /// One more than the greatest that the author had seen.
+    pub(super) version: u64,
+    pub(super) value: Arc<Value>,
+    /// The value as it enters digests: canonical, so that `1` and `1.0` are one.
+    pub(super) canonical: Arc<[u8]>,
+}
+
+/// A write that nothing has replaced.
+#[derive(Debug, Clone)]
+pub(super) struct Live {
+    pub(super) host: Arc<str>,
+    pub(super) counter: u64,
+    pub(super) content: Content,
+}
+
+impl Live {
+    fn is(&self, other: &Self) -> bool {
+        self.counter == other.counter && self.host == other.host
+    }
+}
+
+/// All fields with live writes. A field that was ever written has at least one: only a write replaces writes.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Registers {
+    /// The live writes of each field, by host. A host has at most one: it has seen all of its own.
+    fields: BTreeMap<Field, Vec<Live>>,
+    /// Which field each live write belongs to, so that a join looks only at what is new.
+    places: BTreeMap<Arc<str>, BTreeMap<u64, Field>>,
+}
+
+impl Registers {
+    /// The live writes of a field, by host; none if it was never written.
+    pub(super) fn live(&self, field: &Field) -> &[Live] {
+        self.fields.get(field).map_or(&[], Vec::as_slice)
+    }
+
+    /// Every field that was ever written, with its live writes.
+    pub(super) fn all(&self) -> impl Iterator<Item = (&Field, &[Live])> {
+        self.fields.iter().map(|(field, live)| (field, live.as_slice()))
+    }
+
+    /// Replaces all that is live in the field.
+    pub(super) fn write(&mut self, field: Field, write: Live) {
+        let place = self.places.entry(Arc::clone(&write.host)).or_default();
+        place.insert(write.counter, field.clone());
+        let replaced = self.fields.insert(field, vec![write]);
+        replaced.iter().flatten().for_each(|old| self.forget(old));
+    }
+
+    /// Joins what another replica holds. `seen` and `theirs` are the vectors before the join.
+    ///
+    /// Only fields in which the other has something new are looked at. That is all: a write that the other replaced
+    /// was replaced by one that is new here, or that one by a newer one, and the last of them is live over there.
+    pub(super) fn join(&mut self, other: &Self, seen: &Vector, theirs: &Vector) {
+        let mut touched: BTreeSet<&Field> = BTreeSet::new();
+        for (host, places) in &other.places {
+            touched.extend(places.range(seen.next(host)..).map(|(_, field)| field));
+        }
+        for field in touched {
+            let (here, there) = (self.fields.remove(field).unwrap_or_default(), other.live(field));
+            let mut live = Vec::with_capacity(here.len().max(there.len()));
+            for write in here {
+                if !theirs.has(&write.host, write.counter) || there.iter().any(|known| known.is(&write)) {
+                    live.push(write);
+                } else {
+                    self.forget(&write);
+                }
+            }
+            for write in there.iter().filter(|write| !seen.has(&write.host, write.counter)) {
+                let place = self.places.entry(Arc::clone(&write.host)).or_default();
+                place.insert(write.counter, field.clone());
+                live.push(write.clone());
+            }
+            live.sort_unstable_by(|a, b| a.host.cmp(&b.host));
+            self.fields.insert(field.clone(), live);
+        }
+    }
+
+    fn forget(&mut self, write: &Live) {
+        if let Some(places) = self.places.get_mut(&write.host) {
+            places.remove(&write.counter);
+        }
+    }
+}
+
+impl Content {
+    /// The canonical form, for a digest.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        match self {
+            Self::Lifecycle(lifecycle) => put(out, 0, lifecycle.as_str().as_bytes()),
+            Self::Time(None) => put(out, 1, &[]),
+            Self::Time(Some(time)) => put(out, 2, &time.0.to_be_bytes()),
+            Self::Pointer(None) => put(out, 3, &[]),
+            Self::Pointer(Some(id)) => put(out, 4, id.as_bytes()),
+            Self::Count(count) => put(out, 5, &count.to_be_bytes()),
+            Self::Slot(slot) => {
+                put(out, 6, &slot.version.to_be_bytes());
+                put(out, 7, &slot.canonical);
+            }
+        }
+    }
+}
+
+impl Field {
+    /// The name of the field, as it is written and read.
+    pub(super) fn name(&self) -> String {
+        match self {
+            Self::Lifecycle => "lifecycle".to_owned(),
+            Self::SleepUntil => "sleep_until".to_owned(),
+            Self::NextWakeAt => "next_wake_at".to_owned(),
+            Self::RecentHead => "recent_head".to_owned(),
+            Self::LatestSummary => "latest_summary".to_owned(),
+            Self::FailureCount => "failure_count".to_owned(),
+            Self::PrimaryGoal => "slot.primary_goal".to_owned(),
+            Self::ActiveTaskId => "slot.active_task_id".to_owned(),
+            Self::Preference(key) => format!("slot.preference.{key}"),
+            Self::Extension(key) => format!("slot.extension.{key}"),
+        }
+    }
+}
+
+/// Appends a tagged piece with its length, so that no two lists of pieces are spelled alike.
+pub(super) fn put(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
+    out.push(tag);
+    out.extend(u64::try_from(bytes.len()).unwrap_or(u64::MAX).to_be_bytes());
+    out.extend(bytes);
+}

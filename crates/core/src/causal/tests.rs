@@ -1,0 +1,321 @@
+//! What is written, joined and read, case by case.
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Writes `value` to `field` as `host`.
+pub(super) fn write(record: &mut Record, host: &str, field: &str, value: Value) {
+    let write = Write::parse(field, &value).expect("a write");
+    record.write(host, write).expect("not destroyed");
+}
+
+/// Replicas that wrote one value each to the same field without seeing one another, joined in the given order.
+fn concurrent(field: &str, values: &[(&str, Value)]) -> Record {
+    let mut joined = Record::new();
+    for (host, value) in values {
+        let mut record = Record::new();
+        write(&mut record, host, field, value.clone());
+        joined.join(&record);
+    }
+    joined
+}
+
+/// What a field reads as when these were written concurrently, which must not depend on the order of joining.
+fn read(field: &str, values: &[(&str, Value)], ancestry: &Ancestry) -> Value {
+    let mut backwards = values.to_vec();
+    backwards.reverse();
+    let (here, there) = (concurrent(field, values), concurrent(field, &backwards));
+    assert_eq!(here.digest(), there.digest());
+    assert_eq!(here.read(ancestry), there.read(ancestry));
+    here.read(ancestry).remove(field).expect("written")
+}
+
+fn messages(previous: &[(&str, &str)]) -> Result<Ancestry, Cycle> {
+    let previous = previous
+        .iter()
+        .map(|(id, before)| ((*id).to_owned(), (*before).to_owned()));
+    Ancestry::new(previous.collect())
+}
+
+fn none() -> Ancestry {
+    Ancestry::default()
+}
+
+#[test]
+fn of_concurrent_lifecycles_the_gravest_is_read() {
+    let all = ["created", "active", "dormant", "destroyed"];
+    for (i, here) in all.iter().enumerate() {
+        for (j, there) in all.iter().enumerate() {
+            let values = [("a", json!(here)), ("b", json!(there))];
+            assert_eq!(read("lifecycle", &values, &none()), json!(all[i.max(j)]));
+        }
+    }
+}
+
+#[test]
+fn who_reads_destroyed_can_write_nothing_else() {
+    let mut record = Record::new();
+    write(&mut record, "a", "lifecycle", json!("destroyed"));
+    assert_eq!(
+        record.write("b", Write::Lifecycle(Lifecycle::Active)),
+        Err(Destroyed)
+    );
+    assert_eq!(record.write("b", Write::Lifecycle(Lifecycle::Destroyed)), Ok(()));
+    let mut unaware = Record::new();
+    write(&mut unaware, "c", "lifecycle", json!("active"));
+    unaware.join(&record);
+    assert_eq!(unaware.lifecycle(), Some(Lifecycle::Destroyed));
+    assert_eq!(
+        unaware.write("c", Write::Lifecycle(Lifecycle::Active)),
+        Err(Destroyed)
+    );
+}
+
+#[test]
+fn of_concurrent_times_the_latest_barrier_and_the_earliest_wake_are_read() {
+    let (early, late) = ("2026-01-01T00:00:00.000Z", "2026-01-02T00:00:00.000Z");
+    let values = [
+        ("a", json!("2026-01-01T01:00:00+01:00")),
+        ("b", json!(null)),
+        ("c", json!(late)),
+    ];
+    assert_eq!(read("sleep_until", &values, &none()), json!(late));
+    assert_eq!(
+        read("next_wake_at", &values, &none()),
+        json!(early),
+        "a null loses"
+    );
+    assert_eq!(read("sleep_until", &values[1..2], &none()), json!(null));
+}
+
+#[test]
+fn of_concurrent_failure_counts_the_greatest_is_read_and_a_replaced_one_counts_no_more() {
+    let values = [("a", json!(3)), ("b", json!(7))];
+    assert_eq!(read("failure_count", &values, &none()), json!(7));
+    let mut record = concurrent("failure_count", &values);
+    write(&mut record, "a", "failure_count", json!(0));
+    assert_eq!(record.read(&none())["failure_count"], json!(0));
+}
+
+#[test]
+fn of_concurrent_pointers_ancestors_go_and_then_the_greatest_host_is_read() {
+    let chain = messages(&[("m2", "m1"), ("m3", "m2"), ("x", "m1")]).expect("a chain");
+    let values = [("h2", json!("m1")), ("h0", json!("m3")), ("h1", json!(null))];
+    assert_eq!(read("recent_head", &values, &chain), json!("m3"));
+    let values = [("h2", json!("m1")), ("h0", json!("m3")), ("h1", json!("x"))];
+    assert_eq!(
+        read("latest_summary", &values, &chain),
+        json!("x"),
+        "two branches"
+    );
+    assert_eq!(
+        read("recent_head", &values, &none()),
+        json!("m1"),
+        "nothing is known of them"
+    );
+    // Hosts are words, not numbers.
+    let values = [("h10", json!("p")), ("h2", json!("q"))];
+    assert_eq!(read("recent_head", &values, &none()), json!("q"));
+}
+
+#[test]
+fn a_circle_of_messages_is_refused_and_named() {
+    assert_eq!(messages(&[("m1", "m1")]).err(), Some(Cycle("m1".into())));
+    let Err(Cycle(id)) = messages(&[("ok", "root"), ("tail", "m2"), ("m1", "m2"), ("m2", "m1")]) else {
+        panic!("there is no beginning");
+    };
+    assert!(id == "m1" || id == "m2", "{id}");
+}
+
+#[test]
+fn the_greater_version_of_a_slot_is_read_and_then_the_greater_host() {
+    let field = "slot.preference.tone.of.voice";
+    assert_eq!(
+        read(field, &[("a", json!("dry")), ("b", json!(null))], &none()),
+        json!(null)
+    );
+    let (mut a, mut b) = (Record::new(), Record::new());
+    write(&mut a, "a", field, json!("one"));
+    write(&mut a, "a", field, json!("two"));
+    write(&mut b, "b", field, json!("three"));
+    b.join(&a);
+    assert_eq!(
+        b.read(&none())[field],
+        json!("two"),
+        "version 2 against version 1"
+    );
+    write(&mut b, "b", field, json!("four"));
+    a.join(&b);
+    assert_eq!(a.read(&none())[field], json!("four"));
+}
+
+#[test]
+fn each_preference_and_extension_has_a_version_of_its_own() {
+    let (mut a, mut b) = (Record::new(), Record::new());
+    for value in 0..3 {
+        write(&mut a, "a", "slot.extension.app:x", json!({ "n": value }));
+    }
+    write(&mut b, "b", "slot.extension.app:y", json!([1.5, null]));
+    write(&mut b, "b", "slot.extension.app:x", json!("late"));
+    a.join(&b);
+    let read = a.read(&none());
+    assert_eq!(read["slot.extension.app:x"], json!({"n": 2}));
+    assert_eq!(read["slot.extension.app:y"], json!([1.5, null]));
+}
+
+#[test]
+fn an_add_wins_over_a_concurrent_remove_and_an_emptied_set_is_still_there() {
+    let field = "slot.open_loop_ids";
+    let mut a = Record::new();
+    write(&mut a, "a", field, json!({"add": "x"}));
+    let mut b = a.clone();
+    write(&mut b, "b", field, json!({"remove": "x"}));
+    assert_eq!(b.read(&none())[field], json!([]));
+    let mut told = a.clone();
+    told.join(&b);
+    assert_eq!(
+        told.read(&none())[field],
+        json!([]),
+        "the remove had seen the add"
+    );
+    write(&mut a, "a", field, json!({"add": "x"}));
+    write(&mut a, "a", field, json!({"add": "é"}));
+    a.join(&b);
+    assert_eq!(
+        a.read(&none())[field],
+        json!(["x", "é"]),
+        "it had not seen this one"
+    );
+    let mut nothing = Record::new();
+    write(&mut nothing, "a", field, json!({"remove": "x"}));
+    let mut other = Record::new();
+    other.join(&nothing);
+    assert_eq!(
+        other.read(&none())[field],
+        json!([]),
+        "that it was written is known"
+    );
+}
+
+#[test]
+fn a_write_replaces_only_what_its_author_has_seen() {
+    let (mut a, mut b) = (Record::new(), Record::new());
+    write(&mut a, "a", "failure_count", json!(9));
+    write(&mut b, "b", "failure_count", json!(1));
+    write(&mut b, "b", "failure_count", json!(2));
+    a.join(&b);
+    assert_eq!(a.read(&none())["failure_count"], json!(9));
+    b.join(&a);
+    write(&mut b, "b", "failure_count", json!(3));
+    a.join(&b);
+    assert_eq!(a.read(&none())["failure_count"], json!(3));
+}
+
+#[test]
+fn what_was_replaced_never_comes_back() {
+    let mut old = Record::new();
+    write(&mut old, "a", "failure_count", json!(5));
+    let mut new = old.clone();
+    write(&mut new, "b", "failure_count", json!(0));
+    let digest = new.digest();
+    new.join(&old);
+    assert_eq!(
+        (new.read(&none())["failure_count"].clone(), new.digest()),
+        (json!(0), digest)
+    );
+}
+
+#[test]
+fn a_record_sent_to_itself_changes_nothing() {
+    let mut record = concurrent("failure_count", &[("a", json!(3)), ("b", json!(7))]);
+    write(&mut record, "a", "slot.open_loop_ids", json!({"add": "x"}));
+    write(&mut record, "a", "processed.z", json!(4));
+    let (digest, same) = (record.digest(), record.clone());
+    record.join(&same);
+    assert_eq!(record.digest(), digest);
+}
+
+#[test]
+fn equal_readings_of_different_histories_have_different_digests() {
+    let (mut a, mut b) = (Record::new(), Record::new());
+    write(&mut a, "a", "failure_count", json!(1));
+    write(&mut b, "b", "failure_count", json!(1));
+    assert_eq!(a.read(&none()), b.read(&none()));
+    assert_ne!(a.digest(), b.digest());
+}
+
+#[test]
+fn runtime_fields_have_no_place_in_a_record() {
+    for field in [
+        "run_status",
+        "failure_streak",
+        "hot_message_count",
+        "updated_at",
+        "slot",
+        "slot.",
+        "",
+    ] {
+        let error = Write::parse(field, &json!("x")).expect_err("no field");
+        assert_eq!(error, FormError::Field(field.into()));
+    }
+}
+
+#[test]
+fn a_value_of_another_form_is_refused_by_the_name_of_its_field() {
+    let bad = [
+        ("lifecycle", json!("asleep")),
+        ("lifecycle", json!(null)),
+        ("sleep_until", json!("2026-01-01")),
+        ("next_wake_at", json!(5)),
+        ("recent_head", json!(5)),
+        ("failure_count", json!(-1)),
+        ("failure_count", json!(1.5)),
+        ("failure_count", json!(9_007_199_254_740_992_u64)),
+        ("processed.h", json!(0)),
+        ("slot.primary_goal", json!(["x"])),
+        ("slot.open_loop_ids", json!({"add": "x", "remove": "y"})),
+        ("slot.open_loop_ids", json!({"add": 1})),
+        ("slot.open_loop_ids", json!([])),
+        ("slot.preference.a", json!(1)),
+    ];
+    for (field, value) in bad {
+        let error = Write::parse(field, &value).expect_err("not of this form");
+        assert!(error.to_string().contains(field), "{error}");
+        assert!(matches!(error, FormError::Value { .. }), "{error}");
+    }
+    for field in [
+        "processed.",
+        "slot.preference.",
+        "slot.extension.",
+        "slot.extension.bare",
+    ] {
+        let error = Write::parse(field, &json!("x")).expect_err("no key");
+        assert_eq!(error, FormError::Field(field.into()));
+    }
+}
+
+/// Many steps of one request, and a chain of messages as long as they come.
+#[test]
+fn a_long_history_costs_no_more_at_its_end() {
+    let mut replicas = vec![Record::new(); 4];
+    for step in 0..6_000_u64 {
+        let at = usize::try_from(step % 4).expect("small");
+        let field =
+            ["processed.z", "slot.open_loop_ids", "recent_head"][usize::try_from(step % 3).expect("small")];
+        let value = match step % 3 {
+            0 => json!((step * 7_919) % 20_011 + 1),
+            1 => json!({ "add": format!("loop {step}") }),
+            _ => json!(format!("m{step}")),
+        };
+        write(&mut replicas[at], ["a", "b", "c", "d"][at], field, value);
+        if step % 8 < 4 {
+            Record::send(&mut replicas, at, (at + 1) % 4);
+        }
+    }
+    let chain = (1..100_000).map(|n| (format!("m{n}"), format!("m{}", n - 1)));
+    let chain = Ancestry::new(chain.collect()).expect("a chain");
+    for record in &replicas {
+        assert!(record.read(&chain)["recent_head"].is_string());
+    }
+}

@@ -1,0 +1,196 @@
+//! Reading the fields of a request. What is wrong is named by its path.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::fault::{Code, Fault, Path};
+use crate::change::{BadToken, Class, Token};
+use crate::key::Digest;
+use crate::time::Millis;
+
+/// The greatest counter: every natural number up to it is exact in a double.
+pub(super) const COUNTER_MAX: u64 = (1 << 53) - 1;
+
+/// An object of a request, and where it stands.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Form<'p, 'a> {
+    pub(super) path: &'p Path<'p>,
+    members: &'a Map<String, Value>,
+}
+
+impl<'p, 'a> Form<'p, 'a> {
+    pub(super) const fn new(path: &'p Path<'p>, members: &'a Map<String, Value>) -> Self {
+        Self { path, members }
+    }
+
+    /// An object, if the value is one.
+    pub(super) fn of(path: &'p Path<'p>, value: &'a Value) -> Result<Self, Fault> {
+        match value {
+            Value::Object(members) => Ok(Self::new(path, members)),
+            _ => Err(Fault::field(path, "must be an object")),
+        }
+    }
+
+    /// Refuses every field that is not among these.
+    pub(super) fn only(&self, known: &[&str]) -> Result<(), Fault> {
+        match self.members.keys().find(|name| !known.contains(&name.as_str())) {
+            Some(unknown) => {
+                let why = format!("is not known here; known are {}", known.join(", "));
+                Err(Fault::field(&self.path.member(unknown), why))
+            }
+            None => Ok(()),
+        }
+    }
+
+    pub(super) fn fault(&self, name: &str, why: &str) -> Fault {
+        Fault::field(&self.path.member(name), why)
+    }
+
+    /// A field that may be left out, or be null instead.
+    pub(super) fn optional(&self, name: &str) -> Option<&'a Value> {
+        self.members.get(name).filter(|value| !value.is_null())
+    }
+
+    /// A field that must be there. Null is a value like any other.
+    pub(super) fn required(&self, name: &str) -> Result<&'a Value, Fault> {
+        self.members
+            .get(name)
+            .ok_or_else(|| self.fault(name, "is missing"))
+    }
+
+    pub(super) fn text(&self, name: &str) -> Result<&'a str, Fault> {
+        text(self.required(name)?, &self.path.member(name))
+    }
+
+    pub(super) fn list(&self, name: &str) -> Result<&'a [Value], Fault> {
+        list(self.required(name)?, &self.path.member(name))
+    }
+
+    /// A natural number, up to the greatest counter.
+    pub(super) fn counter(&self, name: &str) -> Result<u64, Fault> {
+        counter(self.required(name)?, &self.path.member(name))
+    }
+
+    pub(super) fn hex(&self, name: &str) -> Result<Digest, Fault> {
+        hex(self.required(name)?, &self.path.member(name))
+    }
+
+    pub(super) fn time(&self, name: &str) -> Result<Millis, Fault> {
+        time(self.required(name)?, &self.path.member(name))
+    }
+
+    pub(super) fn boolean(&self, name: &str) -> Result<bool, Fault> {
+        let wrong = || self.fault(name, "must be true or false");
+        self.required(name)?.as_bool().ok_or_else(wrong)
+    }
+
+    pub(super) fn object(&self, name: &str) -> Result<&'a Map<String, Value>, Fault> {
+        let wrong = || self.fault(name, "must be an object");
+        self.required(name)?.as_object().ok_or_else(wrong)
+    }
+
+    pub(super) fn texts(&self, name: &str) -> Result<Vec<&'a str>, Fault> {
+        let path = self.path.member(name);
+        let items = self.list(name)?.iter().enumerate();
+        items.map(|(at, item)| text(item, &path.item(at))).collect()
+    }
+}
+
+pub(super) fn text<'a>(value: &'a Value, path: &Path<'_>) -> Result<&'a str, Fault> {
+    value
+        .as_str()
+        .ok_or_else(|| Fault::field(path, "must be a string"))
+}
+
+pub(super) fn list<'a>(value: &'a Value, path: &Path<'_>) -> Result<&'a [Value], Fault> {
+    match value {
+        Value::Array(items) => Ok(items),
+        _ => Err(Fault::field(path, "must be an array")),
+    }
+}
+
+pub(super) fn counter(value: &Value, path: &Path<'_>) -> Result<u64, Fault> {
+    let number = value.as_u64().filter(|number| *number <= COUNTER_MAX);
+    number.ok_or_else(|| Fault::field(path, "must be a natural number from 0 to 9007199254740991"))
+}
+
+pub(super) fn hex(value: &Value, path: &Path<'_>) -> Result<Digest, Fault> {
+    let digest = value.as_str().and_then(Digest::from_hex);
+    digest.ok_or_else(|| Fault::field(path, "must be 64 lower-case hex digits"))
+}
+
+pub(super) fn time(value: &Value, path: &Path<'_>) -> Result<Millis, Fault> {
+    let time = value.as_str().and_then(Millis::parse_rfc3339);
+    time.ok_or_else(|| {
+        Fault::field(
+            path,
+            "must be an RFC 3339 time such as 2026-02-17T16:00:00.000Z or 2026-02-17T17:00:00+01:00",
+        )
+    })
+}
+
+/// Reads tokens and keeps the first fault of one: it counts only when nothing else is wrong.
+#[derive(Debug, Default)]
+pub(super) struct Tokens {
+    fault: Option<Fault>,
+}
+
+impl Tokens {
+    /// The tokens of a list, without those that are none.
+    pub(super) fn read(&mut self, value: &Value, path: &Path<'_>) -> Result<BTreeSet<Token>, Fault> {
+        let mut tokens = BTreeSet::new();
+        for (at, item) in list(value, path)?.iter().enumerate() {
+            let path = path.item(at);
+            match item {
+                Value::Object(members) => {
+                    let form = Form::new(&path, members);
+                    form.only(&["class", "namespace", "value"])?;
+                    tokens.extend(self.token(&form)?);
+                }
+                _ => self.note(&path, "must be an object"),
+            }
+        }
+        Ok(tokens)
+    }
+
+    /// The token whose parts are fields of this form.
+    pub(super) fn token(&mut self, form: &Form<'_, '_>) -> Result<Option<Token>, Fault> {
+        let namespace = match form.optional("namespace") {
+            Some(namespace) => Some(text(namespace, &form.path.member("namespace"))?),
+            None => None,
+        };
+        let part = |name| form.members.get(name).and_then(Value::as_str);
+        let Some(class) = part("class").and_then(Class::parse) else {
+            let why = "must be one of semanticKey, subtypeToken and entityId";
+            self.note(&form.path.member("class"), why);
+            return Ok(None);
+        };
+        let Some(value) = part("value") else {
+            self.note(&form.path.member("value"), "must be a string");
+            return Ok(None);
+        };
+        match Token::new(class, namespace, value) {
+            Ok(token) => Ok(Some(token)),
+            Err(bad) => {
+                let part = match bad {
+                    BadToken::EmptyValue => "value",
+                    BadToken::NamespaceMissing | BadToken::NamespaceMisplaced => "namespace",
+                };
+                self.note(&form.path.member(part), &format!("is wrong: {bad}"));
+                Ok(None)
+            }
+        }
+    }
+
+    fn note(&mut self, path: &Path<'_>, why: &str) {
+        if self.fault.is_none() {
+            self.fault = Some(Fault::new(Code::InvalidToken, format!("`{path}` {why}")));
+        }
+    }
+
+    /// Whether all of them were tokens.
+    pub(super) fn check(self) -> Result<(), Fault> {
+        self.fault.map_or(Ok(()), Err)
+    }
+}

@@ -1,0 +1,84 @@
+//! The operation `match`: which subscriptions a notice concerns.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::fault::{Code, Fault, Path};
+use super::form::{Form, Tokens};
+use crate::subscription::{Entity, Filter, Index, Predicate};
+
+pub(super) fn matching(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&["id", "op", "subscriptions", "notice", "entities"])?;
+    let mut tokens = Tokens::default();
+    let mut filters: BTreeMap<&str, Option<Filter>> = BTreeMap::new();
+    let path = form.path.member("subscriptions");
+    for (at, item) in form.list("subscriptions")?.iter().enumerate() {
+        let path = path.item(at);
+        let subscription = Form::of(&path, item)?;
+        let filter = filter(&subscription, &mut tokens)?;
+        if filters.insert(subscription.text("id")?, filter).is_some() {
+            return Err(subscription.fault("id", "is there twice"));
+        }
+    }
+    let notice_path = form.path.member("notice");
+    let notice = Form::of(&notice_path, form.required("notice")?)?;
+    notice.only(&["tokens"])?;
+    let said = tokens.read(notice.required("tokens")?, &notice_path.member("tokens"))?;
+    let entities = form.object("entities")?;
+    if let Some((id, _)) = entities.iter().find(|(_, fields)| !fields.is_object()) {
+        let path = form.path.member("entities");
+        return Err(Fault::field(&path.member(id), "must be an object"));
+    }
+    tokens.check()?;
+
+    let mut index = Index::new();
+    for (id, filter) in filters {
+        if let Some(filter) = filter {
+            index.insert(id, filter);
+        }
+    }
+    let lookup = |id: &str| -> Option<&Entity> { entities.get(id)?.as_object() };
+    let candidates = index.candidates(&said);
+    let entity_loads = candidates
+        .wanted()
+        .filter(|id| entities.contains_key(*id))
+        .count();
+    let matched = candidates.settle(lookup);
+    Ok(json!({"matched": matched, "entity_loads": entity_loads}))
+}
+
+/// What a subscription lets pass; none only when one of its tokens was noted to be none.
+fn filter(subscription: &Form<'_, '_>, tokens: &mut Tokens) -> Result<Option<Filter>, Fault> {
+    subscription.only(&["id", "agent_id", "tokens_any", "tokens_all", "entity"])?;
+    subscription.text("id")?;
+    subscription.text("agent_id")?;
+    let mut is_empty = true;
+    let mut read = |name: &str| match subscription.optional(name) {
+        Some(value) => {
+            is_empty &= value.as_array().is_some_and(Vec::is_empty);
+            tokens.read(value, &subscription.path.member(name))
+        }
+        None => Ok(Default::default()),
+    };
+    let (any, all) = (read("tokens_any")?, read("tokens_all")?);
+    if is_empty {
+        return Err(subscription.fault(
+            "tokens_any",
+            "and `tokens_all` are both empty; a subscription needs a token",
+        ));
+    }
+    let predicate = match subscription.optional("entity") {
+        Some(value) => Some(predicate(value, &subscription.path.member("entity"))?),
+        None => None,
+    };
+    Ok(Filter::new(any, all, predicate).ok())
+}
+
+fn predicate(value: &Value, path: &Path<'_>) -> Result<Predicate, Fault> {
+    Predicate::parse(value).map_err(|bad| {
+        let dot = if bad.path.is_empty() { "" } else { "." };
+        let message = format!("`{path}{dot}{}` {}", bad.path, bad.why);
+        Fault::new(Code::BadRequest, message)
+    })
+}

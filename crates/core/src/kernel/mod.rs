@@ -1,0 +1,93 @@
+//! The decisions of this crate as a service: one line of JSON in, one line of JSON out.
+//!
+//! Another implementation, in any language, can be compared with ours line by line, and a bug report can be a line.
+//! `docs/kernel-protocol.md` is the contract. The form of a whole request is checked before anything is computed.
+//!
+//! | module | does |
+//! |---|---|
+//! | [`fault`] | refusals, and the path to what is wrong |
+//! | [`form`] | reads the fields of a request |
+//! | [`naming`] | hashes and keys |
+//! | [`matching`] | subscriptions |
+//! | [`converging`] | replicas of a record |
+//! | [`scheduling`] | firings of schedules |
+
+mod converging;
+mod fault;
+mod form;
+mod matching;
+mod naming;
+mod scheduling;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
+
+use self::fault::{Code, Fault, Path, shortened};
+use self::form::Form;
+use crate::json::strict;
+
+/// Longest line that is read, without its end.
+pub const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+
+/// One operation: the request in, the result out.
+type Operation = fn(&Form<'_, '_>) -> Result<Value, Fault>;
+
+const OPERATIONS: [(&str, Operation); 11] = [
+    ("hash", naming::hash),
+    ("change_key", naming::change_key),
+    ("logical_change_key", naming::logical_change_key),
+    ("token_key", naming::token_key),
+    ("run_key", naming::run_key),
+    ("operation_id", naming::operation_id),
+    ("summary_id", naming::summary_id),
+    ("converge", converging::converge),
+    ("match", matching::matching),
+    ("schedule_next", scheduling::schedule_next),
+    ("schedule_due", scheduling::schedule_due),
+];
+
+/// The answer to one line, without a line's end. There is one for every line.
+#[must_use]
+pub fn answer(line: &[u8]) -> String {
+    if line.len() > LINE_BYTES_MAX {
+        return too_large();
+    }
+    let request = match strict::parse(line) {
+        Ok(Value::Object(request)) => request,
+        Ok(_) => {
+            let fault = Fault::new(Code::BadRequest, "the request must be an object");
+            return refused(&Value::Null, &fault);
+        }
+        Err(bad) => return refused(&Value::Null, &Fault::new(Code::BadJson, bad.to_string())),
+    };
+    let id = request.get("id").unwrap_or(&Value::Null);
+    match result(&request) {
+        Ok(result) => format!(r#"{{"id":{id},"ok":true,"result":{result}}}"#),
+        Err(fault) => refused(id, &fault),
+    }
+}
+
+/// The answer to a line that is too long to be kept.
+#[must_use]
+pub fn too_large() -> String {
+    let message = format!("a line has at most {LINE_BYTES_MAX} bytes");
+    refused(&Value::Null, &Fault::new(Code::TooLarge, message))
+}
+
+fn refused(id: &Value, fault: &Fault) -> String {
+    let (code, message) = (fault.code.as_str(), json!(fault.message));
+    format!(r#"{{"id":{id},"ok":false,"error":{{"code":"{code}","message":{message}}}}}"#)
+}
+
+fn result(request: &Map<String, Value>) -> Result<Value, Fault> {
+    let form = Form::new(&Path::Request, request);
+    let op = form.text("op")?;
+    let Some((_, operation)) = OPERATIONS.iter().find(|(name, _)| *name == op) else {
+        let known = OPERATIONS.map(|(name, _)| name).join(", ");
+        let message = format!("there is no op `{}`; there are {known}", shortened(op));
+        return Err(Fault::new(Code::UnknownOp, message));
+    };
+    form.required("id")?;
+    operation(&form)
+}

@@ -1,0 +1,142 @@
+//! The operations that name things.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::fault::{Code, Fault};
+use super::form::{Form, Tokens, hex};
+use crate::change::{LogicalChangeKey, Unit, UnitKey};
+use crate::id::Incarnation;
+use crate::json::digest;
+use crate::key::{self, ActionParts, Cause, Digest, OperationId, RunKey, SourceKind, Span, SummaryId};
+
+fn key(digest: Digest) -> Value {
+    json!({"key": digest})
+}
+
+pub(super) fn hash(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&["id", "op", "label", "fields"])?;
+    let (label, fields) = (form.text("label")?, form.texts("fields")?);
+    if !key::is_label(label) {
+        return Err(form.fault("label", "must match [a-z0-9._]+"));
+    }
+    Ok(key(key::h(label, &fields)))
+}
+
+pub(super) fn change_key(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&["id", "op", "host_id", "counter", "payload_type", "payload_id"])?;
+    let unit = Unit {
+        host: Incarnation::new(form.text("host_id")?),
+        counter: form.counter("counter")?,
+        payload_type: form.text("payload_type")?.to_owned(),
+        payload_id: form.text("payload_id")?.to_owned(),
+    };
+    Ok(key(unit.key().0))
+}
+
+pub(super) fn logical_change_key(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&["id", "op", "change_keys"])?;
+    let path = form.path.member("change_keys");
+    let items = form.list("change_keys")?.iter().enumerate();
+    let keys = items.map(|(at, item)| hex(item, &path.item(at)).map(UnitKey));
+    let keys = keys.collect::<Result<BTreeSet<_>, _>>()?;
+    if keys.is_empty() {
+        return Err(form.fault("change_keys", "must have at least one key"));
+    }
+    Ok(key(LogicalChangeKey::of_keys(&keys).0))
+}
+
+pub(super) fn token_key(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&["id", "op", "class", "namespace", "value"])?;
+    let mut tokens = Tokens::default();
+    let token = tokens.token(form)?;
+    tokens.check()?;
+    Ok(json!({"key": token.map(|token| token.key())}))
+}
+
+pub(super) fn run_key(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    let reason = form.text("reason")?;
+    let fields: &[&str] = match reason {
+        "subscription" => &["subscription_id", "logical_change_key"],
+        "timer" => &["timer_id", "scheduled_at"],
+        "user" => &["session_id", "turn_id"],
+        _ => &["source_id"],
+    };
+    let kind = SourceKind::parse(reason);
+    let is_known = matches!(reason, "subscription" | "timer" | "user") || kind.is_some();
+    if !is_known {
+        let words = SourceKind::ALL.map(SourceKind::as_str).join(", ");
+        let why = format!("must be one of subscription, timer, user, {words}");
+        return Err(form.fault("reason", &why));
+    }
+    form.only(&[&["id", "op", "reason", "agent_id"], fields].concat())?;
+    let agent = form.text("agent_id")?;
+    let cause = match (reason, kind) {
+        ("subscription", _) => Cause::Subscription {
+            subscription: form.text("subscription_id")?,
+            change: LogicalChangeKey(form.hex("logical_change_key")?),
+        },
+        ("timer", _) => Cause::Timer {
+            timer: form.text("timer_id")?,
+            scheduled_at: form.time("scheduled_at")?,
+        },
+        (_, Some(kind)) => Cause::Source {
+            kind,
+            source: form.text("source_id")?,
+        },
+        (_, None) => Cause::User {
+            session: form.text("session_id")?,
+            turn: form.text("turn_id")?,
+        },
+    };
+    Ok(key(RunKey::of(agent, &cause).0))
+}
+
+pub(super) fn operation_id(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&[
+        "id",
+        "op",
+        "run_key",
+        "tool",
+        "arguments",
+        "scope",
+        "targets",
+        "occurrence",
+    ])?;
+    let run = RunKey(form.hex("run_key")?);
+    let tool = form.text("tool")?.to_owned();
+    let (arguments, scope) = (form.required("arguments")?, form.required("scope")?);
+    let targets: BTreeSet<&str> = form.texts("targets")?.into_iter().collect();
+    let occurrence = form.counter("occurrence")?;
+    // What was read from JSON has a canonical form; the error is there for other types.
+    let canonical =
+        |value: &Value| digest(value).map_err(|error| Fault::new(Code::BadRequest, error.to_string()));
+    let parts = ActionParts {
+        tool,
+        arguments: canonical(arguments)?,
+        scope: canonical(scope)?,
+        targets: canonical(&json!(targets))?,
+    };
+    let action = parts.stable_id(occurrence);
+    Ok(json!({"action_stable_id": action, "operation_id": OperationId::new(&run, &action)}))
+}
+
+pub(super) fn summary_id(form: &Form<'_, '_>) -> Result<Value, Fault> {
+    form.only(&[
+        "id",
+        "op",
+        "agent_id",
+        "thread_id",
+        "start_message_id",
+        "end_message_id",
+        "contract_version",
+    ])?;
+    let span = Span {
+        agent: form.text("agent_id")?,
+        thread: form.text("thread_id")?,
+        start: form.text("start_message_id")?,
+        end: form.text("end_message_id")?,
+    };
+    Ok(key(SummaryId::new(&span, form.text("contract_version")?).0))
+}
