@@ -119,7 +119,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 25] = [
+const PARTS: [Part; 27] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -219,6 +219,14 @@ const PARTS: [Part; 25] = [
     Part {
         names: &[parallel::POSTGRES],
         take: parallel::take_postgres,
+    },
+    Part {
+        names: &[parallel::FIVE_STEPS],
+        take: parallel::take_five_steps,
+    },
+    Part {
+        names: &[parallel::FIVE_STEPS_POSTGRES],
+        take: parallel::take_five_steps_postgres,
     },
 ];
 

@@ -72,7 +72,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
 /// Admits one message for an agent, which is made if need be, and drives its run to the end.
 pub(crate) async fn drive<M: Model, T: ToolHost>(
     engine: &Engine<Store, M, T>,
-    agent: &str,
+    (agent, turn): (&str, usize),
     workspace: &str,
     max_rounds: u32,
 ) -> Result<()> {
@@ -80,7 +80,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         agent: AgentId::parse(agent)?,
         when_missing: WhenMissing::Create(Visibility::Public),
         session: SessionId::new("bench"),
-        turn: TurnId::parse("1")?,
+        turn: TurnId::parse(&turn.to_string())?,
         prompt: format!("Do your work, {agent}."),
         attachments: Vec::new(),
         limits: Limits {
