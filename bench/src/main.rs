@@ -11,6 +11,7 @@
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`verify`] | events of a log verified per second |
+//! | [`matching`] | whom a notice concerns, of many subscriptions |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -23,6 +24,7 @@ mod binary;
 mod disk;
 mod flat;
 mod machine;
+mod matching;
 mod measure;
 mod models;
 mod parallel;
@@ -119,7 +121,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 25] = [
+const PARTS: [Part; 26] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -211,6 +213,10 @@ const PARTS: [Part; 25] = [
     Part {
         names: &[verify::NAME],
         take: verify::take,
+    },
+    Part {
+        names: &[matching::NAME],
+        take: matching::take,
     },
     Part {
         names: &[parallel::SQLITE],

@@ -156,6 +156,32 @@ fn names_of_actions_and_summaries_are_those_another_program_computed() {
     );
 }
 
+#[test]
+fn an_action_is_named_by_what_it_does_and_not_by_how_it_is_spelled() {
+    let named = |arguments: &str, scope: &str, targets: &str, occurrence: u64| {
+        let line = format!(
+            r#"{{"id":1,"op":"operation_id","run_key":"{LOGICAL}","tool":"t","arguments":{arguments},"scope":{scope},"targets":{targets},"occurrence":{occurrence}}}"#
+        );
+        ask(&line)["result"]["action_stable_id"]
+            .as_str()
+            .expect("a name")
+            .to_owned()
+    };
+    let one = named(r#"{"a":1,"b":[1e2]}"#, "{}", r#"["x","y"]"#, 0);
+    assert_eq!(
+        one,
+        named(r#"{ "b" : [100.0], "\u0061":1.0 }"#, "{}", r#"["y","x","y"]"#, 0)
+    );
+    for other in [
+        named(r#"{"a":1,"b":[101]}"#, "{}", r#"["x","y"]"#, 0),
+        named(r#"{"a":1,"b":[1e2]}"#, "[]", r#"["x","y"]"#, 0),
+        named(r#"{"a":1,"b":[1e2]}"#, "{}", r#"["x"]"#, 0),
+        named(r#"{"a":1,"b":[1e2]}"#, "{}", r#"["x","y"]"#, 1),
+    ] {
+        assert_ne!(one, other);
+    }
+}
+
 fn matching(subscriptions: Value, tokens: Value, entities: Value) -> Value {
     let request = json!({"op": "match", "subscriptions": subscriptions, "notice": {"tokens": tokens}, "entities": entities});
     result_of(request)
