@@ -11,6 +11,7 @@
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`verify`] | events of a log verified per second |
+//! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -20,6 +21,7 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod causal;
 mod disk;
 mod flat;
 mod machine;
@@ -119,7 +121,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 25] = [
+const PARTS: [Part; 26] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -211,6 +213,10 @@ const PARTS: [Part; 25] = [
     Part {
         names: &[verify::NAME],
         take: verify::take,
+    },
+    Part {
+        names: &[causal::NAME],
+        take: causal::take,
     },
     Part {
         names: &[parallel::SQLITE],
