@@ -12,6 +12,7 @@
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`verify`] | events of a log verified per second |
 //! | [`matching`] | whom a notice concerns, of many subscriptions |
+//! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -21,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod causal;
 mod disk;
 mod flat;
 mod machine;
@@ -121,7 +123,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 26] = [
+const PARTS: [Part; 27] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -217,6 +219,10 @@ const PARTS: [Part; 26] = [
     Part {
         names: &[matching::NAME],
         take: matching::take,
+    },
+    Part {
+        names: &[causal::NAME],
+        take: causal::take,
     },
     Part {
         names: &[parallel::SQLITE],
