@@ -17,7 +17,7 @@ pub(crate) const NAME: &str = "causal_join_us";
 const FIELDS: usize = 50;
 
 /// Joins of one sample.
-const JOINS: usize = 1_000;
+const JOINS: usize = 100;
 
 /// Takes the measure.
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
