@@ -352,7 +352,7 @@ mod tests {
         }
         assert!(
             holds(
-                json!({"field": "s", "op": "lt", "value": "\u{1f600}"}),
+                &json!({"field": "s", "op": "lt", "value": "\u{1f600}"}),
                 &json!({"s": "\u{ffff}"})
             ),
             "by code point"
