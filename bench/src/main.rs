@@ -11,6 +11,8 @@
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`verify`] | events of a log verified per second |
+//! | [`matching`] | whom a notice concerns, of many subscriptions |
+//! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -20,9 +22,11 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod causal;
 mod disk;
 mod flat;
 mod machine;
+mod matching;
 mod measure;
 mod models;
 mod parallel;
@@ -211,6 +215,14 @@ const PARTS: [Part; 27] = [
     Part {
         names: &[verify::NAME],
         take: verify::take,
+    },
+    Part {
+        names: &[matching::NAME],
+        take: matching::take,
+    },
+    Part {
+        names: &[causal::NAME],
+        take: causal::take,
     },
     Part {
         names: &[parallel::SQLITE],

@@ -5,6 +5,7 @@
     reason = "helpers of tests fail where they stand, as tests do"
 )]
 
+mod causal;
 mod notary;
 mod retention;
 mod service;

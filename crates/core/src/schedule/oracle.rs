@@ -104,7 +104,8 @@ fn on_the_wall(zone: &TimeZone, local: DateTime) -> i64 {
             ambiguous.earlier().expect("a time").as_second()
         }
         AmbiguousOffset::Gap { .. } => {
-            let later = ambiguous.later().expect("a time");
+            // The first local time of a gap is, by the offset before it, the change itself, and that counts, too.
+            let later = ambiguous.later().expect("a time") + jiff::SignedDuration::from_secs(1);
             zone.preceding(later)
                 .next()
                 .expect("a gap has a change")
