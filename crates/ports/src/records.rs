@@ -453,8 +453,9 @@ pub enum PackedBody {
     Raw(Vec<u8>),
     /// In the row, compressed.
     Lz4(Vec<u8>),
-    /// In a compressed file, already synced and in its place.
-    File,
+    /// In a compressed file, already synced and in its place. The same bytes again, because an erasure may take the file
+    /// away before a row names it.
+    File(Vec<u8>),
 }
 
 /// The head of an agent's log, locked for this transaction.

@@ -49,6 +49,7 @@ impl Permit {
             provider: self.provider,
             rule: self.rule,
             cost: self.money.map(|(reserved, price)| cost(reserved, price)),
+            exceeded: None,
         }
     }
 }
@@ -56,7 +57,8 @@ impl Permit {
 /// What became of asking for leave.
 enum Leave {
     Granted(Permit),
-    Denied(Denial),
+    /// And where it is for want of money, which cap stands in the way.
+    Denied(Denial, Option<Exceeded>),
     Exceeded(Exceeded),
 }
 
@@ -98,7 +100,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let permit = match self.leave(claimed, operation_id, &request, terms).await? {
             Leave::Granted(permit) => permit,
             Leave::Exceeded(exceeded) => return Ok(Next::just(Input::Parked { exceeded })),
-            Leave::Denied(denial) => {
+            Leave::Denied(denial, exceeded) => {
                 let (failure, rule) = (
                     denied(&request.model_ref, &provider, &denial),
                     denial.code.to_owned(),
@@ -107,6 +109,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     provider,
                     rule,
                     cost: None,
+                    exceeded,
                 };
                 return Ok(Next::Input(Box::new(failed(failure, 0, bill))));
             }
@@ -196,7 +199,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if is_free && claimed.freshness == Freshness::Fresh {
             return Ok(match petition.judge(Receipt::Missing) {
                 Ok(()) => Leave::Granted(petition.permit(ALL_GATES)),
-                Err(denial) => Leave::Denied(denial),
+                Err(denial) => Leave::Denied(denial, None),
             });
         }
         fail::point("model.before_reserve");
@@ -205,9 +208,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(match leave {
             // Who costs nothing need not wait for money.
             Leave::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
-                Leave::Denied(too_dear(&exceeded))
+                Leave::Denied(too_dear(&exceeded), Some(exceeded))
             }
-            Leave::Granted(_) | Leave::Denied(_) | Leave::Exceeded(_) => leave,
+            Leave::Granted(_) | Leave::Denied(..) | Leave::Exceeded(_) => leave,
         })
     }
 
@@ -295,7 +298,7 @@ impl Petition {
             Receipt::Missing
         };
         if let Err(denial) = self.judge(receipt) {
-            return Ok(Leave::Denied(denial));
+            return Ok(Leave::Denied(denial, None));
         }
         let day = Day::of(self.now);
         let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);

@@ -18,7 +18,7 @@ use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::report::Event;
-use wakeful_core::run::{Effect, Input, Reads, Turn, is_known};
+use wakeful_core::run::{Effect, Input, Reads, Turn, is_known, is_newer};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -26,7 +26,7 @@ use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow};
 use wakeful_ports::store::{Store, StoreError};
 use wakeful_ports::tool::ToolHost;
 
-pub use aside::{CLAIMS_MAX, move_aside, poisoned};
+pub use aside::{CLAIMS_MAX, is_of_place, move_aside, poisoned};
 pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::Transition;
 
@@ -138,7 +138,7 @@ pub async fn claim<S: Store>(
     let claimed = store.write(move |tx| {
         let Some(row) = tx.run(&run)? else { return Ok(None) };
         // An ended run needs no claim, and must not take the agent from whoever drives another.
-        if row.status != RUN_OPEN {
+        if row.status != RUN_OPEN || is_newer(&row.machine, row.machine_version) {
             return Ok(Some((None, 0, row)));
         }
         let claim = tx.claim_head(&row.agent_id, &runner)?;
@@ -158,6 +158,9 @@ pub async fn claim<S: Store>(
         return Err(EngineError::UnknownRun(run));
     };
     fail::point("claim.after_commit");
+    if row.status == RUN_OPEN && is_newer(&row.machine, row.machine_version) {
+        return Err(unsupported(&row));
+    }
     let fence = match claim {
         None => return Ok(None),
         Some(Claim::Won(fence)) => fence,
@@ -248,7 +251,17 @@ async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<()
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
-    pub async fn drive(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+    pub async fn drive(&self, claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+        let run = claimed.run_key();
+        let driven = self.drive_on(claimed).await;
+        if driven.as_ref().is_err_and(is_of_place) {
+            // Where this cannot be written either, whoever takes the run up next in this process does it.
+            let _ = self.store.write(move |tx| tx.forget_claims(&run)).await;
+        }
+        driven
+    }
+
+    async fn drive_on(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
         let mut conflicts = 0;
         while claimed.turn.outcome().is_none() {
             let performed = match self.perform(&mut claimed).await? {
@@ -410,14 +423,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 /// Reads the state of a run, if this program has its machine.
 pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
     if !is_known(&row.machine, row.machine_version) {
-        let (run, machine, version) = (row.run_key, row.machine.clone(), row.machine_version);
-        return Err(EngineError::MachineVersion {
-            run,
-            machine,
-            version,
-        });
+        return Err(unsupported(row));
     }
     serde_json::from_str(&row.state).map_err(|e| broken(row.run_key, &e))
+}
+
+fn unsupported(row: &RunRow) -> EngineError {
+    EngineError::MachineVersion {
+        run: row.run_key,
+        machine: row.machine.clone(),
+        version: row.machine_version,
+    }
 }
 
 /// A run that cannot go on because of what is stored.

@@ -1,8 +1,10 @@
 //! The daemon's loop: whoever has something to do is driven, one message after the other per agent, many agents at
 //! once, within bounds. It sleeps without any timer until it is told that there may be something to do.
 
+mod stuck;
+
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::task::{Id, JoinError, JoinSet};
 use wakeful_core::conversation::{Entry, Role};
@@ -18,6 +20,7 @@ use wakeful_ports::records::{Agent, Overview, QueueRow};
 use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
 
+pub use self::stuck::Stuck;
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
 use crate::run::{Claimed, Driven, blocks, claim, give_back, move_aside, poisoned};
@@ -107,35 +110,6 @@ pub struct Service<S, W> {
     hub: Arc<Hub>,
     work: Arc<Work>,
     stuck: Stuck,
-}
-
-/// Agents whose work cannot go on, and why. Shared with whoever shows it.
-#[derive(Debug, Clone, Default)]
-pub struct Stuck(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
-
-impl Stuck {
-    /// All of them, by name.
-    #[must_use]
-    pub fn all(&self) -> Vec<(AgentId, Arc<EngineError>)> {
-        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.iter()
-            .map(|(agent, error)| (agent.clone(), Arc::clone(error)))
-            .collect()
-    }
-
-    /// Forgets whoever has no work any more, and so nothing to be stuck with.
-    fn retain(&self, ready: &[AgentId]) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.retain(|agent, _| ready.contains(agent));
-    }
-
-    fn note(&self, agent: &AgentId, result: Result<(), EngineError>) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match result {
-            Ok(()) => drop(map.remove(agent)),
-            Err(error) => drop(map.insert(agent.clone(), Arc::new(error))),
-        }
-    }
 }
 
 /// Who is being driven, and who waits for a place.
@@ -283,6 +257,7 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
                 clock: Arc::clone(&self.clock),
                 entropy: Arc::clone(&self.entropy),
                 hub: Arc::clone(&self.hub),
+                forgives: self.stuck.is_of_place(&agent),
             };
             let turn = one_turn(store, Arc::clone(&self.workshop), runner, (agent.clone(), aside));
             let task = busy.tasks.spawn(turn);
@@ -331,12 +306,13 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
     }
 }
 
-/// One turn of one agent: what was left open, else the next message.
-/// What it takes to move a run aside.
+/// What it takes to judge why a run does not move.
 struct Aside {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     hub: Arc<Hub>,
+    /// Whether it did not move last time for what lies in the place: then that does not count.
+    forgives: bool,
 }
 
 impl Aside {
@@ -361,13 +337,15 @@ impl Aside {
     }
 }
 
+/// One turn of one agent: what was left open, else the next message.
 async fn one_turn<S: Store, W: Workshop<S>>(
     store: S,
     workshop: Arc<W>,
     runner: RunnerId,
     (agent, aside): (AgentId, Aside),
 ) -> Turned {
-    let result = match turn_of(&store, workshop.as_ref(), &runner, (&agent, aside.clock.as_ref())).await {
+    let clock = aside.clock.as_ref();
+    let result = match turn_of(&store, workshop.as_ref(), &runner, (&agent, clock, aside.forgives)).await {
         Err(error) => aside.judge(&store, &agent, error).await,
         done => done,
     };
@@ -383,7 +361,7 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     store: &S,
     workshop: &W,
     runner: &RunnerId,
-    (agent, clock): (&AgentId, &dyn Clock),
+    (agent, clock, forgives): (&AgentId, &dyn Clock, bool),
 ) -> Result<Did, EngineError> {
     let wanted = agent.clone();
     let now = clock.now();
@@ -403,6 +381,9 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     if let Some(run) = overview.open_run {
         if planted::bug("open_run_left") {
             return Ok(Did::Nothing);
+        }
+        if forgives {
+            store.write(move |tx| tx.forget_claims(&run)).await?;
         }
         let Some(claimed) = claim(store, runner, run).await? else {
             return Ok(Did::Something);
@@ -480,7 +461,6 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     }
 }
 
-/// The limits under which a run was begun.
 /// Nobody sits in front of it: who waits long gives its place to others.
 fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
     Engine {
@@ -489,6 +469,7 @@ fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
     }
 }
 
+/// The limits under which a run was begun.
 fn limits_of(turn: &Turn) -> Limits {
     Limits {
         model_ref: turn.model_ref.clone(),

@@ -44,6 +44,7 @@ mod serve;
 mod stream;
 mod transcript;
 pub mod view;
+mod whole;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, Limits, Open, Options, Stage, router};

@@ -119,6 +119,10 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         activity: match (going, overview.open_run) {
             // A note that somebody was stuck may be a moment older than the end of their work.
             (Going::Stuck, _) if has_work => Activity::Stuck,
+            (Going::Well | Going::Stuck, Some(_)) if overview.pending_decisions > 0 => {
+                Activity::WaitingOnHuman
+            }
+            (Going::Well | Going::Stuck, Some(_)) if overview.is_braked => Activity::Waiting,
             (Going::Well | Going::Stuck, Some(_)) => Activity::Working,
             (Going::Well | Going::Stuck, None) if has_work => Activity::Queued,
             (Going::Well | Going::Stuck, None) => Activity::Asleep,

@@ -762,7 +762,7 @@ export interface components {
          * @description What an agent does right now.
          * @enum {string}
          */
-        Activity: "asleep" | "queued" | "working" | "stuck";
+        Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
         /**
          * @description Whether a message was new.
          * @enum {string}
@@ -3097,6 +3097,15 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];

@@ -49,6 +49,12 @@ pub fn is_known(machine: &str, version: u32) -> bool {
     machine == MACHINE && (MACHINE_VERSION_OLDEST..=MACHINE_VERSION).contains(&version)
 }
 
+/// Whether a newer program wrote it. One that runs beside this one goes on with it; so it is left alone.
+#[must_use]
+pub fn is_newer(machine: &str, version: u32) -> bool {
+    machine != MACHINE || version > MACHINE_VERSION
+}
+
 /// Largest state as JSON. A state that could grow past it holds history, which belongs in blobs.
 pub const STATE_BYTES_MAX: usize = 64 * 1024;
 

@@ -58,4 +58,6 @@ pub trait DecidingTx {
         fault: Option<&str>,
         at: Millis,
     ) -> Result<bool, StoreError>;
+    /// Writes down of the plain actions of a run that were under way that nobody knows how they ended. How many there were.
+    fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError>;
 }

@@ -8,7 +8,7 @@ use wakeful_ports::records::{AnnouncementRow, BrakeRow, DecisionFilter, Owed};
 use wakeful_ports::store::{DecidingTx, DecidingView, StoreError};
 
 use super::Session;
-use crate::{announcement, brake, decision, run};
+use crate::{announcement, brake, decision, run, step};
 
 impl DecidingView for Session<'_> {
     fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
@@ -93,5 +93,9 @@ impl DecidingTx for Session<'_> {
         at: Millis,
     ) -> Result<bool, StoreError> {
         run::set_aside(self, run, (status, fault), at)
+    }
+
+    fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError> {
+        step::leave(self, run)
     }
 }

@@ -253,6 +253,14 @@ impl Named {
         })
     }
 
+    /// The whole name of a setting whose section was left out.
+    pub(super) fn without_section(field: &str) -> Option<String> {
+        let mut plain = Section::ALL
+            .into_iter()
+            .filter(|section| section.names().is_none());
+        plain.find_map(|section| Self::of(section, "", field).map(|named| named.name()))
+    }
+
     /// The name a person writes.
     pub(crate) fn name(&self) -> String {
         let Self { section, name, field } = self;

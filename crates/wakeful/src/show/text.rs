@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_api::{Activity, AgentStatus, Block, Control, Run, RunLine, RunList, Step, TranscriptLine};
+use wakeful_api::{
+    Activity, AgentStatus, Block, Control, Run, RunLine, RunList, RunState, Step, TranscriptLine,
+};
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
 
@@ -188,30 +190,35 @@ fn step(number: usize, step: &Step) -> String {
     line.trim_end().to_owned()
 }
 
-pub(super) fn runs(view: &RunList) -> String {
+pub(super) fn runs(view: &RunList, state: RunState) -> String {
     if view.runs.is_empty() {
-        return "no runs yet: `wakeful run \"…\"` starts one".to_owned();
+        let none = match state {
+            RunState::Any => "no runs yet: `wakeful run \"…\"` starts one",
+            RunState::Open => "no run is open",
+            RunState::Quarantined => "no run is quarantined",
+        };
+        return none.to_owned();
     }
     table(view.runs.iter().map(line_of_run))
 }
 
 /// Runs with what waits to become one: of one agent in the same table, of all agents as numbers below it.
-pub(super) fn runs_and_waits(view: &RunList, waits: &Waits) -> String {
+pub(super) fn runs_and_waits(view: &RunList, state: RunState, waits: &Waits) -> String {
     match waits {
-        Waits::Queue(_, queued) if queued.is_empty() => runs(view),
+        Waits::Queue(_, queued) if queued.is_empty() => runs(view, state),
         Waits::Queue(agent, queued) => {
             // Newest first, as the runs below them.
             let waiting = queued.iter().rev();
             let waiting = waiting.map(|one| row(&one.run_key, agent.as_str(), "queued", &one.admitted_at));
             table(waiting.chain(view.runs.iter().map(line_of_run)))
         }
-        Waits::Counts(counts) if counts.is_empty() => runs(view),
+        Waits::Counts(counts) if counts.is_empty() => runs(view, state),
         Waits::Counts(counts) => {
             let counts: Vec<String> = counts
                 .iter()
                 .map(|(agent, count)| format!("{agent} {count}"))
                 .collect();
-            let runs = runs(view);
+            let runs = runs(view, state);
             let counts = counts.join(", ");
             format!("{runs}\n\nwaiting: {counts} (`wakeful runs list --agent ID` shows which)")
         }
@@ -249,7 +256,15 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
         let name = clip(&agent.agent_id, 41);
         let state = match (agent.activity, driver) {
             (Activity::Working, Driver::Nobody) => "open".to_owned(),
-            (Activity::Asleep | Activity::Queued | Activity::Working | Activity::Stuck, _) => state(agent),
+            (
+                Activity::Asleep
+                | Activity::Queued
+                | Activity::Working
+                | Activity::WaitingOnHuman
+                | Activity::Waiting
+                | Activity::Stuck,
+                _,
+            ) => state(agent),
         };
         let mut waiting: String = [
             (agent.pending, "waiting"),
@@ -264,7 +279,7 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
             waiting.insert_str(0, "BRAKED  ");
         }
         format!(
-            "{name:<41}  {state:<8}  {:>8} tokens  {waiting}{}",
+            "{name:<41}  {state:<16}  {:>8} tokens  {waiting}{}",
             agent.token_usage.total_tokens, agent.workspace
         )
     };

@@ -18,6 +18,7 @@ mod decision;
 mod doctor;
 mod erase;
 mod frame;
+mod free;
 mod help;
 mod home;
 mod init;
