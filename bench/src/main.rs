@@ -123,7 +123,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 27] = [
+const PARTS: [Part; 29] = [
     Part {
         names: &[version::NAME],
         take: version::take,
