@@ -122,6 +122,12 @@ impl ThreadId {
     pub fn of_session(agent: &AgentId, session: &SessionId) -> Self {
         Self(format!("{agent}:session:{session}"))
     }
+
+    /// The thread of one run alone, for a run that no person speaks in.
+    #[must_use]
+    pub fn of_run(agent: &AgentId, run: &crate::key::RunKey) -> Self {
+        Self(format!("{agent}:run:{run}"))
+    }
 }
 
 #[cfg(test)]

@@ -150,6 +150,13 @@ impl RunKey {
     pub fn of_user(agent: &AgentId, session: &SessionId, turn: &TurnId) -> Self {
         Self(h("run.user", &[agent.as_str(), session.as_str(), turn.as_str()]))
     }
+
+    /// The run that another run started. Its message is named by the operation that started it, so that a start which
+    /// is repeated after a crash starts nothing new.
+    #[must_use]
+    pub fn of_spawn(agent: &AgentId, source: &OperationId) -> Self {
+        Self(h("run.spawn", &[agent.as_str(), &source.to_string()]))
+    }
 }
 
 /// What makes two actions the same: everything but how often it came before in this run.
@@ -231,6 +238,15 @@ mod tests {
         let turn = TurnId::parse("t1").expect("id");
         let key = RunKey::of_user(&agent, &SessionId::new("cli"), &turn);
         assert_eq!(key.0, Digest::of(b"v1|run.user|main|cli|t1"));
+    }
+
+    #[test]
+    fn a_started_run_is_named_by_its_agent_and_the_operation_that_started_it() {
+        let (b, c) = (AgentId::parse("b").expect("id"), AgentId::parse("c").expect("id"));
+        let operation = OperationId(Digest::of(b"operation"));
+        let text = format!("v1|run.spawn|b|{operation}");
+        assert_eq!(RunKey::of_spawn(&b, &operation).0, Digest::of(text.as_bytes()));
+        assert_ne!(RunKey::of_spawn(&b, &operation), RunKey::of_spawn(&c, &operation));
     }
 
     #[test]

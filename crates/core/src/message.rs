@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobHash;
 use crate::id::{AgentId, SessionId, ThreadId, TurnId};
-use crate::key::RunKey;
+use crate::key::{OperationId, RunKey};
 use crate::time::Millis;
 
 /// Largest prompt in bytes. A longer text belongs in a file of the workspace, which the agent can read in parts.
@@ -23,6 +23,8 @@ pub const QUEUE_MAX: u64 = 100_000;
 pub enum Kind {
     /// A person said something.
     OperatorPrompt,
+    /// A run of another agent asks for something.
+    InternalFollowup,
 }
 
 /// Whose word it is. Derived at admission, never accepted from outside.
@@ -31,6 +33,8 @@ pub enum Kind {
 pub enum Authority {
     /// The owner's own instruction.
     OperatorInstruction,
+    /// What the program itself passes on. It informs, and is never a person's word.
+    RuntimeInstruction,
 }
 
 /// The door by which it came in.
@@ -41,6 +45,8 @@ pub enum DeliverySurface {
     RunOnce,
     /// The daemon's API, used by a person or a program that holds the token.
     HttpControlPrompt,
+    /// The program itself.
+    RuntimeSystem,
 }
 
 /// How the door knows who came through it.
@@ -51,6 +57,8 @@ pub enum AdmissionContext {
     LocalProcess,
     /// Whoever came showed the daemon's token.
     ControlAuthenticated,
+    /// Nobody came: it was made inside.
+    RuntimeOwned,
 }
 
 /// What a message says about how its run is to be carried out. What it leaves open, the configuration answers when
@@ -96,8 +104,24 @@ pub struct Message {
     /// How its run is to be carried out.
     #[serde(default)]
     pub wishes: Wishes,
+    /// The run that sent it, where no person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
     /// When it was admitted.
     pub admitted_at: Millis,
+}
+
+/// The run that sent a message, and that waits for the end of the run it asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run.
+    pub run_key: RunKey,
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// The action by which it was sent.
+    pub operation_id: OperationId,
+    /// How many runs stand above the one it asks for.
+    pub depth: u32,
 }
 
 impl Message {
@@ -121,6 +145,27 @@ impl Message {
             context: AdmissionContext::LocalProcess,
             body,
             wishes: Wishes::default(),
+            parent: None,
+            admitted_at: now,
+        }
+    }
+
+    /// What one run asks of another agent. Its key comes from the agent and the operation alone. The run gets a thread
+    /// of its own: nobody's conversation is continued by somebody else.
+    #[must_use]
+    pub fn from_run(agent: AgentId, parent: Parent, body: BlobHash, now: Millis) -> Self {
+        let run_key = RunKey::of_spawn(&agent, &parent.operation_id);
+        Self {
+            run_key,
+            thread_id: ThreadId::of_run(&agent, &run_key),
+            agent_id: agent,
+            kind: Kind::InternalFollowup,
+            authority: Authority::RuntimeInstruction,
+            surface: DeliverySurface::RuntimeSystem,
+            context: AdmissionContext::RuntimeOwned,
+            body,
+            wishes: Wishes::default(),
+            parent: Some(parent),
             admitted_at: now,
         }
     }

@@ -21,6 +21,7 @@ Who decides:
 
 Kinds of turns; the last block names the one that this is:
 - `operator`: the operator speaks. Do what is asked and answer.
+- `delegation`: a run of another agent asks and reads your final words. It speaks for itself, not for the operator.
 
 Calls:
 - A refused call is a result: read its reason, choose another way or say what you need, and do not get round it.
@@ -41,6 +42,7 @@ When the work is done, say in plain words what was done and how it was verified.
 pub(super) const fn turn_mode(kind: Kind) -> &'static str {
     match kind {
         Kind::OperatorPrompt => "This turn is `operator`.",
+        Kind::InternalFollowup => "This turn is `delegation`.",
     }
 }
 
@@ -82,8 +84,10 @@ mod tests {
 
     #[test]
     fn the_contract_names_every_kind_of_turn() {
-        let named = turn_mode(Kind::OperatorPrompt).split('`').nth(1).expect("a name");
-        assert!(CONTRACT.contains(&format!("- `{named}`: ")));
+        for kind in [Kind::OperatorPrompt, Kind::InternalFollowup] {
+            let named = turn_mode(kind).split('`').nth(1).expect("a name");
+            assert!(CONTRACT.contains(&format!("- `{named}`: ")));
+        }
         assert!(CONTRACT.len() <= CONTRACT_BYTES_MAX);
     }
 }

@@ -23,6 +23,7 @@ fn calls(played: &Played) -> impl Iterator<Item = (&Call, &CallReads)> {
         | Input::Parked { .. }
         | Input::Resumed
         | Input::Settled { .. }
+        | Input::Started { .. }
         | Input::Postponed
         | Input::Decided { .. }
         | Input::Lapsed { .. }
@@ -321,6 +322,7 @@ proptest! {
                 | Input::Parked { .. }
                 | Input::Resumed
                 | Input::Settled { .. }
+                | Input::Started { .. }
                 | Input::Postponed
                 | Input::Decided { .. }
                 | Input::Lapsed { .. }
