@@ -41,7 +41,7 @@ pub use journal::{
 pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
 pub use run::{
-    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, RunState, Step, StepKind,
+    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunLink, RunList, RunState, Step, StepKind,
     StepStatus, ToolCall,
 };
 pub use runtime::{

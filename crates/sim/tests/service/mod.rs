@@ -203,6 +203,7 @@ impl Workshop<Store> for Shop {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
+            may_start: std::collections::BTreeSet::new(),
         }
     }
 

@@ -214,6 +214,8 @@ fn policy() -> PolicyView {
             tool: &tool,
             denied: &denied,
             asked: &denied,
+            may_start: &denied,
+            starts: None,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {
