@@ -62,8 +62,8 @@ impl Turn {
                 return Err(Misfit::ForeignOperation(operation_id));
             };
             let payload = json!({
-                "operation_id": operation_id, "tool": action.tool, "agent_id": child.agent_id,
-                "run_key": child.run_key, "depth": depth,
+                "operation_id": operation_id, "tool": action.tool, "child_agent_id": child.agent_id,
+                "child_run_key": child.run_key, "depth": depth,
             });
             moved.events.push(Draft::new(Kind::SubRunStarted, payload));
             action.fate = Fate::Started(child);

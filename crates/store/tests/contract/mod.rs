@@ -15,5 +15,6 @@ mod runner;
 mod saga;
 mod spend;
 mod step;
+mod subrun;
 mod transaction;
 mod wake;

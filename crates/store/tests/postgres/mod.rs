@@ -411,7 +411,7 @@ fn a_newer_schema_on_a_server_is_refused() {
     server.behind("INSERT INTO schema_version (version) VALUES (99)");
     assert!(matches!(
         block_on(open_failed(&server.url)),
-        StoreError::NewerSchema { found: 99, known: 7 }
+        StoreError::NewerSchema { found: 99, known: 8 }
     ));
 }
 

@@ -42,7 +42,7 @@ fn a_reader_is_told_of_a_newer_schema_on_a_server_and_of_another_program() {
     server.behind("INSERT INTO schema_version (version) VALUES (99)");
     assert!(matches!(
         failed(&server.url),
-        StoreError::NewerSchema { found: 99, known: 7 }
+        StoreError::NewerSchema { found: 99, known: 8 }
     ));
     let server = Server::fresh();
     server.behind("CREATE SCHEMA wakeful; CREATE TABLE wakeful.recipe (name TEXT)");

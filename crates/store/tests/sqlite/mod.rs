@@ -71,7 +71,7 @@ fn a_file_says_whose_it_is_and_keeps_a_write_ahead_log() {
     let home = tempfile::tempdir().expect("a folder");
     drop(open_file(home.path()));
     assert_eq!(pragma::<i64>(home.path(), "application_id"), 0x5741_4b45);
-    assert_eq!(pragma::<i64>(home.path(), "user_version"), 7);
+    assert_eq!(pragma::<i64>(home.path(), "user_version"), 8);
     assert_eq!(pragma::<String>(home.path(), "journal_mode"), "wal");
 }
 
@@ -156,11 +156,11 @@ fn a_newer_schema_is_refused() {
         .expect("set");
     assert!(matches!(
         failed(home.path()),
-        StoreError::NewerSchema { found: 99, known: 7 }
+        StoreError::NewerSchema { found: 99, known: 8 }
     ));
     assert!(matches!(
         failed_to_read(home.path()),
-        StoreError::NewerSchema { found: 99, known: 7 }
+        StoreError::NewerSchema { found: 99, known: 8 }
     ));
 }
 
@@ -170,7 +170,7 @@ fn an_empty_file_becomes_a_database() {
     fs::write(files(home.path()).path, b"").expect("written");
     assert!(matches!(failed_to_read(home.path()), StoreError::Absent));
     drop(open_file(home.path()));
-    assert_eq!(pragma::<i64>(home.path(), "user_version"), 7);
+    assert_eq!(pragma::<i64>(home.path(), "user_version"), 8);
 }
 
 #[test]

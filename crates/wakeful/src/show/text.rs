@@ -72,8 +72,8 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         )),
         Kind::SubRunStarted => Some(format!(
             "  ⇢ waits for run {} of {}",
-            clip_key(&member(payload, "run_key")),
-            member(payload, "agent_id")
+            clip_key(&member(payload, "child_run_key")),
+            member(payload, "child_agent_id")
         )),
         Kind::RunQuarantined => Some(format!("  ✗ moved aside: {}", member(payload, "why"))),
         Kind::MessageAdmitted

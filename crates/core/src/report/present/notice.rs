@@ -36,7 +36,7 @@ pub(super) fn content_erased(payload: &Value) -> Row {
 
 pub(super) fn sub_run_started(payload: &Value) -> Row {
     let row = Row::plain(Level::Progress, "Run of another agent started");
-    match payload.get("agent_id").and_then(Value::as_str) {
+    match payload.get("child_agent_id").and_then(Value::as_str) {
         Some(agent) => row.with_summary(format!("Started a run of {agent}, and waits for it")),
         None => row,
     }

@@ -10,13 +10,13 @@ use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::{Block, ToolCall, Usage};
 use crate::decision::Ruling;
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
-use crate::id::PolicyVersion;
+use crate::id::{AgentId, PolicyVersion};
 use crate::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use crate::policy;
 use crate::run::{
-    Bill, DecisionWrite, Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply,
+    Bill, DecisionWrite, Effect, EntryWrite, Input, Moved, Phase, Reads, Start, StepWrite, Turn, reply,
 };
-use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
+use crate::step::{CallReads, Child, EffectClass, Fault, Seen, Status, StepResult, result_blob};
 
 /// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
 pub(super) const TOOLS: [(&str, EffectClass); 5] = [
@@ -80,6 +80,8 @@ pub(super) struct World {
     pub(super) fallbacks: usize,
     /// What people answer, one question after the other.
     pub(super) rulings: Vec<Ruling>,
+    /// Whether what is internal starts runs of others.
+    pub(super) starts: bool,
 }
 
 /// One transition as it was made.
@@ -193,7 +195,8 @@ impl Played {
         // Each step settles a request or at least one action, or is the cancellation.
         // A stop takes one, and so does going on after it.
         // And every call may be asked about, and asked about again.
-        let bound = 7 + world.asks.len() + 3 * calls;
+        // And every call may start a run before it ends.
+        let bound = 7 + world.asks.len() + 4 * calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
             if world.cancel_after == Some(played.steps.len()) {
@@ -214,6 +217,10 @@ impl Played {
             }
             match &played.turn.phase {
                 Phase::Modelling { .. } => played.ask(asks.next().unwrap_or(&asks_for(&[]))),
+                Phase::Acting { .. } if world.starts && played.may_start() => played.start(),
+                Phase::Acting { .. } if played.turn.waits_on_runs() => {
+                    played.end_runs(ends.next().expect("a cycle"));
+                }
                 Phase::Acting { .. } => match played.turn.waits_on() {
                     Some(decision) => played.decide(decision, rulings.next().expect("a cycle").clone()),
                     None => played.end(ends.next().expect("a cycle")),
@@ -329,6 +336,44 @@ impl Played {
             .take(end.at_once)
             .map(|effect| self.result(effect, end.status))
             .collect();
+        self.take(Input::Settled { results }, Reads::default());
+    }
+
+    /// Whether an action that starts a run is next.
+    fn may_start(&self) -> bool {
+        let next = self.turn.pending().into_iter().next();
+        next.is_some_and(|effect| is_internal(&effect))
+    }
+
+    /// The intended actions that are internal, up to the first other one, start runs.
+    pub(super) fn start(&mut self) {
+        let pending = self.turn.pending().into_iter();
+        let starts = pending.take_while(is_internal).map(|effect| match effect {
+            Effect::Act { operation_id, .. } => started(operation_id),
+            Effect::CallModel { .. } => unreachable!("is no action"),
+        });
+        let starts = starts.collect();
+        self.take(Input::Started { starts }, Reads::default());
+    }
+
+    /// Some of the runs that were started end.
+    pub(super) fn end_runs(&mut self, end: &End) {
+        let mut children = self.turn.children();
+        if end.newest_first {
+            children.reverse();
+        }
+        let status = if end.status == Status::Ok { Status::Ok } else { Status::Failed };
+        let results = children.into_iter().take(end.at_once).map(|(operation_id, _)| {
+            let call_id = self.turn.call_id(operation_id).expect("a call").to_owned();
+            let effect = Effect::Act {
+                operation_id,
+                position: 0,
+                call_id,
+                class: EffectClass::Internal,
+            };
+            self.result(&effect, status)
+        });
+        let results = results.collect();
         self.take(Input::Settled { results }, Reads::default());
     }
 
@@ -457,6 +502,27 @@ impl Played {
     pub(super) fn last(&self) -> &Moved {
         &self.steps.last().expect("a transition").moved
     }
+}
+
+/// A start by an operation.
+pub(super) fn started(operation_id: OperationId) -> Start {
+    let agent_id = AgentId::parse("helper").expect("an id");
+    let run_key = RunKey::of_spawn(&agent_id, &operation_id);
+    Start {
+        operation_id,
+        child: Child { agent_id, run_key },
+        depth: 1,
+    }
+}
+
+fn is_internal(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Act {
+            class: EffectClass::Internal,
+            ..
+        }
+    )
 }
 
 impl Ask {
