@@ -196,8 +196,15 @@ mod tests {
         assert_eq!(decide(&["b"], None, &[]).0, Effect::Deny);
         assert_eq!(decide(&["b"], Some("b"), &[]).0, Effect::Permit);
         assert_eq!(decide(&["b"], Some("b"), &[START_RUN]).0, Effect::Ask);
-        assert_eq!(decide(&["c"], Some("b"), &[START_RUN]).0, Effect::Deny, "nobody is asked in vain");
-        assert_ne!(decide(&["b"], Some("b"), &[]).2, decide(&["b", "c"], Some("b"), &[]).2);
+        assert_eq!(
+            decide(&["c"], Some("b"), &[START_RUN]).0,
+            Effect::Deny,
+            "nobody is asked in vain"
+        );
+        assert_ne!(
+            decide(&["b"], Some("b"), &[]).2,
+            decide(&["b", "c"], Some("b"), &[]).2
+        );
     }
 
     proptest! {

@@ -58,7 +58,8 @@ impl Order {
             let said = error.to_string();
             bad(said.split('`').nth(1), &said)
         })?;
-        let agent_id = AgentId::parse(&agent_id).map_err(|error| bad(Some("agent_id"), &error.to_string()))?;
+        let agent_id =
+            AgentId::parse(&agent_id).map_err(|error| bad(Some("agent_id"), &error.to_string()))?;
         if initial_message.trim().is_empty() {
             return Err(bad(Some("initial_message"), "initial_message is empty"));
         }
@@ -75,7 +76,10 @@ impl Order {
     /// What the other agent reads. Whose words they are stands before them, because only a person is a person.
     #[must_use]
     pub fn words(&self, from: &AgentId) -> String {
-        format!("[From a run of agent {from}, not from a person]\n\n{}", self.initial_message)
+        format!(
+            "[From a run of agent {from}, not from a person]\n\n{}",
+            self.initial_message
+        )
     }
 }
 
@@ -95,9 +99,10 @@ fn bad(field: Option<&str>, message: &str) -> Fault {
 pub fn spec(may_start: &BTreeSet<String>) -> ToolSpec {
     ToolSpec {
         name: START_RUN.to_owned(),
-        description: "Start a run of another agent and wait for its end; its final text is the result. Several in one \
+        description:
+            "Start a run of another agent and wait for its end; its final text is the result. Several in one \
                       reply run side by side. The other agent knows nothing of this conversation."
-            .to_owned(),
+                .to_owned(),
         input_schema: json!({
             "type": "object",
             "properties": {
@@ -145,7 +150,11 @@ pub fn hindrance(agent: &AgentId, standing: &Standing) -> Option<Fault> {
     }
     if !is_there {
         let message = format!("there is no agent {agent}");
-        return Some(about_agent("agent_unknown", message, "name another agent, or do it in this run"));
+        return Some(about_agent(
+            "agent_unknown",
+            message,
+            "name another agent, or do it in this run",
+        ));
     }
     if depth > DEPTH_MAX {
         let message = format!("{depth} runs would stand above this one, at most {DEPTH_MAX} may");
@@ -153,7 +162,11 @@ pub fn hindrance(agent: &AgentId, standing: &Standing) -> Option<Fault> {
     }
     if waits_for_us {
         let message = format!("agent {agent} waits for this one, and both would wait for ever");
-        return Some(about_agent("agent_waits", message, "do it in this run, or name another agent"));
+        return Some(about_agent(
+            "agent_waits",
+            message,
+            "do it in this run, or name another agent",
+        ));
     }
     if is_full {
         let message = format!("as many messages wait for agent {agent} as are kept");
@@ -237,7 +250,10 @@ mod tests {
     fn a_start_names_an_agent_and_says_what_it_has_to_know() {
         let order = Order::read(&json!({"agent_id": "b", "initial_message": "Look."})).expect("good");
         assert_eq!(order.agent_id, agent("b"));
-        assert_eq!(order.words(&agent("a")), "[From a run of agent a, not from a person]\n\nLook.");
+        assert_eq!(
+            order.words(&agent("a")),
+            "[From a run of agent a, not from a person]\n\nLook."
+        );
     }
 
     #[test]
@@ -246,16 +262,28 @@ mod tests {
             (json!([]), None),
             (json!({"agent_id": "b"}), Some("initial_message")),
             (json!({"initial_message": "x"}), Some("agent_id")),
-            (json!({"agent_id": "B!", "initial_message": "x"}), Some("agent_id")),
-            (json!({"agent_id": "b", "initial_message": " "}), Some("initial_message")),
+            (
+                json!({"agent_id": "B!", "initial_message": "x"}),
+                Some("agent_id"),
+            ),
+            (
+                json!({"agent_id": "b", "initial_message": " "}),
+                Some("initial_message"),
+            ),
             (
                 json!({"agent_id": "b", "initial_message": "x".repeat(PROMPT_BYTES_MAX + 1)}),
                 Some("initial_message"),
             ),
-            (json!({"agent_id": "b", "initial_message": "x", "prompt": "y"}), Some("prompt")),
+            (
+                json!({"agent_id": "b", "initial_message": "x", "prompt": "y"}),
+                Some("prompt"),
+            ),
         ] {
             let fault = Order::read(&input).expect_err("taken");
-            assert_eq!((fault.kind.as_str(), fault.field.as_deref()), ("invalid_arguments", field));
+            assert_eq!(
+                (fault.kind.as_str(), fault.field.as_deref()),
+                ("invalid_arguments", field)
+            );
         }
     }
 
@@ -271,11 +299,41 @@ mod tests {
         let kind = |standing: Standing| hindrance(&agent("b"), &standing).map(|fault| fault.kind);
         assert_eq!(kind(free.clone()), None);
         let cases = [
-            (Standing { is_itself: true, ..free.clone() }, "agent_is_itself"),
-            (Standing { is_there: false, ..free.clone() }, "agent_unknown"),
-            (Standing { waits_for_us: true, ..free.clone() }, "agent_waits"),
-            (Standing { is_full: true, ..free.clone() }, "queue_full"),
-            (Standing { depth: DEPTH_MAX + 1, ..free }, "too_deep"),
+            (
+                Standing {
+                    is_itself: true,
+                    ..free.clone()
+                },
+                "agent_is_itself",
+            ),
+            (
+                Standing {
+                    is_there: false,
+                    ..free.clone()
+                },
+                "agent_unknown",
+            ),
+            (
+                Standing {
+                    waits_for_us: true,
+                    ..free.clone()
+                },
+                "agent_waits",
+            ),
+            (
+                Standing {
+                    is_full: true,
+                    ..free.clone()
+                },
+                "queue_full",
+            ),
+            (
+                Standing {
+                    depth: DEPTH_MAX + 1,
+                    ..free
+                },
+                "too_deep",
+            ),
         ];
         for (standing, word) in cases {
             assert_eq!(kind(standing).as_deref(), Some(word));
@@ -292,8 +350,14 @@ mod tests {
             text: "x".repeat(TEXT_CHARS_MAX + 1),
         };
         let told: Value = serde_json::from_str(&ending.told()).expect("json");
-        assert_eq!((&told["ok"], &told["truncated"], &told["source"]), (&json!(true), &json!(true), &json!("run")));
-        assert_eq!(told["text"].as_str().map(|text| text.chars().count()), Some(TEXT_CHARS_MAX));
+        assert_eq!(
+            (&told["ok"], &told["truncated"], &told["source"]),
+            (&json!(true), &json!(true), &json!("run"))
+        );
+        assert_eq!(
+            told["text"].as_str().map(|text| text.chars().count()),
+            Some(TEXT_CHARS_MAX)
+        );
         let failed = Ending {
             outcome: "failed".into(),
             failure: Some("rate_limited".into()),
@@ -302,6 +366,9 @@ mod tests {
         };
         assert_eq!(failed.code().as_deref(), Some("run_failed"));
         let told: Value = serde_json::from_str(&failed.told()).expect("json");
-        assert_eq!((&told["ok"], &told["kind"], &told["failure"]), (&json!(false), &json!("run_failed"), &json!("rate_limited")));
+        assert_eq!(
+            (&told["ok"], &told["kind"], &told["failure"]),
+            (&json!(false), &json!("run_failed"), &json!("rate_limited"))
+        );
     }
 }

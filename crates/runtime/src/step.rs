@@ -125,8 +125,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
         let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
-        let unknown =
-            claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
+        let unknown = claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
         let looked = self
             .store
             .read(move |view| Ok((view.cancel_requested(&run)?, view.is_braked(&agent)?)));
@@ -446,7 +445,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// The call of the newest reply at a position, from memory or, after a crash, from the stored reply.
-    pub(crate) async fn call_at(&self, claimed: &mut Claimed, position: usize) -> Result<ToolCall, EngineError> {
+    pub(crate) async fn call_at(
+        &self,
+        claimed: &mut Claimed,
+        position: usize,
+    ) -> Result<ToolCall, EngineError> {
         let run = claimed.run_key();
         if claimed.asked.is_empty() {
             let Phase::Acting { reply, .. } = &claimed.turn.phase else {

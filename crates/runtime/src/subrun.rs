@@ -45,7 +45,7 @@ impl Heads {
     pub(crate) fn lock(
         tx: &mut dyn Tx,
         (own, fence): (&AgentId, Fence),
-        others: BTreeSet<AgentId>,
+        others: &BTreeSet<AgentId>,
     ) -> Result<Self, StoreError> {
         let mut locked = BTreeMap::new();
         for agent in others.range(..own.clone()) {
@@ -68,7 +68,9 @@ pub(crate) fn lock_with_parent(
     own: &AgentId,
     parent: Option<&Parent>,
 ) -> Result<Option<Head>, StoreError> {
-    let other = parent.map(|parent| &parent.agent_id).filter(|other| *other != own);
+    let other = parent
+        .map(|parent| &parent.agent_id)
+        .filter(|other| *other != own);
     if let Some(other) = other.filter(|other| *other < own) {
         tx.lock_head_to_announce(other)?;
     }
@@ -177,7 +179,9 @@ fn hindered(
 
 /// How many runs stand above one that this run starts.
 fn depth_below(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
-    Ok(parent_of(view, run)?.map_or(0, |parent| parent.depth).saturating_add(1))
+    Ok(parent_of(view, run)?
+        .map_or(0, |parent| parent.depth)
+        .saturating_add(1))
 }
 
 /// Whether an agent waits for another, itself or through those that it waits for.
@@ -280,29 +284,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// waits for it.
     pub(crate) async fn start_runs(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let run = claimed.run_key();
-        let mut planned = Vec::new();
-        for effect in claimed.effects.clone() {
-            let Effect::Act {
-                operation_id,
-                position,
-                call_id,
-                class: EffectClass::Internal,
-            } = effect
-            else {
-                break;
-            };
-            let call = self.call_at(claimed, position).await?;
-            // It was checked before it was planned.
-            let order = Order::read(&call.input).map_err(|fault| EngineError::Broken {
-                run,
-                why: fault.message,
-            })?;
-            planned.push(Planned {
-                operation_id,
-                call_id,
-                order,
-            });
-        }
+        let planned = self.planned(claimed).await?;
         let agent = claimed.row.agent_id.clone();
         let others: Vec<AgentId> = planned.iter().map(|one| one.order.agent_id.clone()).collect();
         let looked = self.store.read(move |view| {
@@ -352,6 +334,35 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(Next::just(Input::Started { starts }))
     }
 
+    /// The starts that the plan begins with.
+    async fn planned(&self, claimed: &mut Claimed) -> Result<Vec<Planned>, EngineError> {
+        let run = claimed.run_key();
+        let mut planned = Vec::new();
+        for effect in claimed.effects.clone() {
+            let Effect::Act {
+                operation_id,
+                position,
+                call_id,
+                class: EffectClass::Internal,
+            } = effect
+            else {
+                break;
+            };
+            let call = self.call_at(claimed, position).await?;
+            // It was checked before it was planned.
+            let order = Order::read(&call.input).map_err(|fault| EngineError::Broken {
+                run,
+                why: fault.message,
+            })?;
+            planned.push(Planned {
+                operation_id,
+                call_id,
+                order,
+            });
+        }
+        Ok(planned)
+    }
+
     /// Makes the message of a start ready.
     async fn start(&self, claimed: &Claimed, one: &Planned, depth: u32) -> Result<StartWrite, EngineError> {
         let (run_key, now) = (claimed.run_key(), self.clock.now());
@@ -388,26 +399,24 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if ended.is_empty() {
             return Ok(Next::Rest(Rest::Waits));
         }
-        let told = ended.into_iter().filter_map(|(operation_id, (ending, duration_ms))| {
-            let call_id = claimed.turn.call_id(operation_id)?.to_owned();
-            let done = Done {
-                content: ending.told(),
-                code: ending.code(),
-                sandbox: None,
-                blobs: Vec::new(),
-                again: None,
-            };
-            Some(((operation_id, call_id), done, duration_ms))
-        });
+        let told = ended
+            .into_iter()
+            .filter_map(|(operation_id, (ending, duration_ms))| {
+                let call_id = claimed.turn.call_id(operation_id)?.to_owned();
+                let done = Done {
+                    content: ending.told(),
+                    code: ending.code(),
+                    sandbox: None,
+                    blobs: Vec::new(),
+                    again: None,
+                };
+                Some(((operation_id, call_id), done, duration_ms))
+            });
         self.told(claimed.run_key(), told.collect())
     }
 
     /// Results of starts, as an input.
-    fn told(
-        &self,
-        run: RunKey,
-        told: Vec<((OperationId, String), Done, u64)>,
-    ) -> Result<Next, EngineError> {
+    fn told(&self, run: RunKey, told: Vec<((OperationId, String), Done, u64)>) -> Result<Next, EngineError> {
         let (mut results, mut contents): (Vec<_>, Vec<Blob>) = (Vec::new(), Vec::new());
         for ((operation_id, call_id), done, duration_ms) in told {
             let ended = self.ended((operation_id, &call_id), done, duration_ms);

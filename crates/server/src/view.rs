@@ -14,8 +14,8 @@ pub use self::proof::erasure;
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
-    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, RunLink, Step, StepKind, StepStatus, Stuck, TokenUsage,
-    ToolCall, TranscriptLine,
+    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, RunLink, Step, StepKind, StepStatus, Stuck,
+    TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};

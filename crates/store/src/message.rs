@@ -134,9 +134,10 @@ pub(crate) const AWAITED: &str = "
 
 /// The agents whose runs an agent's own runs wait for.
 pub(crate) fn awaited(sql: &mut dyn Sql, agent: &AgentId) -> Result<Vec<AgentId>, StoreError> {
-    records(sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?, |mut row| {
-        row.agent_id("message.agent_id")
-    })
+    records(
+        sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
+        |mut row| row.agent_id("message.agent_id"),
+    )
 }
 
 const LOCK_SQLITE: &str = "SELECT host_id FROM host";

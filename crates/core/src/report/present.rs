@@ -193,11 +193,9 @@ const fn category(kind: Kind) -> Category {
     match kind {
         Kind::MessageAdmitted => Category::Message,
         Kind::AgentStateChanged | Kind::BrakeChanged | Kind::ContentErased => Category::StateSync,
-        Kind::WakeDecided
-        | Kind::RunStarted
-        | Kind::SubRunStarted
-        | Kind::RunEnded
-        | Kind::RunReleased => Category::Runtime,
+        Kind::WakeDecided | Kind::RunStarted | Kind::SubRunStarted | Kind::RunEnded | Kind::RunReleased => {
+            Category::Runtime
+        }
         Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
         Kind::ProviderRoundCompleted | Kind::DataPruned => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,

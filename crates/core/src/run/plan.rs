@@ -132,7 +132,11 @@ impl Turn {
     pub(super) fn cancelled_while_acting(self, mut actions: Vec<Action>) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
         let not_begun = Fault::new("cancelled", "the run was cancelled before this action began", "");
-        let begun = Fault::new("cancelled", "the run was cancelled, and with it the one it started", "");
+        let begun = Fault::new(
+            "cancelled",
+            "the run was cancelled, and with it the one it started",
+            "",
+        );
         for action in actions.iter_mut().filter(|action| is_open(action)) {
             moved.withdraw(action);
             let fault = match action.fate {

@@ -11,9 +11,7 @@ use wakeful_core::run::preview;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::{
-    Admission, Agent, EntryRow, EventRow, Overview, PackedBlob, RunFilter, RunRow,
-};
+use wakeful_ports::records::{Admission, Agent, EntryRow, EventRow, Overview, PackedBlob, RunFilter, RunRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
 use super::calling::{CALLED_OFF, Called, call_off_in};

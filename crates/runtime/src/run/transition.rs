@@ -69,7 +69,7 @@ impl Transition {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let whose = (&self.run.run_key, self.run.status.as_str());
         let others = subrun::concerned(tx, whose, &self.starts)?;
-        let mut heads = Heads::lock(tx, (&self.run.agent_id, fence), others)?;
+        let mut heads = Heads::lock(tx, (&self.run.agent_id, fence), &others)?;
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
@@ -261,8 +261,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             packed.push(self.store.pack(blob).await?);
         }
         let begins = begins(&moved.effects);
-        let waits_on = moved.turn.waits_on();
-        let waits_on_runs = runs_awaited(&moved.turn);
+        let (waits_on, waits_on_runs) = (moved.turn.waits_on(), runs_awaited(&moved.turn));
         let outcome = moved.turn.outcome().map(|outcome| outcome.as_str().to_owned());
         let entries = moved.entries.into_iter();
         let entries = entries.map(|entry| EntryRow {

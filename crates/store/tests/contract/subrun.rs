@@ -28,7 +28,9 @@ fn sent(to: &str, by: RunKey, operation: &str) -> Message {
 }
 
 async fn awaited(store: &Store, agent: &'static str) -> Vec<AgentId> {
-    let found = store.read(move |view| view.awaited(&sample::agent_id(agent))).await;
+    let found = store
+        .read(move |view| view.awaited(&sample::agent_id(agent)))
+        .await;
     found.expect("read")
 }
 
@@ -52,7 +54,10 @@ fn a_message_of_a_run_is_read_back_with_the_run_that_sent_it() {
         assert_eq!(message.as_ref(), Some(&one));
         let mut expected = [(one.run_key, one.agent_id), (two.run_key, two.agent_id)];
         expected.sort();
-        let children: Vec<_> = children.into_iter().map(|child| (child.run_key, child.agent_id)).collect();
+        let children: Vec<_> = children
+            .into_iter()
+            .map(|child| (child.run_key, child.agent_id))
+            .collect();
         assert_eq!(children, expected);
     });
 }
@@ -71,7 +76,11 @@ fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
             tx.admit_message(&put)
         });
         begun.await.expect("written");
-        assert_eq!(awaited(&store, "main").await, [], "called off, or not in line yet");
+        assert_eq!(
+            awaited(&store, "main").await,
+            [],
+            "called off, or not in line yet"
+        );
         let put = message.clone();
         let queued = store.write(move |tx| tx.enqueue(&put.agent_id, 1, &put.run_key));
         queued.await.expect("written");

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_api::{Activity, AgentStatus, Block, Control, Run, RunLine, RunLink, RunList, Step, TranscriptLine};
+use wakeful_api::{
+    Activity, AgentStatus, Block, Control, Run, RunLine, RunLink, RunList, Step, TranscriptLine,
+};
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
 
@@ -70,11 +72,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "tool"),
             member(payload, "option")
         )),
-        Kind::SubRunStarted => Some(format!(
-            "  ⇢ waits for run {} of {}",
-            clip_key(&member(payload, "child_run_key")),
-            member(payload, "child_agent_id")
-        )),
+        Kind::SubRunStarted => Some(waits_for(payload)),
         Kind::RunQuarantined => Some(format!("  ✗ moved aside: {}", member(payload, "why"))),
         Kind::MessageAdmitted
         | Kind::AgentStateChanged
@@ -89,6 +87,14 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::BrakeChanged
         | Kind::RunReleased => None,
     }
+}
+
+fn waits_for(payload: &Value) -> String {
+    let (key, agent) = (
+        member(payload, "child_run_key"),
+        member(payload, "child_agent_id"),
+    );
+    format!("  ⇢ waits for run {} of {agent}", clip_key(&key))
 }
 
 /// What is said of a run after its final text.

@@ -22,7 +22,10 @@ fn stage(world: &World, parent: &str, child: &str) {
         let said = world.wakeful(&["agent", "create", agent]);
         assert_eq!(said.code, Some(0), "{said:?}");
     }
-    let (parent, child) = (world.script_named("parent.yaml", parent), world.script_named("child.yaml", child));
+    let (parent, child) = (
+        world.script_named("parent.yaml", parent),
+        world.script_named("child.yaml", child),
+    );
     let text = format!(
         "[agents.main]\nmodel = \"{parent}\"\nmay_start = [\"helper\", \"other\", \"main\", \"nobody\"]\n\
          [agents.helper]\nmodel = \"{child}\"\nmay_start = [\"main\"]\n"
@@ -31,23 +34,37 @@ fn stage(world: &World, parent: &str, child: &str) {
 }
 
 fn start(world: &World) -> Said {
-    world.wakeful(&["run", "do it", "--json", "--agent", "main", "--idempotency-key", "k"])
+    world.wakeful(&[
+        "run",
+        "do it",
+        "--json",
+        "--agent",
+        "main",
+        "--idempotency-key",
+        "k",
+    ])
 }
 
 /// The runs of an agent.
 fn runs(world: &World, agent: &str) -> Vec<Value> {
-    let list = world.wakeful(&["runs", "list", "--agent", agent, "--json"]).json();
+    let list = world
+        .wakeful(&["runs", "list", "--agent", agent, "--json"])
+        .json();
     list["runs"].as_array().cloned().unwrap_or_default()
 }
 
 fn show(world: &World, key: &Value) -> Value {
-    world.wakeful(&["runs", "show", key.as_str().expect("a key"), "--json"]).json()
+    world
+        .wakeful(&["runs", "show", key.as_str().expect("a key"), "--json"])
+        .json()
 }
 
 /// What `main` was told, as the model reads it.
 fn told(world: &World) -> Vec<Value> {
     let said = world.wakeful(&["transcript", "main", "--json"]).stdout;
-    let lines = said.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let lines = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
     let blocks = lines.flat_map(|line| line["blocks"].as_array().cloned().unwrap_or_default());
     let results = blocks.filter(|block| block["type"] == "tool_result");
     results
@@ -58,15 +75,30 @@ fn told(world: &World) -> Vec<Value> {
 /// One child, one result, and both ends of the thread name each other.
 fn judge(world: &World, story: &str) {
     let (parents, children) = (runs(world, "main"), runs(world, "helper"));
-    assert_eq!((parents.len(), children.len()), (1, 1), "{story}: {parents:?} {children:?}");
-    let (parent, child) = (show(world, &parents[0]["run_key"]), show(world, &children[0]["run_key"]));
-    assert_eq!((&parent["outcome"], &child["outcome"]), (&json!("completed"), &json!("completed")), "{story}: {parent}");
+    assert_eq!(
+        (parents.len(), children.len()),
+        (1, 1),
+        "{story}: {parents:?} {children:?}"
+    );
+    let (parent, child) = (
+        show(world, &parents[0]["run_key"]),
+        show(world, &children[0]["run_key"]),
+    );
+    assert_eq!(
+        (&parent["outcome"], &child["outcome"]),
+        (&json!("completed"), &json!("completed")),
+        "{story}: {parent}"
+    );
     assert_eq!(statuses(&parent), ["ok"], "{story}: {parent}");
     assert_eq!(parent["children"][0]["run_key"], child["run_key"], "{story}");
     assert_eq!(child["parent"]["run_key"], parent["run_key"], "{story}");
     let told = told(world);
     assert_eq!(told.len(), 1, "{story}: {told:?}");
-    assert_eq!((&told[0]["text"], &told[0]["source"]), (&json!("forty-two"), &json!("run")), "{story}");
+    assert_eq!(
+        (&told[0]["text"], &told[0]["source"]),
+        (&json!("forty-two"), &json!("run")),
+        "{story}"
+    );
 }
 
 #[test]
@@ -81,7 +113,10 @@ fn a_run_starts_another_waits_for_it_and_reads_its_words() {
     assert_eq!(child["cause"]["kind"], "internal_followup");
     assert_eq!(child["cause"]["authority"], "runtime_instruction");
     let text = child["cause"]["text"].as_str().expect("text");
-    assert!(text.starts_with("[From a run of agent main, not from a person]") && text.ends_with("What is it?"), "{text}");
+    assert!(
+        text.starts_with("[From a run of agent main, not from a person]") && text.ends_with("What is it?"),
+        "{text}"
+    );
     let verified = world.wakeful(&["verify"]);
     assert_eq!(verified.code, Some(0), "{verified:?}");
     let key = runs(&world, "main")[0]["run_key"].clone();
@@ -96,10 +131,18 @@ fn a_daemon_drives_both_and_a_run_that_waits_says_on_what() {
     let daemon = Daemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["agent", "pause", "helper"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
-    wait_until(|| runs(&world, "main").first().is_some_and(|run| run["waiting_on"].is_array()));
+    wait_until(|| {
+        runs(&world, "main")
+            .first()
+            .is_some_and(|run| run["waiting_on"].is_array())
+    });
     let run = runs(&world, "main")[0].clone();
     let child = show(&world, &run["run_key"])["children"][0].clone();
-    assert_eq!((&child["status"], &child["held"]), (&json!("queued"), &json!("paused")), "{child}");
+    assert_eq!(
+        (&child["status"], &child["held"]),
+        (&json!("queued"), &json!("paused")),
+        "{child}"
+    );
     let list = world.wakeful(&["runs", "list"]).stdout;
     assert!(list.contains("waiting on run"), "{list}");
     assert_eq!(world.wakeful(&["agent", "resume", "helper"]).code, Some(0));
@@ -114,7 +157,11 @@ fn the_end_of_a_run_ends_those_that_it_started() {
     stage(&world, PARENT, SILENT);
     let daemon = Daemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
-    wait_until(|| runs(&world, "helper").first().is_some_and(|run| run["status"] == "open"));
+    wait_until(|| {
+        runs(&world, "helper")
+            .first()
+            .is_some_and(|run| run["status"] == "open")
+    });
     let key = runs(&world, "main")[0]["run_key"].clone();
     world.wakeful(&["runs", "cancel", key.as_str().expect("a key")]);
     for agent in ["main", "helper"] {
@@ -129,12 +176,20 @@ fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
     stage(&world, PARENT, SILENT);
     let daemon = Daemon::serve(&world, &[]);
     assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
-    wait_until(|| runs(&world, "helper").first().is_some_and(|run| run["status"] == "open"));
+    wait_until(|| {
+        runs(&world, "helper")
+            .first()
+            .is_some_and(|run| run["status"] == "open")
+    });
     let key = runs(&world, "helper")[0]["run_key"].clone();
     world.wakeful(&["runs", "cancel", key.as_str().expect("a key")]);
     wait_until(|| runs(&world, "main")[0]["status"] == "completed");
     let told = told(&world);
-    assert_eq!((&told[0]["kind"], &told[0]["ok"]), (&json!("run_cancelled"), &json!(false)), "{told:?}");
+    assert_eq!(
+        (&told[0]["kind"], &told[0]["ok"]),
+        (&json!("run_cancelled"), &json!(false)),
+        "{told:?}"
+    );
     // The same for one whose turn has not come.
     assert_eq!(world.wakeful(&["agent", "pause", "helper"]).code, Some(0));
     assert_eq!(world.wakeful(&["message", "main", "again"]).code, Some(0));
@@ -158,8 +213,15 @@ fn what_may_not_be_started_is_a_result_that_says_why() {
     let said = start(&world);
     assert_eq!(said.code, Some(4), "{said:?}");
     let told = told(&world);
-    let kinds: Vec<&str> = told.iter().map(|one| one["kind"].as_str().unwrap_or("ok")).collect();
-    assert_eq!(kinds, ["agent_is_itself", "agent_unknown", "ok", "denied_agent", "ok"], "{told:?}");
+    let kinds: Vec<&str> = told
+        .iter()
+        .map(|one| one["kind"].as_str().unwrap_or("ok"))
+        .collect();
+    assert_eq!(
+        kinds,
+        ["agent_is_itself", "agent_unknown", "ok", "denied_agent", "ok"],
+        "{told:?}"
+    );
     let child = show(&world, &runs(&world, "helper")[0]["run_key"]);
     assert_eq!(statuses(&child), ["failed"], "{child}");
     assert_eq!(child["steps"][1]["reason"], "agent_waits", "{child}");
@@ -171,7 +233,11 @@ fn who_may_start_nothing_has_no_such_tool() {
     stage(&world, PARENT, CHILD);
     let model = world.script_named("parent.yaml", PARENT);
     let said = world.wakeful(&["run", "do it", "--json", "--agent", "other", "--model", &model]);
-    assert_eq!((said.code, statuses(&said.json())), (Some(4), vec!["denied".to_owned()]), "{said:?}");
+    assert_eq!(
+        (said.code, statuses(&said.json())),
+        (Some(4), vec!["denied".to_owned()]),
+        "{said:?}"
+    );
     assert_eq!(runs(&world, "helper").len(), 0);
 }
 
@@ -179,13 +245,28 @@ fn who_may_start_nothing_has_no_such_tool() {
 fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
     let world = World::new();
     stage(&world, PARENT, CHILD);
-    let ask = ["run", "do it", "--json", "--agent", "main", "--ask-tools", "StartRun"];
+    let ask = [
+        "run",
+        "do it",
+        "--json",
+        "--agent",
+        "main",
+        "--ask-tools",
+        "StartRun",
+    ];
     let said = world.wakeful(&ask);
-    assert_eq!((said.code, said.error_code().as_str()), (Some(3), "decision_pending"), "{said:?}");
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(3), "decision_pending"),
+        "{said:?}"
+    );
     assert_eq!(runs(&world, "helper").len(), 0);
     let list = world.wakeful(&["decision", "list", "--json"]).json();
     let id = list["decisions"][0]["decision_id"].as_str().expect("an id");
-    assert_eq!(world.wakeful(&["decision", "answer", id, "approve"]).code, Some(0));
+    assert_eq!(
+        world.wakeful(&["decision", "answer", id, "approve"]).code,
+        Some(0)
+    );
     let said = world.wakeful(&["run", "--resume", "--json"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     judge(&world, "permitted");
@@ -208,13 +289,25 @@ fn crash_everywhere(world: impl Fn() -> World) {
         for passage in 1..40 {
             let world = world();
             stage(&world, PARENT, CHILD);
-            let args = ["run", "do it", "--json", "--agent", "main", "--idempotency-key", "k"];
+            let args = [
+                "run",
+                "do it",
+                "--json",
+                "--agent",
+                "main",
+                "--idempotency-key",
+                "k",
+            ];
             if call(&world, &args, Some((point, passage))).code.is_some() {
                 break;
             }
             crashes += 1;
             let story = format!("{point}:{passage}");
-            call(&world, &["run", "--resume", "--json"], Some((point, 1 + passage % 3)));
+            call(
+                &world,
+                &["run", "--resume", "--json"],
+                Some((point, 1 + passage % 3)),
+            );
             world.wakeful(&["run", "--resume", "--json"]);
             let said = start(&world);
             assert_eq!(said.code, Some(0), "{story}: {said:?}");

@@ -26,16 +26,18 @@ pub(super) fn world() -> impl Strategy<Value = World> {
     ];
     let rulings = proptest::collection::vec(ruling, 1..5);
     (0_u32..6, asks, ends, breaks, (0_usize..3, rulings, any::<bool>())).prop_map(
-        |(max_rounds, asks, ends, (cancel_after, stop_after, park_after), (fallbacks, rulings, starts))| World {
-            max_rounds,
-            asks,
-            ends,
-            cancel_after,
-            stop_after,
-            park_after,
-            fallbacks,
-            rulings,
-            starts,
+        |(max_rounds, asks, ends, (cancel_after, stop_after, park_after), (fallbacks, rulings, starts))| {
+            World {
+                max_rounds,
+                asks,
+                ends,
+                cancel_after,
+                stop_after,
+                park_after,
+                fallbacks,
+                rulings,
+                starts,
+            }
         },
     )
 }

@@ -1,11 +1,12 @@
 //! Runs of other agents: started, waited for, told, and called off.
 
-use super::world::{Asked, End, Played, asks_for, call, started};
+use super::world::{Asked, End, Played, asks_for, call};
 use crate::conversation::Usage;
-use crate::key::{Digest, OperationId};
+use crate::id::AgentId;
+use crate::key::{Digest, OperationId, RunKey};
 use crate::report::Kind;
-use crate::run::{Input, MACHINE_VERSION, Misfit, Outcome, Phase, Reads, Turn};
-use crate::step::{Fate, Status};
+use crate::run::{Effect, Input, MACHINE_VERSION, Misfit, Outcome, Phase, Reads, Start, Turn};
+use crate::step::{Child, EffectClass, Fate, Status};
 use crate::subrun::{START_RUN, STARTS_PER_ROUND_MAX};
 
 const WAITING: &str = include_str!("../golden/turn_v3_waiting.json");
@@ -26,12 +27,83 @@ fn one_end(status: Status) -> End {
     }
 }
 
+impl Played {
+    /// Whether an action that starts a run is next.
+    pub(super) fn may_start(&self) -> bool {
+        let next = self.turn.pending().into_iter().next();
+        next.is_some_and(|effect| is_internal(&effect))
+    }
+
+    /// The intended actions that are internal, up to the first other one, start runs.
+    pub(super) fn start(&mut self) {
+        let pending = self.turn.pending().into_iter();
+        let starts = pending.take_while(is_internal).map(|effect| match effect {
+            Effect::Act { operation_id, .. } => started(operation_id),
+            Effect::CallModel { .. } => unreachable!("is no action"),
+        });
+        let starts = starts.collect();
+        self.take(Input::Started { starts }, Reads::default());
+    }
+
+    /// Some of the runs that were started end.
+    pub(super) fn end_runs(&mut self, end: &End) {
+        let mut children = self.turn.children();
+        if end.newest_first {
+            children.reverse();
+        }
+        let status = if end.status == Status::Ok {
+            Status::Ok
+        } else {
+            Status::Failed
+        };
+        let results = children.into_iter().take(end.at_once).map(|(operation_id, _)| {
+            let call_id = self.turn.call_id(operation_id).expect("a call").to_owned();
+            let effect = Effect::Act {
+                operation_id,
+                position: 0,
+                call_id,
+                class: EffectClass::Internal,
+            };
+            self.result(&effect, status)
+        });
+        let results = results.collect();
+        self.take(Input::Settled { results }, Reads::default());
+    }
+}
+
+/// A start by an operation.
+fn started(operation_id: OperationId) -> Start {
+    let agent_id = AgentId::parse("helper").expect("an id");
+    let run_key = RunKey::of_spawn(&agent_id, &operation_id);
+    Start {
+        operation_id,
+        child: Child { agent_id, run_key },
+        depth: 1,
+    }
+}
+
+fn is_internal(effect: &Effect) -> bool {
+    matches!(
+        effect,
+        Effect::Act {
+            class: EffectClass::Internal,
+            ..
+        }
+    )
+}
+
 #[test]
 fn a_run_waits_for_what_it_started_and_goes_on_with_its_end() {
     let mut played = waiting(&[call("Note", 0)]);
     assert!(played.turn.waits_on_runs());
     assert_eq!(played.turn.pending(), [], "nothing is under way here");
-    assert!(played.last().events.iter().any(|event| event.kind == Kind::SubRunStarted));
+    assert!(
+        played
+            .last()
+            .events
+            .iter()
+            .any(|event| event.kind == Kind::SubRunStarted)
+    );
     played.end_runs(&one_end(Status::Ok));
     assert!(!played.turn.waits_on_runs());
     assert!(matches!(played.turn.phase, Phase::Modelling { .. }));
@@ -42,7 +114,10 @@ fn runs_that_are_started_together_are_waited_for_together_and_nothing_else_begin
     let mut played = waiting(&[call("Note", 0), call("Note", 1), call("Shell", 0)]);
     assert_eq!(played.turn.children().len(), 2);
     played.end_runs(&one_end(Status::Failed));
-    assert_eq!((played.turn.children().len(), played.turn.pending().len()), (1, 0));
+    assert_eq!(
+        (played.turn.children().len(), played.turn.pending().len()),
+        (1, 0)
+    );
     played.end_runs(&one_end(Status::Ok));
     assert_eq!(played.turn.pending().len(), 1, "now the command may begin");
 }
@@ -60,8 +135,16 @@ fn who_cancels_a_run_that_waits_gets_a_result_for_every_call() {
     played.take(Input::Cancelled, Reads::default());
     assert_eq!(played.turn.outcome(), Some(&Outcome::Cancelled));
     assert_eq!(played.receipt("c0_0")["kind"], "cancelled");
-    assert!(played.receipt("c0_0")["message"].as_str().is_some_and(|said| said.contains("the one it started")));
-    assert!(played.receipt("c0_1")["message"].as_str().is_some_and(|said| said.contains("before this action began")));
+    assert!(
+        played.receipt("c0_0")["message"]
+            .as_str()
+            .is_some_and(|said| said.contains("the one it started"))
+    );
+    assert!(
+        played.receipt("c0_1")["message"]
+            .as_str()
+            .is_some_and(|said| said.contains("before this action began"))
+    );
 }
 
 #[test]
@@ -99,7 +182,12 @@ fn one_reply_starts_only_so_many_runs() {
 /// What version 3 wrote is read for as long as it is carried.
 #[test]
 fn a_stored_state_that_waits_for_a_run_goes_on_from_where_it_stood() {
-    const { assert!(MACHINE_VERSION == 3, "a new version needs a golden state of its own") };
+    const {
+        assert!(
+            MACHINE_VERSION == 3,
+            "a new version needs a golden state of its own"
+        )
+    };
     let turn: Turn = serde_json::from_str(WAITING).expect("a state of version 3");
     let stored: serde_json::Value = serde_json::from_str(WAITING).expect("json");
     assert_eq!(serde_json::to_value(&turn).expect("json"), stored);

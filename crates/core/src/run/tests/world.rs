@@ -10,13 +10,13 @@ use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::{Block, ToolCall, Usage};
 use crate::decision::Ruling;
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
-use crate::id::{AgentId, PolicyVersion};
+use crate::id::PolicyVersion;
 use crate::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use crate::policy;
 use crate::run::{
-    Bill, DecisionWrite, Effect, EntryWrite, Input, Moved, Phase, Reads, Start, StepWrite, Turn, reply,
+    Bill, DecisionWrite, Effect, EntryWrite, Input, Moved, Phase, Reads, StepWrite, Turn, reply,
 };
-use crate::step::{CallReads, Child, EffectClass, Fault, Seen, Status, StepResult, result_blob};
+use crate::step::{CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob};
 
 /// Tools of the world with their classes. Plain stands twice, because it is the class with the most to lose.
 pub(super) const TOOLS: [(&str, EffectClass); 5] = [
@@ -339,44 +339,6 @@ impl Played {
         self.take(Input::Settled { results }, Reads::default());
     }
 
-    /// Whether an action that starts a run is next.
-    fn may_start(&self) -> bool {
-        let next = self.turn.pending().into_iter().next();
-        next.is_some_and(|effect| is_internal(&effect))
-    }
-
-    /// The intended actions that are internal, up to the first other one, start runs.
-    pub(super) fn start(&mut self) {
-        let pending = self.turn.pending().into_iter();
-        let starts = pending.take_while(is_internal).map(|effect| match effect {
-            Effect::Act { operation_id, .. } => started(operation_id),
-            Effect::CallModel { .. } => unreachable!("is no action"),
-        });
-        let starts = starts.collect();
-        self.take(Input::Started { starts }, Reads::default());
-    }
-
-    /// Some of the runs that were started end.
-    pub(super) fn end_runs(&mut self, end: &End) {
-        let mut children = self.turn.children();
-        if end.newest_first {
-            children.reverse();
-        }
-        let status = if end.status == Status::Ok { Status::Ok } else { Status::Failed };
-        let results = children.into_iter().take(end.at_once).map(|(operation_id, _)| {
-            let call_id = self.turn.call_id(operation_id).expect("a call").to_owned();
-            let effect = Effect::Act {
-                operation_id,
-                position: 0,
-                call_id,
-                class: EffectClass::Internal,
-            };
-            self.result(&effect, status)
-        });
-        let results = results.collect();
-        self.take(Input::Settled { results }, Reads::default());
-    }
-
     /// All of the intended actions end the same way.
     pub(super) fn end_all(&mut self, status: Status) {
         self.end(&End {
@@ -502,27 +464,6 @@ impl Played {
     pub(super) fn last(&self) -> &Moved {
         &self.steps.last().expect("a transition").moved
     }
-}
-
-/// A start by an operation.
-pub(super) fn started(operation_id: OperationId) -> Start {
-    let agent_id = AgentId::parse("helper").expect("an id");
-    let run_key = RunKey::of_spawn(&agent_id, &operation_id);
-    Start {
-        operation_id,
-        child: Child { agent_id, run_key },
-        depth: 1,
-    }
-}
-
-fn is_internal(effect: &Effect) -> bool {
-    matches!(
-        effect,
-        Effect::Act {
-            class: EffectClass::Internal,
-            ..
-        }
-    )
 }
 
 impl Ask {
