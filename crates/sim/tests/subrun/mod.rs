@@ -47,6 +47,11 @@ fn draw(seed: u64, words: &[&str], below: u64) -> u64 {
     u64::from_be_bytes(bytes) % below
 }
 
+fn whom(number: u64) -> &'static str {
+    let index = usize::try_from(number).expect("small");
+    AGENTS.get(index).expect("one of them")
+}
+
 fn agent_id(name: &str) -> AgentId {
     AgentId::parse(name).expect("an id")
 }
@@ -72,7 +77,7 @@ impl Starter {
         let call = |number: u64| {
             let number = number.to_string();
             let other = draw(self.seed, &["whom", self.agent.as_str(), said, &number], 4);
-            let other = AGENTS[usize::try_from(other).expect("small")];
+            let other = whom(other);
             Block::ToolUse(ToolCall {
                 call_id: format!("call-{number}"),
                 name: START_RUN.to_owned(),
@@ -233,9 +238,9 @@ async fn play(seed: u64) -> (usize, usize) {
         clerk.create_agent(new).await.expect("an agent");
     }
     for number in 0..3_u64 {
-        let whom = draw(seed, &["first", &number.to_string()], 4);
+        let first = draw(seed, &["first", &number.to_string()], 4);
         let post = Post {
-            agent: agent_id(AGENTS[usize::try_from(whom).expect("small")]),
+            agent: agent_id(whom(first)),
             turn: TurnId::parse(&format!("turn-{number}")).expect("a turn"),
             text: format!("task {number} fuel=3 now"),
             attachments: Vec::new(),

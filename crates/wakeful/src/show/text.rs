@@ -30,11 +30,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "input")
         )),
         Kind::PolicyDecided => {
-            let (tool, status, code) = (
-                member(payload, "tool"),
-                member(payload, "status"),
-                member(payload, "code"),
-            );
+            let [tool, status, code] = ["tool", "status", "code"].map(|name| member(payload, name));
             Some(format!("  ✗ {tool} {status} ({code})"))
         }
         Kind::ActionCalledOff => Some(format!(
@@ -94,7 +90,7 @@ fn waits_for(payload: &Value) -> String {
         member(payload, "child_run_key"),
         member(payload, "child_agent_id"),
     );
-    format!("  ⇢ waits for run {} of {agent}", clip_key(&key))
+    format!("  ⇢ waits for run {} of {agent}", clip_key(key))
 }
 
 /// What is said of a run after its final text.
