@@ -263,6 +263,13 @@ impl RunKey {
         let (session, turn) = (session.as_str(), turn.as_str());
         Self::of(agent.as_str(), &Cause::User { session, turn })
     }
+
+    /// The run that another run started. Its message is named by the operation that started it, so that a start which
+    /// is repeated after a crash starts nothing new.
+    #[must_use]
+    pub fn of_spawn(agent: &AgentId, source: &OperationId) -> Self {
+        Self(h("run.spawn", &[agent.as_str(), &source.to_string()]))
+    }
 }
 
 /// The part of a thread that a summary stands for.
@@ -423,6 +430,15 @@ mod tests {
         for bad in ["", "A", "a b", "a|b", "\u{e9}", "a-b"] {
             assert!(!is_label(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn a_started_run_is_named_by_its_agent_and_the_operation_that_started_it() {
+        let (b, c) = (AgentId::parse("b").expect("id"), AgentId::parse("c").expect("id"));
+        let operation = OperationId(Digest::of(b"operation"));
+        let text = format!("v1|run.spawn|b|{operation}");
+        assert_eq!(RunKey::of_spawn(&b, &operation).0, Digest::of(text.as_bytes()));
+        assert_ne!(RunKey::of_spawn(&b, &operation), RunKey::of_spawn(&c, &operation));
     }
 
     #[test]

@@ -241,6 +241,9 @@ pub const RUN_OPEN: &str = "open";
 /// The status of a run that cannot go on until a person says so.
 pub const RUN_QUARANTINED: &str = "quarantined";
 
+/// The status of a run that a person ended.
+pub const RUN_CANCELLED: &str = "cancelled";
+
 /// The status of a run that a person gave up.
 pub const RUN_ABANDONED: &str = "abandoned";
 

@@ -1,6 +1,7 @@
 //! The desk: what faces ask and tell, without knowing which database stands behind it.
 
 pub mod archive;
+mod calling;
 mod clerk;
 pub mod deciding;
 pub mod journal;

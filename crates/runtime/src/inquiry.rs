@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wakeful_core::attempt::Diagnostics;
 use wakeful_core::budget::{self, Caps, Day, Exceeded, MicroUsd, Price};
+use wakeful_core::conversation::ToolSpec;
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{
@@ -14,7 +15,8 @@ use wakeful_core::inference::{
 };
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{Ingredients, Request, assemble};
-use wakeful_core::run::{BUDGET_EXCEEDED, Bill, Input, reply};
+use wakeful_core::run::{BUDGET_EXCEEDED, Bill, Input, Turn, reply};
+use wakeful_core::subrun;
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::{Answer, Audience, Model};
@@ -166,8 +168,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             request: claimed.turn.requests,
             opening: &thread.opening,
             entries: &thread.entries,
-            tools: self.tools.specs(),
+            tools: self.specs(&claimed.turn),
         }))
+    }
+
+    /// The tools on offer: those of the host, and the engine's own where the run may use it.
+    fn specs(&self, turn: &Turn) -> Vec<ToolSpec> {
+        let mut specs = self.tools.specs();
+        if !turn.may_start.is_empty() {
+            specs.push(subrun::spec(&turn.may_start));
+        }
+        specs
     }
 
     /// Walks the gates and puts the money aside.

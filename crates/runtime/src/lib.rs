@@ -34,6 +34,7 @@ pub mod run;
 pub mod saga;
 pub mod service;
 mod step;
+mod subrun;
 mod wait;
 pub mod wake;
 

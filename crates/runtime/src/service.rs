@@ -43,7 +43,7 @@ const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
 const DUE_LOOK_MS_MAX: u64 = 60_000;
 
 /// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
-pub trait Workshop<S: Store>: Send + Sync + 'static {
+pub trait Workshop<S: Store>: Send + Sync {
     /// Answers model requests.
     type Model: Model;
     /// Carries out actions.
@@ -133,7 +133,8 @@ struct Busy {
 type Turned = (AgentId, Result<Did, EngineError>);
 
 /// What one turn of an agent came to.
-enum Did {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
     /// Something; there may be more.
     Something,
     /// There was nothing to do.
@@ -142,7 +143,7 @@ enum Did {
     Rests,
 }
 
-impl<S: Store, W: Workshop<S>> Service<S, W> {
+impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
     /// The service, the clerk at its desk, and who is stuck.
     #[must_use]
     pub fn new(options: Options<S, W>) -> (Self, Clerk<S>, Stuck) {
@@ -345,7 +346,14 @@ async fn one_turn<S: Store, W: Workshop<S>>(
     (agent, aside): (AgentId, Aside),
 ) -> Turned {
     let clock = aside.clock.as_ref();
-    let result = match turn_of(&store, workshop.as_ref(), &runner, (&agent, clock, aside.forgives)).await {
+    let result = match turn_of(
+        &store,
+        workshop.as_ref(),
+        &runner,
+        (&agent, clock, aside.forgives),
+    )
+    .await
+    {
         Err(error) => aside.judge(&store, &agent, error).await,
         done => done,
     };
@@ -357,7 +365,8 @@ async fn one_turn<S: Store, W: Workshop<S>>(
     (agent, result)
 }
 
-async fn turn_of<S: Store, W: Workshop<S>>(
+/// One turn of one agent: what was left open, else the next message.
+pub async fn turn_of<S: Store, W: Workshop<S>>(
     store: &S,
     workshop: &W,
     runner: &RunnerId,
@@ -450,7 +459,7 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     match driven {
         Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
         // The moment it rests until is found by another look; so is an answer that came since it looked for one.
-        Driven::Asked(_) | Driven::Asleep(..) => Ok(Did::Rests),
+        Driven::Asked(_) | Driven::Asleep(..) | Driven::Waits(_) => Ok(Did::Rests),
         // Whoever releases has it looked at again.
         Driven::Braked(_) => Ok(Did::Nothing),
         Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {
@@ -478,5 +487,6 @@ fn limits_of(turn: &Turn) -> Limits {
         workspace: turn.workspace.clone(),
         deny_tools: turn.deny_tools.clone(),
         ask_tools: turn.ask_tools.clone(),
+        may_start: turn.may_start.clone(),
     }
 }

@@ -333,7 +333,7 @@ impl Stage {
                 | EngineError::CrashLoop { .. },
             ) => is_poisoned,
             // There is always money enough here, and who serves waits for the moments of others.
-            Ok(Driven::Parked(..) | Driven::Asleep(..))
+            Ok(Driven::Parked(..) | Driven::Asleep(..) | Driven::Waits(_))
             | Err(
                 EngineError::BudgetExceeded { .. }
                 | EngineError::UnknownAgent(_)
@@ -380,6 +380,7 @@ impl Stage {
                     | Driven::Parked(..)
                     | Driven::Asked(_)
                     | Driven::Asleep(..)
+                    | Driven::Waits(_)
                     | Driven::Braked(_),
                 )
                 | Err(_),

@@ -9,6 +9,7 @@ mod causal;
 mod notary;
 mod retention;
 mod service;
+mod subrun;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;

@@ -162,7 +162,7 @@ mod tests {
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
         host.host_id journal.effects_hash journal.reads_hash journal.run_key journal.state_hash
         message.agent_id message.authority message.context message.kind message.run_key message.surface
-        message.thread_id message.wishes message.cause
+        message.thread_id message.wishes message.cause message.parent_agent message.parent_operation message.parent_run
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
         run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.place runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id

@@ -1734,6 +1734,8 @@ export interface components {
             agent_id: string;
             /** @description Why it ran. */
             cause?: components["schemas"]["RunCause"];
+            /** @description The runs of other agents that it started. */
+            children?: components["schemas"]["RunLink"][];
             /**
              * @description What it cost, in dollars; absent where it cost nothing.
              * @example 0.0042
@@ -1764,6 +1766,8 @@ export interface components {
              * @example completed
              */
             outcome: string;
+            /** @description The run that started it and waits for its end, if one did. */
+            parent?: components["schemas"]["RunLink"];
             /** @description Why it waits for money, if it does. */
             parked?: components["schemas"]["Parked"];
             /** @description Every attempt at its model rounds. */
@@ -1856,6 +1860,19 @@ export interface components {
              * @description State changes so far.
              */
             transitions: number;
+            /** @description The runs that it started and can do nothing without, while it waits for one of them. */
+            waiting_on?: string[];
+        };
+        /** @description A run that another one started or was started by. */
+        RunLink: {
+            /** @description Whose run it is. */
+            agent_id: string;
+            /** @description What holds its agent, if something does: `braked` or `paused`. */
+            held?: string;
+            /** @description Its name. */
+            run_key: string;
+            /** @description How it stands: `queued`, `open`, `quarantined`, or how it ended. */
+            status: string;
         };
         /** @description Runs, newest first. */
         RunList: {

@@ -17,6 +17,7 @@ use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 use super::clerk::{announce, append};
 use super::{Asked, Clerk};
 use crate::report::{self, RunReport};
+use crate::subrun::{lock_with_parent, parent_of};
 use crate::{EngineError, Observer as _};
 
 /// Longest reason for a brake.
@@ -196,7 +197,8 @@ impl<S: Store> Clerk<S> {
             let Some(row) = tx.run(&run)? else {
                 return Ok(Moved::Unknown);
             };
-            let Some(mut head) = tx.lock_head_to_announce(&row.agent_id)? else {
+            let parent = parent_of(tx, &run)?;
+            let Some(mut head) = lock_with_parent(tx, &row.agent_id, parent.as_ref())? else {
                 return Ok(Moved::Unknown);
             };
             let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
@@ -206,6 +208,10 @@ impl<S: Store> Clerk<S> {
             // Nobody goes on with it, so nobody will ever find out.
             if status == RUN_ABANDONED {
                 tx.leave_steps(&run)?;
+            }
+            // One that goes on has not ended; who waits for it looks in vain, and waits on.
+            if let Some(parent) = parent {
+                tx.rouse_run(&parent.run_key)?;
             }
             let event = append(tx, &row.agent_id, &mut head, &sealed)?;
             Ok(Moved::Done(row.agent_id, Box::new(event)))

@@ -53,7 +53,7 @@ const TURNS: u32 = 200;
 
 /// Time that moves when it is told to.
 #[derive(Default)]
-struct Ticks(Mutex<TicksState>);
+pub(super) struct Ticks(Mutex<TicksState>);
 
 #[derive(Default)]
 struct TicksState {
@@ -68,7 +68,7 @@ impl Ticks {
     }
 
     /// Moves to the next moment that somebody waits for. False where nobody does.
-    fn advance(&self) -> bool {
+    pub(super) fn advance(&self) -> bool {
         let mut state = self.state();
         let now_ms = state.now_ms;
         let Some(((at_ms, number), waker)) = state.waits.pop_first() else {
@@ -108,7 +108,7 @@ impl Clock for Ticks {
     }
 }
 
-struct Salts;
+pub(super) struct Salts;
 
 impl Entropy for Salts {
     fn bytes32(&self) -> [u8; 32] {
@@ -166,7 +166,7 @@ impl Model for SlowModel {
 }
 
 #[derive(Default)]
-struct Mailer(AtomicU32);
+pub(super) struct Mailer(AtomicU32);
 
 impl ToolHost for Mailer {
     fn specs(&self) -> Vec<ToolSpec> {
@@ -216,6 +216,7 @@ impl Workshop<Faulty> for Shop {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
+            may_start: std::collections::BTreeSet::new(),
         }
     }
 

@@ -16,5 +16,6 @@ mod runner;
 mod saga;
 mod spend;
 mod step;
+mod subrun;
 mod transaction;
 mod wake;

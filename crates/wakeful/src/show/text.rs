@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_api::{
-    Activity, AgentStatus, Block, Control, Run, RunLine, RunList, RunState, Step, TranscriptLine,
+    Activity, AgentStatus, Block, Control, Run, RunLine, RunLink, RunList, RunState, Step, TranscriptLine,
 };
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
@@ -30,11 +30,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "input")
         )),
         Kind::PolicyDecided => {
-            let (tool, status, code) = (
-                member(payload, "tool"),
-                member(payload, "status"),
-                member(payload, "code"),
-            );
+            let [tool, status, code] = ["tool", "status", "code"].map(|name| member(payload, name));
             Some(format!("  ✗ {tool} {status} ({code})"))
         }
         Kind::ActionCalledOff => Some(format!(
@@ -72,6 +68,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "tool"),
             member(payload, "option")
         )),
+        Kind::SubRunStarted => Some(waits_for(payload)),
         Kind::RunQuarantined => Some(format!("  ✗ moved aside: {}", member(payload, "why"))),
         Kind::MessageAdmitted
         | Kind::AgentStateChanged
@@ -86,6 +83,14 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::BrakeChanged
         | Kind::RunReleased => None,
     }
+}
+
+fn waits_for(payload: &Value) -> String {
+    let (key, agent) = (
+        member(payload, "child_run_key"),
+        member(payload, "child_agent_id"),
+    );
+    format!("  ⇢ waits for run {} of {agent}", clip_key(key))
 }
 
 /// What is said of a run after its final text.
@@ -146,6 +151,13 @@ pub(super) fn run(run: &Run) -> String {
         "took     {} ms, {} rounds, {} tokens",
         run.duration_ms, run.rounds, run.token_usage.total_tokens
     ));
+    let link = |what: &str, link: &RunLink| {
+        let held = link.held.as_ref().map(|held| format!(", held: {held}"));
+        let (key, agent, held) = (clip_key(&link.run_key), &link.agent_id, held.unwrap_or_default());
+        format!("{what:<7}  run {key} of {agent}: {}{held}", link.status)
+    };
+    lines.extend(run.parent.iter().map(|parent| link("parent", parent)));
+    lines.extend(run.children.iter().map(|child| link("child", child)));
     if let Some(code) = &run.unreadable {
         lines.push(format!("state    cannot be read ({code})"));
     }
@@ -232,7 +244,12 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 
 fn line_of_run(run: &RunLine) -> String {
     let status = if run.parked { "parked" } else { &run.status };
-    row(&run.run_key, &run.agent_id, status, &run.started_at)
+    let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
+    if run.waiting_on.is_empty() {
+        return line;
+    }
+    let keys: Vec<&str> = run.waiting_on.iter().map(|key| clip_key(key)).collect();
+    format!("{line}  waiting on run {}", keys.join(", "))
 }
 
 fn row(key: &str, agent: &str, status: &str, at: &str) -> String {

@@ -41,4 +41,5 @@ mod schema;
 mod service;
 mod shape;
 mod signal;
+mod subrun;
 mod world;
