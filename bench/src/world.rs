@@ -90,6 +90,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
             workspace: workspace.to_owned(),
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
         },
     };
     match engine.admit(ask).await? {
@@ -97,7 +98,9 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
             Driven::Ended(_) => Ok(()),
             Driven::Halted(run) => bail!("run {run} was halted"),
             Driven::Parked(run, _) => bail!("run {run} was parked"),
-            Driven::Asked(run) | Driven::Asleep(run, _) | Driven::Braked(run) => bail!("run {run} waits"),
+            Driven::Asked(run) | Driven::Asleep(run, _) | Driven::Braked(run) | Driven::Waits(run) => {
+                bail!("run {run} waits")
+            }
         },
         Admitted::Before(run) => bail!("run {run} was there before"),
     }
