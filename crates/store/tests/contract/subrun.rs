@@ -82,7 +82,7 @@ fn an_agent_waits_for_another_from_the_message_to_the_end_of_its_run() {
             "called off, or not in line yet"
         );
         let put = message.clone();
-        let queued = store.write(move |tx| tx.enqueue(&put.agent_id, 1, &put.run_key));
+        let queued = store.write(move |tx| tx.enqueue(&put, 1, None));
         queued.await.expect("written");
         assert_eq!(awaited(&store, "main").await, [sample::agent_id("b")]);
         assert_eq!(awaited(&store, "b").await, []);
