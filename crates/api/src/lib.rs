@@ -18,6 +18,7 @@ mod proof;
 mod run;
 mod runtime;
 pub mod sse;
+mod subscription;
 mod transcript;
 
 pub use agent::{
@@ -48,6 +49,7 @@ pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
 };
 use serde::{Deserialize, Serialize};
+pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};
 use utoipa::ToSchema;
 

@@ -265,6 +265,49 @@ impl Token {
         escape_into(value, &mut key);
         key
     }
+
+    /// Reads a token's key.
+    #[must_use]
+    pub fn parse_key(key: &str) -> Option<Self> {
+        let mut parts = key.split('|');
+        let (class, namespace, value) = (parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() {
+            return None;
+        }
+        let class = Class::parse(class)?;
+        let namespace = match class {
+            Class::Subtype => Some(unescape(namespace)),
+            Class::SemanticKey | Class::EntityId => None,
+        };
+        Self::new(class, namespace.as_deref(), &unescape(value)).ok()
+    }
+
+    /// Reads the word by which a person names a token: `TASK`, `task.status=done`, or `id:` and a record.
+    pub fn parse_word(word: &str) -> Result<Self, BadToken> {
+        if let Some(id) = word.strip_prefix("id:") {
+            return Self::new(Class::EntityId, None, id);
+        }
+        match word.split_once('=') {
+            Some(("", _)) => Err(BadToken::NamespaceMissing),
+            Some((namespace, value)) => Self::new(Class::Subtype, Some(namespace), value),
+            None => Self::new(Class::SemanticKey, None, word),
+        }
+    }
+
+    /// The word by which a person names it.
+    #[must_use]
+    pub fn to_word(&self) -> String {
+        match self {
+            Self::SemanticKey(value) => value.clone(),
+            Self::Subtype { namespace, value } => format!("{namespace}={value}"),
+            Self::EntityId(id) => format!("id:{id}"),
+        }
+    }
+}
+
+/// What [`escape_into`] made of a field, as it was.
+fn unescape(field: &str) -> String {
+    field.replace("%7C", "|").replace("%25", "%")
 }
 
 #[cfg(test)]
@@ -325,5 +368,27 @@ mod tests {
         assert_eq!(Token::SemanticKey("TASK".into()).key(), "semanticKey|-|TASK");
         assert_eq!(subtype.key(), "subtypeToken|workoutType|run");
         assert_eq!(Token::EntityId("a|b%".into()).key(), "entityId|-|a%7Cb%25");
+    }
+
+    #[test]
+    fn a_token_is_read_from_its_key_and_from_the_word_for_it() {
+        let subtype = Token::Subtype {
+            namespace: "task.status".into(),
+            value: "do|ne=%7C".into(),
+        };
+        for token in [
+            Token::SemanticKey("TASK".into()),
+            subtype,
+            Token::EntityId("a|b%25".into()),
+        ] {
+            assert_eq!(Token::parse_key(&token.key()), Some(token.clone()));
+            assert_eq!(Token::parse_word(&token.to_word()), Ok(token));
+        }
+        for bad in ["", "TASK", "semanticKey|-|", "semanticKey|-|a|b", "other|-|x"] {
+            assert_eq!(Token::parse_key(bad), None, "{bad}");
+        }
+        for bad in ["", "=x", "a=", "id:"] {
+            assert!(Token::parse_word(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -3,9 +3,11 @@
 //! Everything that can be asked for is a [`Mutation`], so that nothing of an agent's inside can reach the journal.
 //! A host application may bring a journal of its own behind this trait.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
+use serde_json::Value;
 use wakeful_core::change::Unit;
 pub use wakeful_core::journal::Receipt;
 use wakeful_core::journal::{Author, Category, Mutation, Note, RecordId, Refusal, Task, TaskStatus};
@@ -95,6 +97,13 @@ pub struct TaskFilter {
     pub limit: u32,
 }
 
+/// Hears of commits. It is cheap, and says only that there is something: what it is, [`Journal::changes`] tells.
+pub trait Heard: Send + 'static {
+    /// Ready as soon as something was committed since this was last ready, or since the listener was made. Commits
+    /// that follow one another may be heard as one; none goes unheard.
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
 /// The journal.
 pub trait Journal: Send + Sync + 'static {
     /// Carries out an order in one transaction: the record, its change units and the receipt commit together.
@@ -113,4 +122,11 @@ pub trait Journal: Send + Sync + 'static {
     /// What was committed after a place, oldest first: the outbox. Whole transactions only, so there may be a few more
     /// than asked for.
     fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>>;
+    /// The place of the newest commit; 0 when there was none.
+    fn last_seq(&self) -> Pending<'_, u64>;
+    /// The fields of records, of whatever kind, in one read; tombstones are among them, and what there never was is
+    /// left out. For predicates: each is one flat object.
+    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>>;
+    /// Hears of every commit that this journal makes in this process from now on.
+    fn heard(&self) -> Box<dyn Heard>;
 }

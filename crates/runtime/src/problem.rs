@@ -9,6 +9,7 @@ use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 
 use crate::EngineError;
+use crate::desk::alert::Subscribing;
 
 /// Where the runs are.
 const RUNS: &str = "`wakeful runs list` shows the runs there are";
@@ -99,6 +100,7 @@ impl From<&EngineError> for Problem {
         let message = error.to_string();
         match error {
             EngineError::Store(error) => error.into(),
+            EngineError::Subscribing(error) => error.into(),
             EngineError::UnknownAgent(agent) => Self::new(
                 "agent_unknown",
                 message,
@@ -215,6 +217,7 @@ fn of_run(error: &EngineError, message: String) -> Problem {
             format!("`wakeful runs show {run}` shows how far it came"),
         ),
         EngineError::Store(_)
+        | EngineError::Subscribing(_)
         | EngineError::UnknownAgent(_)
         | EngineError::AgentExists(_)
         | EngineError::UnknownRun(_)
@@ -243,6 +246,36 @@ fn unanswerable(why: &Unanswerable, message: String) -> Problem {
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
     };
     Problem::new(code, message, hint)
+}
+
+impl From<&Subscribing> for Problem {
+    fn from(error: &Subscribing) -> Self {
+        let message = error.to_string();
+        match error {
+            Subscribing::Terms(bad) => Self::new(bad.code(), message, bad.hint()),
+            Subscribing::Unknown(_) => Self::new(
+                "subscription_unknown",
+                message,
+                "`wakeful subscriptions` shows those there are",
+            ),
+            Subscribing::Exists(id) => Self::new(
+                "subscription_exists",
+                message,
+                format!("choose another name, or take it away first: `wakeful unsubscribe {id}`"),
+            ),
+            Subscribing::AgentFull(_) => Self::new(
+                "too_many_subscriptions",
+                message,
+                "one subscription may name many tokens; take some away with `wakeful unsubscribe`",
+            ),
+            Subscribing::Full => Self::new(
+                "too_many_subscriptions",
+                message,
+                "take some away with `wakeful unsubscribe`",
+            ),
+            Subscribing::Journal(error) => error.into(),
+        }
+    }
 }
 
 impl From<&JournalError> for Problem {

@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::{Id, JoinError, JoinSet};
-use wakeful_core::conversation::{Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
@@ -18,9 +17,10 @@ use wakeful_ports::records::{Agent, Overview, QueueRow};
 use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
 
+use crate::absorb::{self, Opening};
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, Driven, blocks, claim, give_back, move_aside, poisoned};
+use crate::run::{Claimed, Driven, claim, give_back, move_aside, poisoned};
 use crate::wake::{Admitted, Limits};
 use crate::{Engine, EngineError, Governance, Halt, Observer as _, Waiting};
 
@@ -299,10 +299,8 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
         let Some(agent) = busy.by_task.remove(&id) else {
             return;
         };
-        let result = match turned {
-            Some((_, result)) => result,
-            None => Err(EngineError::Panicked(agent.clone())),
-        };
+        let panicked = || Err(EngineError::Panicked(agent.clone()));
+        let result = turned.map_or_else(panicked, |(_, result)| result);
         let how = match &result {
             Ok(Did::Something) => Ended::Worked,
             Ok(Did::Nothing | Did::Rests) => Ended::Idle,
@@ -331,7 +329,6 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
     }
 }
 
-/// One turn of one agent: what was left open, else the next message.
 /// What it takes to move a run aside.
 struct Aside {
     clock: Arc<dyn Clock>,
@@ -361,6 +358,7 @@ impl Aside {
     }
 }
 
+/// One turn of one agent: what was left open, else the next message.
 async fn one_turn<S: Store, W: Workshop<S>>(
     store: S,
     workshop: Arc<W>,
@@ -396,9 +394,10 @@ async fn turn_of<S: Store, W: Workshop<S>>(
         };
         let body = next.as_ref().map(|row| view.blob(&row.message.body));
         let body = body.transpose()?.flatten();
-        Ok((overview, next, body))
+        let beside = next.as_ref().map(|row| absorb::beside(view, &row.message, now));
+        Ok((overview, next, body, beside.transpose()?.unwrap_or_default()))
     });
-    let (overview, next, body) = loaded.await?;
+    let (overview, next, body, beside) = loaded.await?;
     let overview = overview.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
     if let Some(run) = overview.open_run {
         if planted::bug("open_run_left") {
@@ -414,9 +413,8 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     }
     match next {
         Some(QueueRow { message, .. }) if overview.agent.control == Control::Running => {
-            let blocks = blocks(message.run_key, body.as_deref())?;
-            let role = Role::User;
-            answer(workshop, &overview, message, Entry { role, blocks }).await
+            let opening = Opening::of(&message, body.as_deref(), beside)?;
+            answer(workshop, &overview, message, opening).await
         }
         Some(_) | None => Ok(Did::Nothing),
     }
@@ -451,7 +449,7 @@ async fn answer<S: Store, W: Workshop<S>>(
     workshop: &W,
     overview: &Overview,
     message: Message,
-    opening: Entry,
+    opening: Opening,
 ) -> Result<Did, EngineError> {
     let limits = workshop.limits(&overview.agent, &message);
     let engine = away(workshop.engine(&overview.agent.agent_id, &limits)?);
@@ -480,7 +478,6 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     }
 }
 
-/// The limits under which a run was begun.
 /// Nobody sits in front of it: who waits long gives its place to others.
 fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
     Engine {
@@ -489,6 +486,7 @@ fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
     }
 }
 
+/// The limits under which a run was begun.
 fn limits_of(turn: &Turn) -> Limits {
     Limits {
         model_ref: turn.model_ref.clone(),

@@ -42,6 +42,7 @@ mod run;
 mod runtime;
 mod serve;
 mod stream;
+mod subscription;
 mod transcript;
 pub mod view;
 

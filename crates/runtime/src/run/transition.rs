@@ -7,6 +7,7 @@ use wakeful_core::id::ThreadId;
 use wakeful_core::json::{NotCanonical, canonical, digest};
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::message::Message;
+use wakeful_core::notice::Telling;
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{
     DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Phase, Reads, STATE_BYTES_MAX, StepWrite,
@@ -18,6 +19,7 @@ use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::records::{
     EntryRow, Fence, JournalRow, NEVER, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
+    TellingRow,
 };
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
@@ -131,6 +133,27 @@ impl Transition {
         }
     }
 
+    /// The end of a run is something that other agents may wait for.
+    fn tell(&self, tx: &mut dyn Tx, events: &[Event]) -> Result<(), StoreError> {
+        let Some(last) = events.last() else {
+            return Ok(());
+        };
+        let RunRow {
+            agent_id,
+            run_key,
+            status,
+            ..
+        } = &self.run;
+        tx.tell(&TellingRow {
+            agent_id: agent_id.clone(),
+            seq: last.seq,
+            telling: Telling::run_ended(agent_id, run_key, status),
+            done: None,
+            at: self.journal.at,
+        })?;
+        Ok(())
+    }
+
     fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_input(&self.journal)?;
@@ -154,6 +177,7 @@ impl Transition {
             .try_for_each(|event| tx.append_event(agent, event))?;
         tx.put_head(agent, &head)?;
         if self.run.status != RUN_OPEN {
+            self.tell(tx, &events)?;
             // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
             tx.release_head(agent, fence)?;
         }
@@ -171,7 +195,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         message: &Message,
         moved: Moved,
         input: &Input,
-        now: Millis,
+        (now, body): (Millis, Option<Blob>),
     ) -> Result<Transition, EngineError> {
         let run = RunRow {
             run_key: message.run_key,
@@ -187,7 +211,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             due_at: None,
             fault: None,
         };
-        self.transition(run, moved, (input, &Reads::default()), Vec::new())
+        let blobs = body.into_iter().collect();
+        self.transition(run, moved, (input, &Reads::default()), blobs)
             .await
     }
 

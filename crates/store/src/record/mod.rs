@@ -4,11 +4,14 @@
 //! Writers meet at the host's row, which they lock first. So an operation id that is used twice at once is used once,
 //! and the places of the outbox are in the order of the commits.
 
+mod bell;
 mod outbox;
 mod table;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::{Value, json};
 use wakeful_core::change::{Token, Unit};
 use wakeful_core::journal::rule::{self, Before, Reads, Written};
 use wakeful_core::journal::{
@@ -18,10 +21,11 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::journal::{
-    Change, Journal, JournalError, Known, Order, Pending, Receipt, TaskFilter, Undone,
+    Change, Heard, Journal, JournalError, Known, Order, Pending, Receipt, TaskFilter, Undone,
 };
 use wakeful_ports::store::StoreError;
 
+pub use self::bell::Bell;
 use self::outbox::{Operation, Place, State};
 use crate::host;
 use crate::postgres::{PostgresOptions, Server};
@@ -34,6 +38,7 @@ use crate::store::Inner;
 #[derive(Clone)]
 pub struct JournalStore {
     inner: Inner,
+    bell: Bell,
 }
 
 impl JournalStore {
@@ -42,6 +47,7 @@ impl JournalStore {
     pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
         Ok(Self {
             inner: Inner::Sqlite(Arc::new(Database::open(options, &JOURNAL, host_id)?)),
+            bell: Bell::default(),
         })
     }
 
@@ -49,6 +55,7 @@ impl JournalStore {
     pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
         Ok(Self {
             inner: Inner::Sqlite(Arc::new(Database::open_read_only(options, &JOURNAL)?)),
+            bell: Bell::default(),
         })
     }
 
@@ -56,6 +63,7 @@ impl JournalStore {
     pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
         Ok(Self {
             inner: Inner::Memory(Arc::new(Memory::new(&JOURNAL, host_id)?)),
+            bell: Bell::default(),
         })
     }
 
@@ -63,6 +71,7 @@ impl JournalStore {
     pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
         Ok(Self {
             inner: Inner::Postgres(Arc::new(Server::open(options, &JOURNAL, host_id).await?)),
+            bell: Bell::default(),
         })
     }
 
@@ -70,7 +79,14 @@ impl JournalStore {
     pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
         Ok(Self {
             inner: Inner::Postgres(Arc::new(Server::open_read_only(options, &JOURNAL).await?)),
+            bell: Bell::default(),
         })
+    }
+
+    /// Rings this bell after each commit, so that whoever listens need not know when the journal was opened.
+    #[must_use]
+    pub fn with_bell(self, bell: Bell) -> Self {
+        Self { bell, ..self }
     }
 
     /// Whose journal it is: the host without its incarnation, which a restore changes.
@@ -96,6 +112,7 @@ impl JournalStore {
             .write(move |session| carry_out(session, &order, digest))
             .await?;
         fail::point("journal.after_commit");
+        self.told(&written);
         Ok(written?)
     }
 
@@ -104,7 +121,16 @@ impl JournalStore {
             .inner
             .write(move |session| take_back(session, &operation, at))
             .await?;
+        self.told(&undone);
         Ok(undone?)
+    }
+
+    /// Only what was committed is told, and only after it was. One that was known already, or was made void, rings once
+    /// too often, which costs a read.
+    fn told<T>(&self, committed: &Result<T, Refusal>) {
+        if committed.is_ok() {
+            self.bell.ring();
+        }
     }
 }
 
@@ -159,6 +185,47 @@ impl Journal for JournalStore {
                 .await?)
         })
     }
+
+    fn last_seq(&self) -> Pending<'_, u64> {
+        Box::pin(async move { Ok(self.inner.read(|session| outbox::last_seq(session)).await?) })
+    }
+
+    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+        Box::pin(async move { Ok(self.inner.read(move |session| entities(session, &ids)).await?) })
+    }
+
+    fn heard(&self) -> Box<dyn Heard> {
+        self.bell.heard()
+    }
+}
+
+fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+    let mut found = BTreeMap::new();
+    for id in ids {
+        for kind in [Kind::Task, Kind::Note, Kind::Category] {
+            if let Some(record) = table::record(sql, kind, id)? {
+                found.insert(id.clone(), entity(sql, &record)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn entity(sql: &mut dyn Sql, record: &Record) -> Result<Value, StoreError> {
+    let id = record.id();
+    Ok(match record {
+        Record::Category(category) => json!({"kind": "category", "id": id, "name": category.name}),
+        Record::Note(note) => json!({"kind": "note", "id": id, "text": note.text}),
+        Record::Task(task) => {
+            let category = task
+                .category
+                .as_ref()
+                .map(|id| table::category(sql, id))
+                .transpose()?;
+            let category = category.flatten().map(|category| category.name);
+            json!({"kind": "task", "id": id, "title": task.title, "status": task.status, "category": category})
+        }
+    })
 }
 
 /// An order in one transaction. A refusal leaves no trace: nothing was written before it.

@@ -76,6 +76,14 @@ pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec
     records(sql.query(AFTER, &[after.into(), limit(at_most)])?, read_change)
 }
 
+const LAST: &str = "SELECT last_seq FROM host";
+
+/// The newest place.
+pub(super) fn last_seq(sql: &mut dyn Sql) -> Result<u64, StoreError> {
+    let row = at_most_one(sql.query(LAST, &[])?);
+    row.ok_or(StoreError::Malformed("host"))?.count("host.last_seq")
+}
+
 fn read_change(mut row: Row) -> Result<Change, StoreError> {
     let seq = row.count("change.seq")?;
     let unit = Unit {
