@@ -6,6 +6,7 @@
 )]
 
 mod notary;
+mod notice;
 mod retention;
 mod service;
 

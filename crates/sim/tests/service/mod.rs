@@ -45,7 +45,7 @@ const TURNS: u32 = 200;
 
 /// Time that moves when it is told to.
 #[derive(Default)]
-struct Ticks(Mutex<TicksState>);
+pub(super) struct Ticks(Mutex<TicksState>);
 
 #[derive(Default)]
 struct TicksState {
@@ -60,7 +60,7 @@ impl Ticks {
     }
 
     /// Moves to the next moment that somebody waits for. False where nobody does.
-    fn advance(&self) -> bool {
+    pub(super) fn advance(&self) -> bool {
         let mut state = self.state();
         let now_ms = state.now_ms;
         let Some(((at_ms, number), waker)) = state.waits.pop_first() else {
@@ -100,7 +100,7 @@ impl Clock for Ticks {
     }
 }
 
-struct Salts;
+pub(super) struct Salts;
 
 impl Entropy for Salts {
     fn bytes32(&self) -> [u8; 32] {
