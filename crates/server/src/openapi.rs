@@ -15,7 +15,8 @@ use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
 use crate::{
-    agent, brake, budget, decision, event, journal, login, message, metrics, proof, run, runtime, transcript,
+    agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
+    transcript,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -87,6 +88,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::tasks, journal::task, journal::create_task, journal::update_task,
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
+        record::records, record::record, record::write_record, record::changes,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
     tags(

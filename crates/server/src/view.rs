@@ -4,12 +4,16 @@ mod budget;
 mod decision;
 mod event;
 mod journal;
+mod order;
 mod proof;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions};
 pub use self::event::event;
-pub use self::journal::{journal_category, note, saga, task, task_status, written};
+pub use self::journal::{
+    change, journal_category, note, record, record_kind, saga, task, task_status, written,
+};
+pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
 use utoipa::IntoParams;
 use wakeful_api::{
