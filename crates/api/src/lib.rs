@@ -15,6 +15,7 @@ mod event;
 mod journal;
 mod message;
 mod proof;
+mod record;
 mod run;
 mod runtime;
 pub mod sse;
@@ -41,6 +42,10 @@ pub use journal::{
 };
 pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
+pub use record::{
+    BlockWrite, JournalChange, JournalChangeList, JournalOrder, JournalRecord, JournalRecordList,
+    JournalWrite, Listed,
+};
 pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, RunState, Step, StepKind,
     StepStatus, ToolCall,

@@ -24,7 +24,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, run, runtime, subscription, transcript,
+    page, proof, record, run, runtime, subscription, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -233,6 +233,7 @@ pub fn router(options: Options) -> Router {
         .merge(login::routes())
         .merge(journal::routes())
         .merge(subscription::routes())
+        .merge(record::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))
         .fallback(page::show)

@@ -15,7 +15,7 @@ use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
 use crate::{
-    agent, brake, budget, decision, event, journal, login, message, metrics, proof, run, runtime,
+    agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
     subscription, transcript,
 };
 
@@ -89,6 +89,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
         subscription::list, subscription::create, subscription::remove,
+        record::records, record::record, record::write_record, record::changes,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
     tags(

@@ -65,7 +65,7 @@ pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
 pub use crate::record::{Bell, JournalStore};
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
-pub use crate::schema::SCHEMA;
+pub use crate::schema::{JOURNAL_SCHEMA, SCHEMA};
 pub use crate::sqlite::copy::{
     COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
     reborn_sqlite, sqlite_blob_files,

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
-use wakeful_core::journal::{Category, Note, RecordId, Task};
+use wakeful_core::journal::{Category, Note, Record, RecordId, Task};
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
-    Change, Heard, Journal, JournalError, Known, Order, Pending, Receipt, TaskFilter, Undone,
+    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store};
@@ -224,6 +224,24 @@ impl Journal for HomeJournal {
         Box::pin(async move {
             match self.get().await {
                 Ok(journal) => journal.last_seq().await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.records(listing, limit).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn found(&self, id_prefix: String, limit: u32) -> Pending<'_, Vec<Record>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.found(id_prefix, limit).await,
                 Err(error) => or_empty(error),
             }
         })

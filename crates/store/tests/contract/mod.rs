@@ -9,6 +9,8 @@ mod decision;
 mod event;
 pub(crate) mod head;
 pub(crate) mod journal;
+mod journal_told;
+mod journal_whole;
 mod proof;
 mod queue;
 mod run;
