@@ -9,6 +9,7 @@ use serde_json::json;
 use wakeful_core::cause::{DEPTH_MAX, Origin};
 use wakeful_core::id::RuleId;
 use wakeful_core::journal::Mutation;
+use wakeful_core::key::{Cause, RunKey};
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Gate};
@@ -76,6 +77,18 @@ async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
         matches!(&wake.cause.origin, Origin::Subscription { tokens, author, .. }
             if author == "person" && tokens.iter().any(|token| token == "semanticKey|-|TASK")),
         "{wake:?}"
+    );
+    let Origin::Subscription { change, .. } = wake.cause.origin else {
+        panic!("{wake:?}")
+    };
+    let cause = Cause::Subscription {
+        subscription: "of-coach",
+        change,
+    };
+    assert_eq!(
+        wake.run_key,
+        RunKey::of("coach", &cause),
+        "named by what it is for alone"
     );
     daemon.watcher.look_once().await.expect("a look");
     daemon.settle().await;

@@ -1,6 +1,7 @@
 //! What every database must do.
 
 mod agent;
+mod alert;
 pub(crate) mod blob;
 mod brake;
 mod care;
