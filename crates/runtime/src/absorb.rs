@@ -3,12 +3,14 @@
 use wakeful_core::blob::Blob;
 use wakeful_core::cause::ABSORBED_MAX;
 use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::notice::together;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Gate;
-use wakeful_ports::records::WakeRow;
+use wakeful_ports::planted;
+use wakeful_ports::records::{Overview, QueueRow, WakeRow};
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::EngineError;
@@ -76,8 +78,44 @@ fn text(blocks: &[Block]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
+/// What an agent has to do.
+pub(crate) struct Found {
+    /// How it stands; none when there is no such agent.
+    pub(crate) overview: Option<Overview>,
+    /// The message whose turn it is.
+    pub(crate) next: Option<QueueRow>,
+    /// What that says.
+    pub(crate) body: Option<Vec<u8>>,
+    /// What can be taken up with it.
+    pub(crate) beside: Vec<Waiting>,
+}
+
+/// Looks what an agent has to do.
+pub(crate) fn find(view: &mut dyn View, agent: &AgentId, now: Millis) -> Result<Found, StoreError> {
+    let overview = view.overview(agent)?;
+    let next = if planted::bug("newest_first") {
+        view.queue(agent, 100)?.pop()
+    } else {
+        view.next_message(agent, now)?
+    };
+    let body = next.as_ref().map(|row| view.blob(&row.message.body));
+    let body = body.transpose()?.flatten();
+    // Whoever is busy begins nothing, and need not look at all that waits.
+    let is_free = overview
+        .as_ref()
+        .is_some_and(|overview| overview.open_run.is_none());
+    let free = next.as_ref().filter(|_| is_free);
+    let beside = free.map(|row| beside(view, &row.message, now)).transpose()?;
+    Ok(Found {
+        overview,
+        next,
+        body,
+        beside: beside.unwrap_or_default(),
+    })
+}
+
 /// What may begin now and can be taken up together with a message.
-pub(crate) fn beside(view: &mut dyn View, own: &Message, now: Millis) -> Result<Vec<Waiting>, StoreError> {
+fn beside(view: &mut dyn View, own: &Message, now: Millis) -> Result<Vec<Waiting>, StoreError> {
     if !own.cause.origin.is_absorbed() {
         return Ok(Vec::new());
     }

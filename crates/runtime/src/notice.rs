@@ -96,12 +96,15 @@ impl<S: Store> Watcher<S> {
     /// Looks whenever something was committed, until a stop is asked for. `told` hears of looks that failed.
     pub async fn run(&self, halt: &Halt, told: impl Fn(&str)) {
         let mut heard = self.journal.heard();
-        let mut passed = Passed::default();
+        let (mut passed, mut last) = (Passed::default(), None);
         loop {
             let failed = self.look(&mut passed, halt).await.err();
-            if let Some(error) = &failed {
-                told(&format!("changes wake nobody for now: {}", with_causes(error)));
+            let why = failed.as_ref().map(|error| with_causes(error));
+            // What goes on for long is told once.
+            if let Some(why) = why.as_ref().filter(|_| why != last) {
+                told(&format!("changes wake nobody for now: {why}"));
             }
+            last = why;
             let again = match (failed, self.writers) {
                 (Some(NoticeError::Store(_) | NoticeError::Journal(JournalError::Store(_))), _) => {
                     Some(FAILED_LOOK_MS)

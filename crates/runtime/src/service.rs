@@ -17,7 +17,7 @@ use wakeful_ports::records::{Agent, Overview, QueueRow};
 use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
 
-use crate::absorb::{self, Opening};
+use crate::absorb::{self, Found, Opening};
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
 use crate::run::{Claimed, Driven, claim, give_back, move_aside, poisoned};
@@ -383,21 +383,14 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     runner: &RunnerId,
     (agent, clock): (&AgentId, &dyn Clock),
 ) -> Result<Did, EngineError> {
-    let wanted = agent.clone();
-    let now = clock.now();
-    let loaded = store.read(move |view| {
-        let overview = view.overview(&wanted)?;
-        let next = if planted::bug("newest_first") {
-            view.queue(&wanted, 100)?.pop()
-        } else {
-            view.next_message(&wanted, now)?
-        };
-        let body = next.as_ref().map(|row| view.blob(&row.message.body));
-        let body = body.transpose()?.flatten();
-        let beside = next.as_ref().map(|row| absorb::beside(view, &row.message, now));
-        Ok((overview, next, body, beside.transpose()?.unwrap_or_default()))
-    });
-    let (overview, next, body, beside) = loaded.await?;
+    let (wanted, now) = (agent.clone(), clock.now());
+    let found = store.read(move |view| absorb::find(view, &wanted, now)).await?;
+    let Found {
+        overview,
+        next,
+        body,
+        beside,
+    } = found;
     let overview = overview.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
     if let Some(run) = overview.open_run {
         if planted::bug("open_run_left") {

@@ -181,13 +181,15 @@ pub(crate) fn run_of(sql: &mut dyn Sql, operation: &OperationId) -> Result<Optio
         .transpose()
 }
 
-const TELL: &str = "
-    INSERT INTO telling (agent_id, seq, body, done, at_ms) SELECT
-        CAST(?1 AS TEXT), CAST(?2 AS BIGINT), CAST(?3 AS TEXT), CAST(NULL AS TEXT), CAST(?4 AS BIGINT)
-    WHERE EXISTS (SELECT 1 FROM subscription WHERE concerns_agents = 1)";
+const WANTED: &str = "SELECT subscription_id FROM subscription WHERE concerns_agents = 1 LIMIT 1";
+
+const TELL: &str = "INSERT INTO telling (agent_id, seq, body, done, at_ms) VALUES (?1, ?2, ?3, NULL, ?4)";
 
 /// Puts what an agent's doing says into the outbox, where somebody subscribes to such.
 pub(crate) fn tell(sql: &mut dyn Sql, row: &TellingRow) -> Result<bool, StoreError> {
+    if sql.query(WANTED, &[])?.is_empty() {
+        return Ok(false);
+    }
     let body = serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("telling.body"))?;
     let params = [
         (&row.agent_id).into(),

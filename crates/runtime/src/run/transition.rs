@@ -45,6 +45,8 @@ pub(crate) struct Transition {
     /// The question that the run waits for afterwards.
     waits_on: Option<DecisionId>,
     patience_ms: Option<u64>,
+    /// What its end says to other agents.
+    telling: Option<Telling>,
 }
 
 enum StepChange {
@@ -135,19 +137,13 @@ impl Transition {
 
     /// The end of a run is something that other agents may wait for.
     fn tell(&self, tx: &mut dyn Tx, events: &[Event]) -> Result<(), StoreError> {
-        let Some(last) = events.last() else {
+        let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
             return Ok(());
         };
-        let RunRow {
-            agent_id,
-            run_key,
-            status,
-            ..
-        } = &self.run;
         tx.tell(&TellingRow {
-            agent_id: agent_id.clone(),
+            agent_id: self.run.agent_id.clone(),
             seq: last.seq,
-            telling: Telling::run_ended(agent_id, run_key, status),
+            telling: telling.clone(),
             done: None,
             at: self.journal.at,
         })?;
@@ -176,8 +172,8 @@ impl Transition {
             .iter()
             .try_for_each(|event| tx.append_event(agent, event))?;
         tx.put_head(agent, &head)?;
+        self.tell(tx, &events)?;
         if self.run.status != RUN_OPEN {
-            self.tell(tx, &events)?;
             // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
             tx.release_head(agent, fence)?;
         }
@@ -284,6 +280,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             decisions: moved.decisions,
             waits_on,
             patience_ms: self.governance.decision_patience_ms,
+            telling: outcome
+                .as_ref()
+                .map(|status| Telling::run_ended(&before.agent_id, &run_key, status)),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 due_at: due(&moved.turn, now),
