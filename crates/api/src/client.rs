@@ -105,6 +105,11 @@ impl Client {
         self.call(Method::POST, path, body).await
     }
 
+    /// Takes something away.
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::DELETE, path, Vec::new()).await
+    }
+
     /// Follows a stream, from a place in it if one is given.
     pub async fn follow(&self, path: &str, after: Option<&str>) -> Result<Stream, ClientError> {
         let mut request = self.request(Method::GET, path, Vec::new())?;

@@ -193,6 +193,20 @@ pub enum RecordKind {
     Task,
     /// A note.
     Note,
+    /// A checklist.
+    Checklist,
+    /// An item of a checklist.
+    ChecklistItem,
+    /// Time that was spent.
+    TimeEntry,
+    /// The plan of a day.
+    DayPlan,
+    /// A block of such a plan.
+    DayPlanBlock,
+    /// A rating.
+    Rating,
+    /// A link.
+    Link,
 }
 
 /// What was written. The same write again gives the same answer.

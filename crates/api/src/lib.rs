@@ -15,9 +15,11 @@ mod event;
 mod journal;
 mod message;
 mod proof;
+mod record;
 mod run;
 mod runtime;
 pub mod sse;
+mod subscription;
 mod transcript;
 
 pub use agent::{
@@ -40,6 +42,10 @@ pub use journal::{
 };
 pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
+pub use record::{
+    BlockWrite, JournalChange, JournalChangeList, JournalOrder, JournalRecord, JournalRecordList,
+    JournalWrite, Listed,
+};
 pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunLink, RunList, RunState, Step,
     StepKind, StepStatus, ToolCall,
@@ -48,6 +54,7 @@ pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
 };
 use serde::{Deserialize, Serialize};
+pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};
 use utoipa::ToSchema;
 

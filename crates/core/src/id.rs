@@ -124,6 +124,13 @@ impl AgentId {
 }
 
 impl RuleId {
+    /// A name made up from random digits.
+    #[must_use]
+    pub fn made_up(kind: &str, digits: &crate::key::Digest) -> Self {
+        let digits: String = digits.to_string().chars().take(12).collect();
+        Self(format!("{kind}-{digits}"))
+    }
+
     /// Checks a name that a person gave or that the program made: the same letters as an agent's.
     pub fn parse(text: &str) -> Result<Self, BadId> {
         if is_name(text) {

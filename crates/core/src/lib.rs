@@ -30,6 +30,7 @@
 //! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
 //! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
+//! | [`notice`] | what a notice says to an agent, in words |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
 //! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
 //! | [`saga`] | where a write stands that touches both databases |
@@ -57,6 +58,7 @@ pub mod kernel;
 pub mod key;
 pub mod line;
 pub mod message;
+pub mod notice;
 pub mod policy;
 pub mod prompt;
 pub mod proof;

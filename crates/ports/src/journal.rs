@@ -3,12 +3,16 @@
 //! Everything that can be asked for is a [`Mutation`], so that nothing of an agent's inside can reach the journal.
 //! A host application may bring a journal of its own behind this trait.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;
 
+use serde_json::Value;
 use wakeful_core::change::Unit;
 pub use wakeful_core::journal::Receipt;
-use wakeful_core::journal::{Author, Category, Mutation, Note, RecordId, Refusal, Task, TaskStatus};
+use wakeful_core::journal::{
+    Author, Category, Day, Mutation, Note, Record, RecordId, Refusal, Target, Task, TaskStatus,
+};
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
 
@@ -95,9 +99,58 @@ pub struct TaskFilter {
     pub limit: u32,
 }
 
+/// Which records to list; those that were taken away are not among them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Listing {
+    /// Checklists, newest first.
+    Checklists {
+        /// Only those of this task.
+        task: Option<RecordId>,
+    },
+    /// The steps of a checklist, in order.
+    Items {
+        /// Which checklist.
+        checklist: RecordId,
+    },
+    /// Time entries, the one that started last first.
+    TimeEntries {
+        /// Only those of this task.
+        task: Option<RecordId>,
+        /// Only those that run.
+        running: bool,
+    },
+    /// Plans of days, the last day first.
+    DayPlans {
+        /// Only that of this day.
+        day: Option<Day>,
+    },
+    /// The stretches of a planned day, in order.
+    Blocks {
+        /// Which plan.
+        plan: RecordId,
+    },
+    /// Ratings, newest first.
+    Ratings {
+        /// Only those of this record or day.
+        target: Option<Target>,
+    },
+    /// Links, newest first.
+    Links {
+        /// Only those with this record at either end.
+        of: Option<RecordId>,
+    },
+}
+
+/// Hears of commits. It is cheap, and says only that there is something: what it is, [`Journal::changes`] tells.
+pub trait Heard: Send + 'static {
+    /// Ready as soon as something was committed since this was last ready, or since the listener was made. Commits
+    /// that follow one another may be heard as one; none goes unheard.
+    fn next(&mut self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+}
+
 /// The journal.
 pub trait Journal: Send + Sync + 'static {
-    /// Carries out an order in one transaction: the record, its change units and the receipt commit together.
+    /// Carries out an order in one transaction: the records, their change units and the receipt commit together.
     fn write(&self, order: Order) -> Pending<'_, Receipt>;
     /// Undoes an operation under a name derived from its own, unless somebody wrote the record since. One that was not
     /// carried out is made void, so that it never will be.
@@ -113,4 +166,15 @@ pub trait Journal: Send + Sync + 'static {
     /// What was committed after a place, oldest first: the outbox. Whole transactions only, so there may be a few more
     /// than asked for.
     fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>>;
+    /// The place of the newest commit; 0 when there was none.
+    fn last_seq(&self) -> Pending<'_, u64>;
+    /// Records of the kinds that have no list of their own above.
+    fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>>;
+    /// Records of any kind whose id begins like this: digits that were checked. Tombstones are among them.
+    fn found(&self, id_prefix: String, limit: u32) -> Pending<'_, Vec<Record>>;
+    /// The fields of records, of whatever kind, in one read; tombstones are among them, and what there never was is
+    /// left out. For predicates: each is one flat object, see `wakeful_core::journal::told::entity`.
+    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>>;
+    /// Hears of every commit that this journal makes in this process from now on.
+    fn heard(&self) -> Box<dyn Heard>;
 }

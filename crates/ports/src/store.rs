@@ -4,12 +4,14 @@
 //! that may run more than once (a serialisation failure, or a failed group, runs it again), so it must not
 //! change anything but through its [`Tx`]. Encoding, compression and hashing happen before it.
 
+mod alert;
 mod cause;
 mod deciding;
 mod proof;
 
 use std::future::Future;
 
+pub use self::alert::{AlertTx, AlertView};
 pub use self::cause::{CauseTx, CauseView};
 pub use self::deciding::{DecidingTx, DecidingView};
 pub use self::proof::{ProofTx, ProofView};
@@ -108,7 +110,7 @@ pub enum StoreError {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads.
-pub trait View: CauseView + DecidingView + ProofView {
+pub trait View: AlertView + CauseView + DecidingView + ProofView {
     /// The host and its life, as it enters event hashes.
     fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
     /// One agent.
@@ -208,7 +210,7 @@ pub trait View: CauseView + DecidingView + ProofView {
 }
 
 /// Reads and writes of one transaction.
-pub trait Tx: View + CauseTx + DecidingTx + ProofTx {
+pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
     /// Pauses an agent or lets it go on. False when there is no such agent.

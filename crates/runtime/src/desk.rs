@@ -1,5 +1,6 @@
 //! The desk: what faces ask and tell, without knowing which database stands behind it.
 
+pub mod alert;
 pub mod archive;
 mod calling;
 mod clerk;
@@ -19,6 +20,7 @@ use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
 
+pub use self::alert::{AlertClerk, AlertDesk};
 pub use self::archive::Archive;
 pub use self::clerk::Clerk;
 pub(crate) use self::clerk::append;

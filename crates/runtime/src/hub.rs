@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Notify, broadcast, watch};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::report::Event;
+use wakeful_core::report::{Event, Kind};
 use wakeful_ports::records::EventRow;
 
 use crate::{Observer, Spoken};
@@ -46,6 +46,8 @@ pub struct Hub {
     listeners: broadcast::Sender<Arc<News>>,
     /// How many events were seen since somebody last forgot them.
     growth: watch::Sender<u64>,
+    /// Rung when something happened that agents may subscribe to.
+    turned: Notify,
 }
 
 /// A listener's end.
@@ -58,6 +60,7 @@ impl Hub {
         Self {
             listeners: broadcast::Sender::new(BEHIND_MAX),
             growth: watch::Sender::new(0),
+            turned: Notify::new(),
         }
     }
 
@@ -78,6 +81,11 @@ impl Hub {
     pub async fn grown(&self, events: u64) {
         // It fails only when the hub is gone, which we are part of.
         let _ = self.growth.subscribe().wait_for(|seen| *seen >= events).await;
+    }
+
+    /// Resolves when a run ended or an agent was changed since this was last asked. For one listener.
+    pub(crate) async fn turned(&self) {
+        self.turned.notified().await;
     }
 
     /// Counts anew from here on.
@@ -104,6 +112,10 @@ impl Observer for Hub {
     fn saw(&self, agent: &AgentId, events: &[Event]) {
         let count = u64::try_from(events.len()).unwrap_or(u64::MAX).max(1);
         self.growth.send_modify(|seen| *seen = seen.saturating_add(count));
+        let concerns = |event: &Event| matches!(event.sealed.kind, Kind::RunEnded | Kind::AgentStateChanged);
+        if events.is_empty() || events.iter().any(concerns) {
+            self.turned.notify_one();
+        }
         self.tell(|| News::Events {
             agent_id: agent.clone(),
             events: events.iter().map(EventRow::from).collect(),

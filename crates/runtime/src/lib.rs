@@ -9,6 +9,7 @@
 //! | [`inquiry`] | a model request: the gates, the money, the question |
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
+//! | [`notice`] | from change to wake: whoever subscribes to something is told of it, once |
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`proof`] | checks logs and runs, signs heads, erases and exports |
 //! | [`saga`] | takes back writes to the journal whose run can never go on |
@@ -21,11 +22,13 @@
 //! tried again, is the core's rule.
 #![forbid(unsafe_code)]
 
+mod absorb;
 mod cause;
 pub mod desk;
 mod halt;
 pub mod hub;
 mod inquiry;
+pub mod notice;
 pub mod problem;
 pub mod proof;
 pub mod report;
@@ -51,6 +54,8 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::Guide;
 use wakeful_ports::policy::Policy;
 use wakeful_ports::store::StoreError;
+
+use crate::desk::alert::Subscribing;
 
 /// Everything the loops need of the world.
 #[derive(Clone)]
@@ -295,6 +300,9 @@ pub enum EngineError {
         /// Where it stands.
         status: String,
     },
+    /// A subscription cannot be made or found.
+    #[error(transparent)]
+    Subscribing(#[from] Subscribing),
     /// The database said no.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -9,6 +9,7 @@ use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 
 use crate::EngineError;
+use crate::desk::alert::Subscribing;
 
 /// What is left of a run that was erased.
 const ERASED: &str =
@@ -51,6 +52,9 @@ impl From<&StoreError> for Problem {
 
 impl From<&EngineError> for Problem {
     fn from(error: &EngineError) -> Self {
+        if let EngineError::Subscribing(error) = error {
+            return error.into();
+        }
         Self::new(code(error), with_causes(error), hint(error))
     }
 }
@@ -113,6 +117,7 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
 fn code(error: &EngineError) -> &str {
     match error {
         EngineError::Store(error) => of_store(error).0,
+        EngineError::Subscribing(_) => "subscription_refused",
         EngineError::UnknownAgent(_) => "agent_unknown",
         EngineError::AgentExists(_) => "agent_exists",
         EngineError::UnknownRun(_) => "run_unknown",
@@ -172,6 +177,7 @@ fn hint(error: &EngineError) -> String {
         }
         EngineError::NoEngine { hint, .. } => hint,
         EngineError::Store(error) => of_store(error).1,
+        EngineError::Subscribing(_) => "`wakeful subscriptions` shows those there are",
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
@@ -209,6 +215,36 @@ const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {
         ),
         Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
+    }
+}
+
+impl From<&Subscribing> for Problem {
+    fn from(error: &Subscribing) -> Self {
+        let message = error.to_string();
+        match error {
+            Subscribing::Terms(bad) => Self::new(bad.code(), message, bad.hint()),
+            Subscribing::Unknown(_) => Self::new(
+                "subscription_unknown",
+                message,
+                "`wakeful subscriptions` shows those there are",
+            ),
+            Subscribing::Exists(id) => Self::new(
+                "subscription_exists",
+                message,
+                format!("choose another name, or take it away first: `wakeful unsubscribe {id}`"),
+            ),
+            Subscribing::AgentFull(_) => Self::new(
+                "too_many_subscriptions",
+                message,
+                "one subscription may name many tokens; take some away with `wakeful unsubscribe`",
+            ),
+            Subscribing::Full => Self::new(
+                "too_many_subscriptions",
+                message,
+                "take some away with `wakeful unsubscribe`",
+            ),
+            Subscribing::Journal(error) => error.into(),
+        }
     }
 }
 

@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::task::{Id, JoinError, JoinSet};
-use wakeful_core::conversation::{Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
@@ -21,9 +20,10 @@ use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
 
 pub use self::stuck::Stuck;
+use crate::absorb::{self, Found, Opening};
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
-use crate::run::{Claimed, Driven, blocks, claim, give_back, move_aside, poisoned};
+use crate::run::{Claimed, Driven, claim, give_back, move_aside, poisoned};
 use crate::wake::{Admitted, Limits};
 use crate::{Engine, EngineError, Governance, Halt, Observer as _, Waiting};
 
@@ -275,10 +275,8 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
         let Some(agent) = busy.by_task.remove(&id) else {
             return;
         };
-        let result = match turned {
-            Some((_, result)) => result,
-            None => Err(EngineError::Panicked(agent.clone())),
-        };
+        let panicked = || Err(EngineError::Panicked(agent.clone()));
+        let result = turned.map_or_else(panicked, |(_, result)| result);
         let how = match &result {
             Ok(Did::Something) => Ended::Worked,
             Ok(Did::Nothing | Did::Rests) => Ended::Idle,
@@ -372,20 +370,14 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
     runner: &RunnerId,
     (agent, clock, forgives): (&AgentId, &dyn Clock, bool),
 ) -> Result<Did, EngineError> {
-    let wanted = agent.clone();
-    let now = clock.now();
-    let loaded = store.read(move |view| {
-        let overview = view.overview(&wanted)?;
-        let next = if planted::bug("newest_first") {
-            view.queue(&wanted, 100)?.pop()
-        } else {
-            view.next_message(&wanted, now)?
-        };
-        let body = next.as_ref().map(|row| view.blob(&row.message.body));
-        let body = body.transpose()?.flatten();
-        Ok((overview, next, body))
-    });
-    let (overview, next, body) = loaded.await?;
+    let (wanted, now) = (agent.clone(), clock.now());
+    let found = store.read(move |view| absorb::find(view, &wanted, now)).await?;
+    let Found {
+        overview,
+        next,
+        body,
+        beside,
+    } = found;
     let overview = overview.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
     if let Some(run) = overview.open_run {
         if planted::bug("open_run_left") {
@@ -404,9 +396,8 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
     }
     match next {
         Some(QueueRow { message, .. }) if overview.agent.control == Control::Running => {
-            let blocks = blocks(message.run_key, body.as_deref())?;
-            let role = Role::User;
-            answer(workshop, &overview, message, Entry { role, blocks }).await
+            let opening = Opening::of(&message, body.as_deref(), beside)?;
+            answer(workshop, &overview, message, opening).await
         }
         Some(_) | None => Ok(Did::Nothing),
     }
@@ -441,7 +432,7 @@ async fn answer<S: Store, W: Workshop<S>>(
     workshop: &W,
     overview: &Overview,
     message: Message,
-    opening: Entry,
+    opening: Opening,
 ) -> Result<Did, EngineError> {
     let limits = workshop.limits(&overview.agent, &message);
     let engine = away(workshop.engine(&overview.agent.agent_id, &limits)?);

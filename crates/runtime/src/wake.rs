@@ -17,6 +17,7 @@ use wakeful_ports::records::{
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
+use crate::absorb::{Opening, all_wait, known_gates, take_up};
 use crate::cause::wake_row;
 use crate::run::{Claimed, Transition, broken};
 use crate::{Engine, EngineError};
@@ -103,6 +104,8 @@ enum Source {
 struct Admit {
     message: Message,
     source: Source,
+    /// What the run takes up beside its own message.
+    absorbs: Vec<Message>,
     transition: Transition,
     runner: RunnerId,
 }
@@ -111,7 +114,7 @@ struct Admit {
 struct Beginning {
     message: Message,
     source: Source,
-    opening: Entry,
+    opening: Opening,
     limits: Limits,
     before: Vec<Draft>,
 }
@@ -127,24 +130,24 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             body: self.store.pack(body).await?,
         };
         let beginning = Beginning {
-            before: vec![admitted_event(&message, &ask.prompt), woken_event(&message)],
+            before: vec![admitted_event(&message, &ask.prompt), woken_event(&message, 0)],
             message,
             source,
-            opening,
+            opening: Opening::plain(opening),
             limits: ask.limits,
         };
         self.begin(beginning, now).await
     }
 
-    /// Begins the run of a message that has waited in the queue. `opening` is what it says.
+    /// Begins the run of a message that has waited in the queue. `opening` is what it says, and what else is taken up.
     pub(crate) async fn wake_queued(
         &self,
         message: Message,
-        opening: Entry,
+        opening: Opening,
         limits: Limits,
     ) -> Result<Admitted, EngineError> {
         let beginning = Beginning {
-            before: vec![woken_event(&message)],
+            before: vec![woken_event(&message, opening.absorbs.len())],
             message,
             source: Source::Queue,
             opening,
@@ -168,17 +171,23 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             .denying(limits.deny_tools)
             .asking(limits.ask_tools)
             .starting(limits.may_start);
-        let input = Input::Admitted { body: message.body };
+        let Opening { entry, body, absorbs } = opening;
+        let input = Input::Admitted {
+            body: body.as_ref().map_or(message.body, Blob::hash),
+        };
         let mut moved = turn
             .apply(&Reads::default(), input.clone())
             .map_err(|e| broken(run, &e))?;
         moved.events.splice(0..0, before);
         let (turn, effects) = (moved.turn.clone(), moved.effects.clone());
-        let transition = self.first_transition(&message, moved, &input, now).await?;
+        let transition = self
+            .first_transition(&message, moved, &input, (now, body))
+            .await?;
         let row = transition.run.clone();
         let admit = Admit {
             message,
             source,
+            absorbs,
             transition,
             runner: self.runner.clone(),
         };
@@ -189,7 +198,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Found::Claimed(fence, events) => {
                 self.observer.saw(&agent, &events);
                 Ok(Admitted::New(Box::new(Claimed::fresh(
-                    row, turn, fence, effects, opening,
+                    row, turn, fence, effects, entry,
                 ))))
             }
             Found::Before => Ok(Admitted::Before(run)),
@@ -222,7 +231,8 @@ impl Admit {
             Claim::Won(fence) => fence,
         };
         // Only now does nobody else move the agent or its queue: what was seen before the claim may be old.
-        let (Some(agent), None) = (tx.agent(agent_id)?, self.known(tx)?) else {
+        let (Some(agent), None, true) = (tx.agent(agent_id)?, self.known(tx)?, all_wait(tx, &self.absorbs)?)
+        else {
             tx.release_head(agent_id, fence)?;
             return Ok(Found::Before);
         };
@@ -239,6 +249,7 @@ impl Admit {
             control: agent.control,
             open_run,
         });
+        let gates = known_gates(tx, &self.message, &gates)?;
         tx.put_wake(&self.wake_row(&verdict, &gates))?;
         let refused = match verdict {
             Verdict::Refused(refusal) => Some(Found::Refused(refusal)),
@@ -248,7 +259,9 @@ impl Admit {
             tx.release_head(agent_id, fence)?;
             return Ok(refused);
         }
-        tx.create_run(&self.transition.run)?;
+        let run = &self.transition.run;
+        take_up(tx, &self.absorbs, run.run_key, run.started_at)?;
+        tx.create_run(run)?;
         let events = self.transition.write_rest(tx, fence)?;
         Ok(Found::Claimed(fence, events))
     }
@@ -346,7 +359,11 @@ pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
 }
 
 /// Its turn has come.
-fn woken_event(message: &Message) -> Draft {
-    let payload = serde_json::json!({"run_key": message.run_key, "verdict": "run", "reason": message.kind});
+fn woken_event(message: &Message, absorbed: usize) -> Draft {
+    let mut payload =
+        serde_json::json!({"run_key": message.run_key, "verdict": "run", "reason": message.kind});
+    if absorbed > 0 {
+        payload["absorbed"] = absorbed.into();
+    }
     Draft::new(Kind::WakeDecided, payload)
 }

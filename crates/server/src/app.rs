@@ -13,7 +13,7 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{Desk, JournalDesk};
+use wakeful_runtime::desk::{AlertDesk, Desk, JournalDesk};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
@@ -24,7 +24,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, run, runtime, transcript,
+    page, proof, record, run, runtime, subscription, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -73,6 +73,8 @@ pub struct Open {
     pub stuck: Stuck,
     /// Where the journal is asked and told.
     pub journal: Arc<dyn JournalDesk>,
+    /// Where subscriptions are asked and told.
+    pub alert: Arc<dyn AlertDesk>,
 }
 
 /// What only the binary knows how to do.
@@ -230,6 +232,8 @@ pub fn router(options: Options) -> Router {
         .merge(proof::routes())
         .merge(login::routes())
         .merge(journal::routes())
+        .merge(subscription::routes())
+        .merge(record::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))
         .fallback(page::show)

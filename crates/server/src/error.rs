@@ -9,6 +9,7 @@ use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::alert::Subscribing;
 use wakeful_runtime::problem::Problem;
 
 use crate::rate::Key;
@@ -142,6 +143,12 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::UnknownAgent(_) | EngineError::UnknownRun(_) | EngineError::UnknownDecision(_) => {
             StatusCode::NOT_FOUND
         }
+        EngineError::Subscribing(error) => match error {
+            Subscribing::Unknown(_) => StatusCode::NOT_FOUND,
+            Subscribing::Exists(_) | Subscribing::AgentFull(_) | Subscribing::Full => StatusCode::CONFLICT,
+            Subscribing::Terms(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
+        },
         EngineError::AmbiguousDecision(_)
         | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY

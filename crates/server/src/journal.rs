@@ -87,7 +87,7 @@ pub(crate) async fn tasks(
     }))
 }
 
-fn prefix(given: String) -> Result<String, ApiError> {
+pub(crate) fn prefix(given: String) -> Result<String, ApiError> {
     let is_hex = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
     if given.is_empty() || given.len() > RECORD_ID_DIGITS || !given.bytes().all(is_hex) {
         return Err(ApiError::bad(
@@ -286,7 +286,11 @@ pub(crate) async fn keep(State(app): State<App>, Path(id): Path<String>) -> Resu
     sagas(State(app)).await
 }
 
-async fn write(app: &App, mutation: Mutation, key: Option<String>) -> Result<Json<Written>, ApiError> {
+pub(crate) async fn write(
+    app: &App,
+    mutation: Mutation,
+    key: Option<String>,
+) -> Result<Json<Written>, ApiError> {
     let key = key.map(|key| TurnId::parse(&key)).transpose()?;
     let key = key.map(|key| key.to_string());
     let receipt = app.open()?.journal.write(mutation, key).await;
@@ -294,9 +298,13 @@ async fn write(app: &App, mutation: Mutation, key: Option<String>) -> Result<Jso
     Ok(Json(view::written(&receipt)))
 }
 
-fn record_id(field: &'static str, given: &str) -> Result<RecordId, ApiError> {
-    RecordId::parse(field, given)
-        .map_err(|refusal| ApiError::bad(refusal.code(), refusal.to_string(), refusal.hint()))
+pub(crate) fn record_id(field: &'static str, given: &str) -> Result<RecordId, ApiError> {
+    RecordId::parse(field, given).map_err(|refusal| misspelled(&refusal))
+}
+
+/// What cannot be read as what it is meant to be.
+pub(crate) fn misspelled(refusal: &Refusal) -> ApiError {
+    ApiError::bad(refusal.code(), refusal.to_string(), refusal.hint())
 }
 
 fn optional_id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, ApiError> {
@@ -305,7 +313,7 @@ fn optional_id(field: &'static str, given: Option<String>) -> Result<Option<Reco
 
 impl App {
     /// An error of the journal on its way to a client. What broke inside is told to the host.
-    fn journal_error(&self, error: JournalError) -> ApiError {
+    pub(crate) fn journal_error(&self, error: JournalError) -> ApiError {
         let Problem { code, message, hint } = (&error).into();
         let status = match error {
             JournalError::Refused(refusal) => status_of(&refusal),
@@ -319,8 +327,16 @@ impl App {
 /// A client that reads only the status must be told rightly whether to change the request or to give up.
 fn status_of(refusal: &Refusal) -> StatusCode {
     match refusal {
-        Refusal::UnknownTask(_) | Refusal::UnknownCategory(_) => StatusCode::NOT_FOUND,
+        Refusal::UnknownTask(_) | Refusal::UnknownCategory(_) | Refusal::UnknownRecord { .. } => {
+            StatusCode::NOT_FOUND
+        }
         Refusal::CategoryExists(_)
+        | Refusal::CategoryInUse { .. }
+        | Refusal::Removed { .. }
+        | Refusal::NotRemoved { .. }
+        | Refusal::TimerRuns(_)
+        | Refusal::TimerStopped(_)
+        | Refusal::LinkExists(_)
         | Refusal::OperationReused
         | Refusal::OperationUndone
         | Refusal::ChangedSince { .. } => StatusCode::CONFLICT,
@@ -329,6 +345,16 @@ fn status_of(refusal: &Refusal) -> StatusCode {
         | Refusal::Control { .. }
         | Refusal::BadId { .. }
         | Refusal::BadStatus
+        | Refusal::TooMany { .. }
+        | Refusal::BadDay
+        | Refusal::BadTime { .. }
+        | Refusal::EndsBeforeStart { .. }
+        | Refusal::NotOnDay { .. }
+        | Refusal::BadOrder
+        | Refusal::BadScale
+        | Refusal::OutOfRange { .. }
+        | Refusal::BadLinkKind
+        | Refusal::LinkToSelf
         | Refusal::NothingToChange => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

@@ -6,7 +6,7 @@
 //! | `access` | which hosts, origins and tokens are ours |
 //! | `rate` | how often somebody may ask |
 //! | `login` | one-time links and the cookies they become |
-//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `runtime` | the routes, one noun each |
+//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `record`, `runtime` | the routes, one noun each |
 //! | `stream` | events as they happen |
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |
@@ -38,10 +38,12 @@ mod openapi;
 mod page;
 mod proof;
 mod rate;
+mod record;
 mod run;
 mod runtime;
 mod serve;
 mod stream;
+mod subscription;
 mod transcript;
 pub mod view;
 mod whole;

@@ -15,7 +15,8 @@ use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
 use crate::{
-    agent, brake, budget, decision, event, journal, login, message, metrics, proof, run, runtime, transcript,
+    agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
+    subscription, transcript,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -87,6 +88,8 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::tasks, journal::task, journal::create_task, journal::update_task,
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
+        subscription::list, subscription::create, subscription::remove,
+        record::records, record::record, record::write_record, record::changes,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
     tags(
@@ -94,6 +97,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "messages", description = "What enters an agent's queue"),
         (name = "runs", description = "What became of it"),
         (name = "decisions", description = "What people are asked, and what they answer"),
+        (name = "subscriptions", description = "What agents want to be woken for"),
         (name = "brake", description = "What stops everything, or one agent"),
         (name = "budget", description = "What models cost, what they may, and who may see what is asked"),
         (name = "events", description = "Everything that happened, as pages and as streams"),
@@ -129,7 +133,7 @@ impl Modify for Guards {
             .responses
             .insert(HEAD_TOO_LARGE.1.to_owned(), head.build().into());
         for item in document.paths.paths.values_mut() {
-            [&mut item.get, &mut item.post]
+            [&mut item.get, &mut item.post, &mut item.delete]
                 .into_iter()
                 .flatten()
                 .for_each(guarded);

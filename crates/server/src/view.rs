@@ -4,13 +4,19 @@ mod budget;
 mod decision;
 mod event;
 mod journal;
+mod order;
 mod proof;
+mod subscription;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions};
 pub use self::event::event;
-pub use self::journal::{journal_category, note, saga, task, task_status, written};
+pub use self::journal::{
+    change, journal_category, note, record, record_kind, saga, task, task_status, written,
+};
+pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
+pub use self::subscription::{new_subscription, subscription, subscriptions};
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,

@@ -345,6 +345,7 @@ impl Stage {
                 | EngineError::Waits { .. }
                 | EngineError::NoEngine { .. }
                 | EngineError::Panicked(_)
+                | EngineError::Subscribing(_)
                 | EngineError::NotEnded { .. }
                 | EngineError::RunErased { .. }
                 | EngineError::RunPruned { .. }

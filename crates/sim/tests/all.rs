@@ -7,6 +7,7 @@
 
 mod causal;
 mod notary;
+mod notice;
 mod retention;
 mod service;
 mod subrun;

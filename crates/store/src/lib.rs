@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod alert;
 mod announcement;
 mod blob;
 mod brake;
@@ -62,9 +63,9 @@ mod wake;
 pub use crate::job::QUEUE_MAX;
 pub use crate::pack::{BLOB_BYTES_MAX, DRAFT_AGE, INLINE_BYTES_MAX};
 pub use crate::postgres::{CONNECTIONS_MAX, PostgresOptions, TRUST_MS};
-pub use crate::record::JournalStore;
+pub use crate::record::{Bell, JournalStore};
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
-pub use crate::schema::SCHEMA;
+pub use crate::schema::{JOURNAL_SCHEMA, SCHEMA};
 pub use crate::sqlite::copy::{
     COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
     reborn_sqlite, sqlite_blob_files,

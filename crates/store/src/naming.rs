@@ -168,6 +168,8 @@ mod tests {
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
         step.base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
         wake.agent_id wake.gates wake.run_key wake.verdict wake.source wake.cause wake.absorbed_by
+        subscription.subscription_id subscription.agent_id subscription.terms alert.journal_done
+        telling.agent_id telling.body telling.done
         refusal.agent_id refusal.source refusal.code agent.mode
         announcement.decision_id announcement.error announcement.severity announcement.way
         brake.agent_id brake.channel brake.reason

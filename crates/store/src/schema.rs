@@ -3,7 +3,11 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub const SCHEMA: u32 = 9;
+pub const SCHEMA: u32 = 10;
+
+/// The schema of the journal that this program writes. It has a number of its own, because it lives on when the other
+/// database is reset.
+pub const JOURNAL_SCHEMA: u32 = 2;
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
@@ -16,6 +20,7 @@ pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0007_saga.sql"),
     include_str!("../migrations/sqlite/0008_cause.sql"),
     include_str!("../migrations/sqlite/0009_subrun.sql"),
+    include_str!("../migrations/sqlite/0010_alert.sql"),
 ];
 
 /// See [`SQLITE`].
@@ -29,6 +34,7 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0007_saga.sql"),
     include_str!("../migrations/postgres/0008_cause.sql"),
     include_str!("../migrations/postgres/0009_subrun.sql"),
+    include_str!("../migrations/postgres/0010_alert.sql"),
 ];
 
 /// Everything that tells one kind of database from another.
@@ -55,11 +61,17 @@ pub(crate) static AGENT: Schema = Schema {
     application_id: 0x5741_4b45,
 };
 
-/// What people wrote: `WAKJ` in ASCII. It has a number of its own, because it lives on when the other is reset.
+/// What people wrote: `WAKJ` in ASCII.
 pub(crate) static JOURNAL: Schema = Schema {
-    number: 1,
-    sqlite: &[include_str!("../migrations/journal/sqlite/0001_journal.sql")],
-    postgres: &[include_str!("../migrations/journal/postgres/0001_journal.sql")],
+    number: JOURNAL_SCHEMA,
+    sqlite: &[
+        include_str!("../migrations/journal/sqlite/0001_journal.sql"),
+        include_str!("../migrations/journal/sqlite/0002_rest.sql"),
+    ],
+    postgres: &[
+        include_str!("../migrations/journal/postgres/0001_journal.sql"),
+        include_str!("../migrations/journal/postgres/0002_rest.sql"),
+    ],
     namespace: "wakeful_journal",
     application_id: 0x5741_4b4a,
 };

@@ -1,5 +1,6 @@
 //! One transaction as the runtime sees it: the domain verbs over one [`Sql`].
 
+mod alert;
 mod cause;
 mod deciding;
 mod proof;

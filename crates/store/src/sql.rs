@@ -4,7 +4,7 @@
 //! two constants and [`Dialect::pick`] between them.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, Incarnation, RuleId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
@@ -123,7 +123,7 @@ macro_rules! param_of {
         })*
     };
 }
-param_of!(text: AgentId, Incarnation, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
+param_of!(text: AgentId, Incarnation, RuleId, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
 
 /// How many rows a listing may return: what was asked for, within the bound of the port.
 pub(crate) fn limit(asked: u32) -> Param<'static> {

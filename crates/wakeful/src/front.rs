@@ -1,5 +1,6 @@
 //! Where a verb asks: the daemon of the home if one runs, else the database itself. The answers are the same.
 
+pub(crate) mod alert;
 mod deciding;
 pub(crate) mod journal;
 mod ledger;

@@ -2,18 +2,20 @@
 //! is first needed, and only if it is the one that this home's agents wrote to: a journal that vanished must not be
 //! replaced by an empty one in silence.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde_json::Value;
 use tokio::sync::OnceCell;
-use wakeful_core::journal::{Category, Note, RecordId, Task};
+use wakeful_core::journal::{Category, Note, Record, RecordId, Task};
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
-    Change, Journal, JournalError, Known, Order, Pending, Receipt, TaskFilter, Undone,
+    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{JournalStore, PostgresOptions, SqliteOptions, Store};
+use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store};
 
 use crate::home::Home;
 use crate::world::fresh_id;
@@ -86,6 +88,8 @@ pub(crate) struct HomeJournal {
     source: Source,
     access: Access,
     opened: OnceCell<JournalStore>,
+    /// Rung after each commit; whoever listens need not wait for the journal to be opened.
+    bell: Bell,
 }
 
 impl HomeJournal {
@@ -95,11 +99,13 @@ impl HomeJournal {
             source,
             access,
             opened: OnceCell::new(),
+            bell: Bell::default(),
         })
     }
 
     async fn get(&self) -> Result<&JournalStore, JournalError> {
-        self.opened.get_or_try_init(|| self.find()).await
+        let open = || async { Ok(self.find().await?.with_bell(self.bell.clone())) };
+        self.opened.get_or_try_init(open).await
     }
 
     /// Opens the journal that is meant. Where none is meant yet, the one that is there or a new one becomes it.
@@ -157,9 +163,9 @@ impl HomeJournal {
 }
 
 /// A reader who finds no journal finds an empty one.
-fn or_empty<T>(error: JournalError) -> Result<Vec<T>, JournalError> {
+fn or_empty<T: Default>(error: JournalError) -> Result<T, JournalError> {
     if matches!(error, JournalError::Store(StoreError::Absent)) {
-        Ok(Vec::new())
+        Ok(T::default())
     } else {
         Err(error)
     }
@@ -212,5 +218,45 @@ impl Journal for HomeJournal {
                 Err(error) => or_empty(error),
             }
         })
+    }
+
+    fn last_seq(&self) -> Pending<'_, u64> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.last_seq().await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.records(listing, limit).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn found(&self, id_prefix: String, limit: u32) -> Pending<'_, Vec<Record>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.found(id_prefix, limit).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.entities(ids).await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn heard(&self) -> Box<dyn Heard> {
+        self.bell.heard()
     }
 }

@@ -201,6 +201,26 @@ impl<'a, Id: Ord> Candidates<'a, Id> {
         tokens.into_iter().flatten().filter_map(Token::entity_id)
     }
 
+    /// Every candidate by name, with what its predicate says; none for one that asks nothing. `lookup` is asked once for
+    /// each wanted record.
+    #[must_use]
+    pub fn judged<'e>(self, lookup: impl FnMut(&str) -> Option<&'e Entity>) -> Vec<(&'a Id, Option<bool>)> {
+        let entities: Vec<&Entity> = self.wanted().filter_map(lookup).collect();
+        let holds = |predicate: &Predicate| entities.iter().any(|entity| predicate.holds(entity));
+        let asked = self
+            .asking
+            .into_iter()
+            .map(|(id, predicate)| (id, Some(holds(predicate))));
+        let mut judged: Vec<_> = self
+            .certain
+            .into_iter()
+            .map(|id| (id, None))
+            .chain(asked)
+            .collect();
+        judged.sort_unstable();
+        judged
+    }
+
     /// The filters that let the notice pass, by name. `lookup` is asked once for each wanted record, and says nothing of
     /// one that does not exist.
     #[must_use]

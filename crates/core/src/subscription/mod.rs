@@ -4,17 +4,20 @@
 //! |---|---|
 //! | [`predicate`] | whether a changed record is one of those that are meant |
 //! | [`index`] | which of very many filters a notice can concern at all |
+//! | [`terms`] | what a person settles: tokens, predicate, guard, windows, and what the agent is to do |
 //!
 //! A [`Filter`] looks at tokens first, because a notice brings them along. Records are loaded only for filters that ask
 //! about their fields and that the tokens have let pass.
 
 pub mod index;
 pub mod predicate;
+pub mod terms;
 
 use std::collections::BTreeSet;
 
 pub use self::index::{Candidates, Index};
 pub use self::predicate::{BadPredicate, Predicate};
+pub use self::terms::{BadTerms, Terms};
 use crate::change::Token;
 use crate::id::{AgentId, SubscriptionId};
 

@@ -6,12 +6,14 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::id::{AgentId, SessionId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
+use wakeful_core::notice::Telling;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::run::preview;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow};
+use wakeful_ports::journal::Journal;
+use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
 use super::calling::{CALLED_OFF, Called, call_off_in};
@@ -23,8 +25,10 @@ use super::{
 };
 use crate::cause::{Arrival, Arrived};
 use crate::hub::{Hub, Listener};
+use crate::notice::{Book, Watcher};
 use crate::report::{self, RunReport};
 use crate::run::broken;
+use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
 
@@ -65,6 +69,20 @@ impl<S: Store> Clerk<S> {
     /// One who serves a single call, in a process without a service: what is posted waits for one that has it.
     pub fn alone(store: S, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
         Self::new(store, clock, entropy, Arc::default(), Arc::default())
+    }
+
+    /// Whoever makes wakes of changes for the service whose desk this is.
+    pub fn watcher(&self, journal: Arc<dyn Journal>, book: Arc<Book>, writers: Writers) -> Watcher<S> {
+        Watcher {
+            store: self.store.clone(),
+            journal,
+            book,
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+            hub: Arc::clone(&self.hub),
+            work: Arc::clone(&self.work),
+            writers,
+        }
     }
 
     pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
@@ -177,7 +195,15 @@ impl<S: Store> Clerk<S> {
             if !change(tx, &agent)? {
                 return Ok(Some(None));
             }
-            append(tx, &wanted, &mut head, &sealed).map(|event| Some(Some(event)))
+            let event = append(tx, &wanted, &mut head, &sealed)?;
+            tx.tell(&TellingRow {
+                agent_id: wanted.clone(),
+                seq: event.seq,
+                telling: Telling::agent_changed(&wanted),
+                done: None,
+                at: event.sealed.at,
+            })?;
+            Ok(Some(Some(event)))
         });
         match told.await? {
             None => return Err(EngineError::UnknownAgent(agent_id)),

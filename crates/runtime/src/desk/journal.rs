@@ -3,11 +3,12 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use wakeful_core::journal::{Author, Category, Mutation, Note, RecordId, Task, operation_of_person};
+use serde_json::Value;
+use wakeful_core::journal::{Author, Category, Mutation, Note, Record, RecordId, Task, operation_of_person};
 use wakeful_core::key::OperationId;
 use wakeful_core::saga::Phase;
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::journal::{Journal, JournalError, Known, Order, Receipt, TaskFilter};
+use wakeful_ports::journal::{Change, Journal, JournalError, Known, Listing, Order, Receipt, TaskFilter};
 use wakeful_ports::records::SagaRow;
 use wakeful_ports::store::Store;
 
@@ -26,6 +27,12 @@ pub trait JournalDesk: Send + Sync + 'static {
     fn notes(&self, task: Option<RecordId>, limit: u32) -> Told<'_, Vec<Note>>;
     /// Categories by name.
     fn categories(&self) -> Told<'_, Vec<Category>>;
+    /// The fields of records that are listed.
+    fn records(&self, listing: Listing, limit: u32) -> Told<'_, Vec<Value>>;
+    /// The fields of records of any kind whose id begins like this, tombstones among them.
+    fn found(&self, id_prefix: String, limit: u32) -> Told<'_, Vec<Value>>;
+    /// What was committed after a place, oldest first, and the newest place there is.
+    fn changes(&self, after_seq: u64, limit: u32) -> Told<'_, (Vec<Change>, u64)>;
     /// Sagas that are not over, oldest first, as far as both databases can tell.
     fn sagas(&self) -> Told<'_, Vec<SagaRow>>;
     /// Lets a person say that the journal is right as it is. None when no such saga is stuck.
@@ -42,6 +49,15 @@ pub struct JournalClerk<S> {
     pub clock: Arc<dyn Clock>,
     /// Where fresh keys come from.
     pub entropy: Arc<dyn Entropy>,
+}
+
+impl<S: Store> JournalClerk<S> {
+    /// The fields of records, in their order.
+    async fn fields(&self, records: &[Record]) -> Result<Vec<Value>, JournalError> {
+        let ids: Vec<RecordId> = records.iter().map(|record| record.id().clone()).collect();
+        let mut fields = self.journal.entities(ids.clone()).await?;
+        Ok(ids.iter().filter_map(|id| fields.remove(id)).collect())
+    }
 }
 
 impl<S: Store> JournalDesk for JournalClerk<S> {
@@ -68,6 +84,27 @@ impl<S: Store> JournalDesk for JournalClerk<S> {
 
     fn categories(&self) -> Told<'_, Vec<Category>> {
         self.journal.categories()
+    }
+
+    fn records(&self, listing: Listing, limit: u32) -> Told<'_, Vec<Value>> {
+        Box::pin(async move {
+            let records = self.journal.records(listing, limit).await?;
+            self.fields(&records).await
+        })
+    }
+
+    fn found(&self, id_prefix: String, limit: u32) -> Told<'_, Vec<Value>> {
+        Box::pin(async move {
+            let records = self.journal.found(id_prefix, limit).await?;
+            self.fields(&records).await
+        })
+    }
+
+    fn changes(&self, after_seq: u64, limit: u32) -> Told<'_, (Vec<Change>, u64)> {
+        Box::pin(async move {
+            let changes = self.journal.changes(after_seq, limit).await?;
+            Ok((changes, self.journal.last_seq().await?))
+        })
     }
 
     fn sagas(&self) -> Told<'_, Vec<SagaRow>> {

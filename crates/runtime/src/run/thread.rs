@@ -1,11 +1,12 @@
 //! The transcript in memory: loaded once when a run is taken over, grown with every commit, kept within bounds.
 
+use serde_json::Value;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Block, Entry, Role};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Kind;
 use wakeful_core::prompt::{Guidance, WINDOW_BYTES_MAX, WINDOW_ENTRIES_MAX, window_start};
-use wakeful_core::run::{EntryWrite, Moved};
+use wakeful_core::run::{EntryWrite, Input, Moved};
 use wakeful_ports::model::Model;
 use wakeful_ports::records::EntryRow;
 use wakeful_ports::store::{Store, StoreError, View};
@@ -42,8 +43,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             let kind = message
                 .as_ref()
                 .map_or(Kind::OperatorPrompt, |message| message.kind);
-            let opening = match message {
-                Some(message) => view.blob(&message.body)?,
+            let begun = begun_with(view, &run)?;
+            let opening = match begun.or(message.map(|message| message.body)) {
+                Some(body) => view.blob(&body)?,
                 None => None,
             };
             Ok((newest_bodies(view, &rows)?, opening, kind))
@@ -96,6 +98,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         thread.entries.drain(..surplus);
         Ok(())
     }
+}
+
+/// What the run was begun with: it may have taken up more than its own message.
+fn begun_with(view: &mut dyn View, run: &RunKey) -> Result<Option<BlobHash>, StoreError> {
+    let first = view.journal(run, 0, 1)?.pop();
+    let input = first.and_then(|row| serde_json::from_slice::<(Input, Value)>(&row.body).ok());
+    Ok(match input {
+        Some((Input::Admitted { body }, _)) => Some(body),
+        Some(_) | None => None,
+    })
 }
 
 /// Reads bodies from the newest entry back until the window is full, so that a long thread costs no more than

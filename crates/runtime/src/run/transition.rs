@@ -7,6 +7,7 @@ use wakeful_core::id::ThreadId;
 use wakeful_core::json::{NotCanonical, canonical, digest};
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::message::Message;
+use wakeful_core::notice::Telling;
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{
     DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Phase, Reads, STATE_BYTES_MAX, StepWrite,
@@ -18,6 +19,7 @@ use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::records::{
     EntryRow, Fence, JournalRow, NEVER, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
+    TellingRow,
 };
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
@@ -48,6 +50,8 @@ pub(crate) struct Transition {
     pub(crate) starts: Vec<StartWrite>,
     /// The runs for one of whose ends the run waits afterwards.
     waits_on_runs: Vec<RunKey>,
+    /// What its end says to other agents.
+    telling: Option<Telling>,
 }
 
 enum StepChange {
@@ -145,6 +149,21 @@ impl Transition {
         }
     }
 
+    /// The end of a run is something that other agents may wait for.
+    fn tell(&self, tx: &mut dyn Tx, events: &[Event]) -> Result<(), StoreError> {
+        let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
+            return Ok(());
+        };
+        tx.tell(&TellingRow {
+            agent_id: self.run.agent_id.clone(),
+            seq: last.seq,
+            telling: telling.clone(),
+            done: None,
+            at: self.journal.at,
+        })?;
+        Ok(())
+    }
+
     fn write_with(&self, tx: &mut dyn Tx, mut head: Head, fence: Fence) -> Result<Vec<Event>, StoreError> {
         self.blobs.iter().try_for_each(|blob| tx.put_blob(blob))?;
         tx.append_input(&self.journal)?;
@@ -167,6 +186,7 @@ impl Transition {
             .iter()
             .try_for_each(|event| tx.append_event(agent, event))?;
         tx.put_head(agent, &head)?;
+        self.tell(tx, &events)?;
         if self.run.status != RUN_OPEN {
             // The right to write goes back with the last word, so that nobody waits for a lease of the idle.
             tx.release_head(agent, fence)?;
@@ -185,7 +205,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         message: &Message,
         moved: Moved,
         input: &Input,
-        now: Millis,
+        (now, body): (Millis, Option<Blob>),
     ) -> Result<Transition, EngineError> {
         let run = RunRow {
             run_key: message.run_key,
@@ -201,7 +221,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             due_at: None,
             fault: None,
         };
-        self.transition(run, moved, (input, &Reads::default()), Vec::new())
+        let blobs = body.into_iter().collect();
+        self.transition(run, moved, (input, &Reads::default()), blobs)
             .await
     }
 
@@ -289,6 +310,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             waits_on_runs,
             starts: Vec::new(),
             patience_ms: self.governance.decision_patience_ms,
+            telling: outcome
+                .as_ref()
+                .map(|status| Telling::run_ended(&before.agent_id, &run_key, status)),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 due_at: due(&moved.turn, now),

@@ -1,11 +1,13 @@
 //! The journal over the wire.
 
+use serde_json::Value;
 use wakeful_api::{
-    JournalCategory, Note, RecordKind, Saga, SagaPhase, SagaStatus, Task, TaskStatus, Written,
+    JournalCategory, JournalChange, JournalRecord, Note, RecordKind, Saga, SagaPhase, SagaStatus, Task,
+    TaskStatus, Written,
 };
 use wakeful_core::journal::{self, Kind, RecordId};
 use wakeful_core::saga::{Phase, Status};
-use wakeful_ports::journal::Receipt;
+use wakeful_ports::journal::{Change, Receipt};
 use wakeful_ports::records::SagaRow;
 
 /// A task.
@@ -60,15 +62,50 @@ pub fn journal_category(category: &journal::Category) -> JournalCategory {
     }
 }
 
+/// What kind of record something is.
+#[must_use]
+pub const fn record_kind(kind: Kind) -> RecordKind {
+    match kind {
+        Kind::Category => RecordKind::Category,
+        Kind::Task => RecordKind::Task,
+        Kind::Note => RecordKind::Note,
+        Kind::Checklist => RecordKind::Checklist,
+        Kind::ChecklistItem => RecordKind::ChecklistItem,
+        Kind::TimeEntry => RecordKind::TimeEntry,
+        Kind::DayPlan => RecordKind::DayPlan,
+        Kind::DayPlanBlock => RecordKind::DayPlanBlock,
+        Kind::Rating => RecordKind::Rating,
+        Kind::Link => RecordKind::Link,
+    }
+}
+
+/// A record of any kind, from its fields. None when they are not those of a record.
+#[must_use]
+pub fn record(fields: Value) -> Option<JournalRecord> {
+    serde_json::from_value(fields).ok()
+}
+
+/// One record that a committed transaction wrote.
+#[must_use]
+pub fn change(change: &Change) -> JournalChange {
+    JournalChange {
+        seq: change.seq,
+        host: change.unit.host.to_string(),
+        counter: change.unit.counter,
+        kind: change.unit.payload_type.clone(),
+        record_id: change.unit.payload_id.clone(),
+        tokens: change.tokens.clone(),
+        author: change.author.to_text(),
+        operation_id: change.operation_id.to_string(),
+        at: change.at.rfc3339(),
+    }
+}
+
 /// What was written.
 #[must_use]
 pub fn written(receipt: &Receipt) -> Written {
     Written {
-        kind: match receipt.kind {
-            Kind::Category => RecordKind::Category,
-            Kind::Task => RecordKind::Task,
-            Kind::Note => RecordKind::Note,
-        },
+        kind: record_kind(receipt.kind),
         record_id: receipt.record_id.to_string(),
         version: receipt.version,
     }

@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 use wakeful_core::change::Unit;
 use wakeful_core::id::{AgentId, Incarnation};
-use wakeful_core::journal::{Category, Kind, Mutation, Note, RecordId, Refusal, Task, TaskStatus, rule};
+use wakeful_core::journal::{
+    Category, Kind, Mutation, Note, Record, RecordId, Refusal, Task, TaskStatus, rule, told,
+};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::saga::{Input, Saga};
 use wakeful_core::time::Millis;
-use wakeful_ports::journal::{JournalError, Receipt, TaskFilter};
+use wakeful_ports::journal::{Change, JournalError, Listing, Receipt, TaskFilter};
 use wakeful_ports::records::SagaRow;
 use wakeful_runtime::desk::JournalDesk;
 use wakeful_runtime::desk::journal::Told;
@@ -59,10 +61,11 @@ impl JournalDesk for OneTask {
                 return Err(Refusal::OperationReused.into());
             }
             let reads = rule::Reads {
-                task: Some(task()),
-                ..rule::Reads::default()
+                records: [(task().id, Record::Task(task()))].into(),
+                members: Vec::new(),
             };
-            let written = rule::apply(&mutation, &reads, &operation(), Millis(5))?;
+            let mut written = rule::apply(&mutation, &reads, &operation(), Millis(5))?;
+            let written = written.swap_remove(0);
             let unit = Unit {
                 host: Incarnation::new("host.1"),
                 counter: 1,
@@ -75,6 +78,7 @@ impl JournalDesk for OneTask {
                 version: written.after.version(),
                 tokens: Vec::new(),
                 unit,
+                also: Vec::new(),
             })
         })
     }
@@ -94,6 +98,20 @@ impl JournalDesk for OneTask {
 
     fn categories(&self) -> Told<'_, Vec<Category>> {
         Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn records(&self, _listing: Listing, _limit: u32) -> Told<'_, Vec<Value>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn found(&self, id_prefix: String, _limit: u32) -> Told<'_, Vec<Value>> {
+        let found = task().id.as_str().starts_with(&id_prefix);
+        let entity = told::entity(&Record::Task(task()), &told::Around::new());
+        Box::pin(async move { Ok(found.then_some(entity).into_iter().collect()) })
+    }
+
+    fn changes(&self, after_seq: u64, _limit: u32) -> Told<'_, (Vec<Change>, u64)> {
+        Box::pin(async move { Ok((Vec::new(), after_seq)) })
     }
 
     fn sagas(&self) -> Told<'_, Vec<SagaRow>> {
@@ -166,6 +184,96 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
             "{path} {body}"
         );
     }
+}
+
+#[tokio::test]
+async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
+    let world = World::new();
+    let (id, nobody) = (task().id.to_string(), "0".repeat(32));
+    let cases = [
+        (
+            json!({"kind": "create_checklist", "task_id": id, "title": "pack", "items": ["shoes"]}),
+            (200, ""),
+        ),
+        (json!({"kind": "start_time", "task_id": id}), (200, "")),
+        (
+            json!({"kind": "rate", "record_id": id, "scale": "energy", "value": 4.0}),
+            (200, ""),
+        ),
+        (json!({"kind": "remove", "record_id": id}), (200, "")),
+        (
+            json!({"kind": "rate", "record_id": id, "scale": "energy", "value": 9}),
+            (422, "bad_rating"),
+        ),
+        (
+            json!({"kind": "rate", "scale": "energy", "value": 3}),
+            (400, "bad_record_id"),
+        ),
+        (
+            json!({"kind": "rate", "date": "yesterday", "scale": "energy", "value": 3}),
+            (400, "bad_day"),
+        ),
+        (
+            json!({"kind": "add_time", "task_id": id, "started_at": "9", "ended_at": "10"}),
+            (400, "bad_time"),
+        ),
+        (
+            json!({"kind": "create_link", "from_id": id, "to_id": nobody, "link_kind": "likes"}),
+            (400, "bad_link_kind"),
+        ),
+        (
+            json!({"kind": "create_link", "from_id": id, "to_id": nobody, "link_kind": "blocks"}),
+            (404, "record_unknown"),
+        ),
+        (
+            json!({"kind": "restore", "record_id": id}),
+            (409, "record_present"),
+        ),
+        (
+            json!({"kind": "restore", "record_id": "7"}),
+            (400, "bad_record_id"),
+        ),
+        (
+            json!({"kind": "remember", "record_id": id}),
+            (422, "invalid_body"),
+        ),
+        (
+            json!({"kind": "restore", "record_id": id, "agent_state": {}}),
+            (422, "invalid_body"),
+        ),
+    ];
+    for (write, (status, code)) in cases {
+        let body = json!({"write": write});
+        assert_eq!(
+            posted(&world, "/api/journal/writes", body.clone()).await,
+            (status, code.to_owned()),
+            "{body}"
+        );
+    }
+    let shown = world.get(&format!("/api/journal/records/{id}")).await;
+    let shown: Value = serde_json::from_str(&shown.body).expect("JSON");
+    assert_eq!(
+        (&shown["kind"], &shown["title"]),
+        (&json!("task"), &json!("Buy milk"))
+    );
+    assert_eq!(
+        world
+            .get(&format!("/api/journal/records/{nobody}"))
+            .await
+            .status
+            .as_u16(),
+        404
+    );
+    let no_list = world.get("/api/journal/records?kind=checklist_item").await;
+    assert!(
+        no_list.body.contains("bad_record_id") && no_list.body.contains("of is no id"),
+        "{}",
+        no_list.body
+    );
+    assert_eq!(
+        world.get("/api/journal/changes?after_seq=7").await.body,
+        r#"{"changes":[],"last_seq":7}"#
+    );
 }
 
 #[tokio::test]

@@ -9,5 +9,6 @@ mod login;
 mod page;
 mod serve;
 mod stream;
+mod subscription;
 mod view;
 mod world;

@@ -26,6 +26,7 @@ use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
 
 use super::desk::{MAIN, OneAgent};
 use super::journal::OneTask;
+use super::subscription::OneSubscription;
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
 pub(super) const HOST: &str = "127.0.0.1:7717";
@@ -117,6 +118,7 @@ fn open(posts: &Arc<AtomicUsize>) -> Stage {
         desk: Arc::new(OneAgent::counting(Arc::clone(posts))),
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),
+        alert: Arc::new(OneSubscription),
     })
 }
 

@@ -1,28 +1,33 @@
 //! The other database: what people wrote. Each call is one read or one transaction of its own; what it may write is
-//! decided by the core, and what it commits are the record, the change units that tell of it, and the operation.
+//! decided by the core, and what it commits are the records, the change units that tell of them, and the operation.
 //!
 //! Writers meet at the host's row, which they lock first. So an operation id that is used twice at once is used once,
 //! and the places of the outbox are in the order of the commits.
 
+mod bell;
 mod outbox;
 mod table;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::Value;
 use wakeful_core::change::{Token, Unit};
 use wakeful_core::journal::rule::{self, Before, Reads, Written};
+use wakeful_core::journal::told::{self, Around};
 use wakeful_core::journal::{
-    Author, Category, Kind, Mutation, Note, Record, RecordId, Refusal, Task, compensation,
+    Author, Category, Mutation, Note, Record, RecordId, Refusal, Task, compensation,
 };
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::journal::{
-    Change, Journal, JournalError, Known, Order, Pending, Receipt, TaskFilter, Undone,
+    Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
 use wakeful_ports::store::StoreError;
 
-use self::outbox::{Operation, Place, State};
+pub use self::bell::Bell;
+use self::outbox::{Operation, Place, Previous, State};
 use crate::host;
 use crate::postgres::{PostgresOptions, Server};
 use crate::schema::JOURNAL;
@@ -34,43 +39,57 @@ use crate::store::Inner;
 #[derive(Clone)]
 pub struct JournalStore {
     inner: Inner,
+    bell: Bell,
 }
 
 impl JournalStore {
     /// Opens a journal's file, makes it or brings it up to date where needed. `host_id` names the host if the file is
     /// fresh, and is otherwise not looked at. Blocks for some milliseconds.
     pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Sqlite(Arc::new(Database::open(options, &JOURNAL, host_id)?)),
-        })
+        Ok(Self::around(Inner::Sqlite(Arc::new(Database::open(
+            options, &JOURNAL, host_id,
+        )?))))
     }
 
     /// Opens a journal's file for reading. [`StoreError::Absent`] when there is none.
     pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Sqlite(Arc::new(Database::open_read_only(options, &JOURNAL)?)),
-        })
+        Ok(Self::around(Inner::Sqlite(Arc::new(Database::open_read_only(
+            options, &JOURNAL,
+        )?))))
     }
 
     /// A fresh journal in memory, for tests and simulations.
     pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Memory(Arc::new(Memory::new(&JOURNAL, host_id)?)),
-        })
+        Ok(Self::around(Inner::Memory(Arc::new(Memory::new(
+            &JOURNAL, host_id,
+        )?))))
     }
 
     /// Connects to a PostgreSQL server, where the journal has a schema of its own in the same database.
     pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Postgres(Arc::new(Server::open(options, &JOURNAL, host_id).await?)),
-        })
+        Ok(Self::around(Inner::Postgres(Arc::new(
+            Server::open(options, &JOURNAL, host_id).await?,
+        ))))
     }
 
     /// Connects to a PostgreSQL server for reading. [`StoreError::Absent`] when there is no journal yet.
     pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Postgres(Arc::new(Server::open_read_only(options, &JOURNAL).await?)),
-        })
+        Ok(Self::around(Inner::Postgres(Arc::new(
+            Server::open_read_only(options, &JOURNAL).await?,
+        ))))
+    }
+
+    fn around(inner: Inner) -> Self {
+        Self {
+            inner,
+            bell: Bell::default(),
+        }
+    }
+
+    /// Rings this bell after each commit, so that whoever listens need not know when the journal was opened.
+    #[must_use]
+    pub fn with_bell(self, bell: Bell) -> Self {
+        Self { bell, ..self }
     }
 
     /// Whose journal it is: the host without its incarnation, which a restore changes.
@@ -96,6 +115,7 @@ impl JournalStore {
             .write(move |session| carry_out(session, &order, digest))
             .await?;
         fail::point("journal.after_commit");
+        self.told(&written);
         Ok(written?)
     }
 
@@ -104,7 +124,16 @@ impl JournalStore {
             .inner
             .write(move |session| take_back(session, &operation, at))
             .await?;
+        self.told(&undone);
         Ok(undone?)
+    }
+
+    /// Only what was committed is told, and only after it was. One that was known already, or was made void, rings once
+    /// too often, which costs a read.
+    fn told<T>(&self, committed: &Result<T, Refusal>) {
+        if committed.is_ok() {
+            self.bell.ring();
+        }
     }
 }
 
@@ -159,6 +188,47 @@ impl Journal for JournalStore {
                 .await?)
         })
     }
+
+    fn last_seq(&self) -> Pending<'_, u64> {
+        Box::pin(async move { Ok(self.inner.read(|session| outbox::last_seq(session)).await?) })
+    }
+
+    fn records(&self, listing: Listing, limit: u32) -> Pending<'_, Vec<Record>> {
+        Box::pin(async move {
+            Ok(self
+                .inner
+                .read(move |session| table::list(session, &listing, limit))
+                .await?)
+        })
+    }
+
+    fn found(&self, id_prefix: String, limit: u32) -> Pending<'_, Vec<Record>> {
+        Box::pin(async move {
+            Ok(self
+                .inner
+                .read(move |session| table::begun(session, &id_prefix, limit))
+                .await?)
+        })
+    }
+
+    fn entities(&self, ids: Vec<RecordId>) -> Pending<'_, BTreeMap<RecordId, Value>> {
+        Box::pin(async move { Ok(self.inner.read(move |session| entities(session, &ids)).await?) })
+    }
+
+    fn heard(&self) -> Box<dyn Heard> {
+        self.bell.heard()
+    }
+}
+
+fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+    let found = table::named(sql, ids)?;
+    let all: Vec<&Record> = found.values().collect();
+    let around = table::around(sql, &all, found.clone())?;
+    let field = |(id, record): (RecordId, Record)| {
+        let entity = told::entity(&record, &around);
+        (id, entity)
+    };
+    Ok(found.into_iter().map(field).collect())
 }
 
 /// An order in one transaction. A refusal leaves no trace: nothing was written before it.
@@ -176,20 +246,27 @@ fn carry_out(
         Ok(written) => written,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    let Written { after, before } = written;
-    table::put(sql, &after)?;
-    let receipt = tell(
-        sql,
-        &place,
-        &after,
-        &order.author,
-        (&order.operation_id, order.at),
-    )?;
+    if let Err(refusal) = stands_alone(sql, &written)? {
+        return Ok(Err(refusal));
+    }
+    let telling = Telling {
+        place: &place,
+        author: &order.author,
+        operation_id: &order.operation_id,
+        at: order.at,
+    };
+    let receipt = telling.write(sql, &written, reads.records)?;
+    let previous = |written: Written| Previous {
+        kind: written.after.kind(),
+        id: written.after.id().clone(),
+        version: written.after.version(),
+        record: written.before,
+    };
     let operation = Operation {
         state: State::Written,
         mutation: Some(digest),
         receipt: Some(receipt.clone()),
-        previous: before,
+        previous: written.into_iter().map(previous).collect(),
         author: Some(order.author.clone()),
     };
     outbox::put_operation(sql, &order.operation_id, &operation, order.at)?;
@@ -198,20 +275,24 @@ fn carry_out(
 
 /// What the rule needs to know.
 fn reads(sql: &mut dyn Sql, mutation: &Mutation) -> Result<Reads, StoreError> {
-    let task = mutation.task().map(|id| table::task(sql, id)).transpose()?;
-    let category = mutation
-        .category()
-        .map(|id| table::category(sql, id))
-        .transpose()?;
-    let namesake = mutation
-        .category_name()
-        .map(|name| table::category_named(sql, name.trim()))
-        .transpose()?;
+    let needs = mutation.needs();
+    let members = needs.members.as_ref().map(|members| table::members(sql, members));
     Ok(Reads {
-        task: task.flatten(),
-        category: category.flatten(),
-        namesake: namesake.flatten(),
+        members: members.transpose()?.unwrap_or_default(),
+        records: table::named(sql, &needs.records)?,
     })
+}
+
+/// Whether nothing is there that may not be there beside what is about to be written.
+fn stands_alone(sql: &mut dyn Sql, written: &[Written]) -> Result<Result<(), Refusal>, StoreError> {
+    for Written { after, .. } in written {
+        let Some(rival) = rule::rival(after) else { continue };
+        let refusal = table::rival(sql, &rival)?.and_then(|found| rule::yields(after, &found).err());
+        if let Some(refusal) = refusal {
+            return Ok(Err(refusal));
+        }
+    }
+    Ok(Ok(()))
 }
 
 /// Undoes an operation in one transaction.
@@ -227,7 +308,7 @@ fn take_back(
             state: State::Void,
             mutation: None,
             receipt: None,
-            previous: None,
+            previous: Vec::new(),
             author: None,
         };
         outbox::put_operation(sql, operation, &void, at)?;
@@ -240,35 +321,68 @@ fn take_back(
         author,
         ..
     } = known;
-    let (receipt, author) = match (state, receipt, author) {
-        (State::Written, Some(receipt), Some(author)) => (receipt, author),
+    let author = match (state, receipt, author) {
+        (State::Written, Some(_), Some(author)) => author,
         (State::Undone, ..) => return undone_before(sql, operation),
         (State::Void | State::Written, ..) => return Ok(Ok(Undone::Void)),
     };
-    let now = table::record(sql, receipt.kind, &receipt.record_id)?;
-    let now = now.ok_or(StoreError::Malformed("operation.receipt"))?;
-    let before = Before {
-        version: receipt.version,
-        has_notes: receipt.kind == Kind::Task && !table::notes(sql, Some(&receipt.record_id), 1)?.is_empty(),
-        record: previous,
-    };
-    let after = match rule::undo(before, now, at) {
-        Ok(after) => after,
+    if previous.is_empty() {
+        // The inverse of another operation has none of its own.
+        return Ok(Err(Refusal::OperationUndone));
+    }
+    let before = befores(sql, previous)?;
+    let written = match rule::undo(before, at) {
+        Ok(written) => written,
         Err(refusal) => return Ok(Err(refusal)),
     };
-    table::put(sql, &after)?;
+    if let Err(refusal) = stands_alone(sql, &written)? {
+        return Ok(Err(refusal));
+    }
     let name = compensation(operation);
-    let receipt = tell(sql, &place, &after, &author, (&name, at))?;
+    let telling = Telling {
+        place: &place,
+        author: &author,
+        operation_id: &name,
+        at,
+    };
+    let receipt = telling.write(sql, &written, Around::new())?;
     let inverse = Operation {
         state: State::Written,
         mutation: None,
         receipt: Some(receipt.clone()),
-        previous: None,
+        previous: Vec::new(),
         author: Some(author),
     };
     outbox::put_operation(sql, &name, &inverse, at)?;
     outbox::mark_undone(sql, operation)?;
     Ok(Ok(Undone::Inverted(receipt)))
+}
+
+/// What undoing has to know of each record.
+fn befores(sql: &mut dyn Sql, previous: Vec<Previous>) -> Result<Vec<Before>, StoreError> {
+    // One more than the operation wrote itself: then somebody else did.
+    let at_most = previous.len().saturating_add(1);
+    let mut befores = Vec::with_capacity(previous.len());
+    for Previous {
+        kind,
+        id,
+        version,
+        record,
+    } in previous
+    {
+        let dependents = match record {
+            Some(_) => Vec::new(),
+            None => table::dependents(sql, &id, at_most)?,
+        };
+        let now = table::record(sql, kind, &id)?;
+        befores.push(Before {
+            version,
+            record,
+            now: now.ok_or(StoreError::Malformed("operation.previous"))?,
+            dependents,
+        });
+    }
+    Ok(befores)
 }
 
 /// The answer to undoing what was undone: the same as the first time.
@@ -279,36 +393,73 @@ fn undone_before(sql: &mut dyn Sql, operation: &OperationId) -> Result<Result<Un
     Ok(Ok(Undone::Inverted(receipt)))
 }
 
-/// Puts a write into the outbox and says what came of it.
-fn tell(
-    sql: &mut dyn Sql,
-    place: &Place,
-    after: &Record,
-    author: &Author,
-    (operation_id, at): (&OperationId, Millis),
-) -> Result<Receipt, StoreError> {
-    let unit = Unit {
-        host: place.host.clone(),
-        counter: place.counter,
-        payload_type: after.kind().as_str().to_owned(),
-        payload_id: after.id().to_string(),
-    };
-    let tokens: Vec<String> = after.tokens().iter().map(Token::key).collect();
-    let change = Change {
-        seq: place.seq,
-        unit: unit.clone(),
-        tokens: tokens.clone(),
-        author: author.clone(),
-        operation_id: *operation_id,
-        at,
-    };
-    outbox::append(sql, &change)?;
-    outbox::advance(sql, place)?;
-    Ok(Receipt {
-        kind: after.kind(),
-        record_id: after.id().clone(),
-        version: after.version(),
-        tokens,
-        unit,
-    })
+/// How a write is told.
+struct Telling<'a> {
+    place: &'a Place,
+    author: &'a Author,
+    operation_id: &'a OperationId,
+    at: Millis,
+}
+
+impl Telling<'_> {
+    /// Writes the records, puts them into the outbox as one transaction, and says what came of it. `known` is what was
+    /// read already of what they belong to.
+    fn write(
+        &self,
+        sql: &mut dyn Sql,
+        written: &[Written],
+        mut known: Around,
+    ) -> Result<Receipt, StoreError> {
+        let after: Vec<&Record> = written.iter().map(|written| &written.after).collect();
+        known.extend(
+            after
+                .iter()
+                .map(|record| (record.id().clone(), (*record).clone())),
+        );
+        let around = table::around(sql, &after, known)?;
+        let (mut units, mut tokens) = (Vec::with_capacity(written.len()), Vec::new());
+        for written in written {
+            table::put(sql, &written.after)?;
+            let said = told::tokens(&written.after, written.change(), &around);
+            let said: Vec<String> = said.iter().map(Token::key).collect();
+            let unit = self.unit(&written.after);
+            outbox::append(sql, &self.change(unit.clone(), said.clone()))?;
+            let fresh: Vec<String> = said.into_iter().filter(|token| !tokens.contains(token)).collect();
+            tokens.extend(fresh);
+            units.push(unit);
+        }
+        outbox::advance(sql, self.place)?;
+        let mut units = units.into_iter();
+        let (Some(first), Some(unit)) = (after.first(), units.next()) else {
+            return Err(StoreError::Malformed("operation"));
+        };
+        Ok(Receipt {
+            kind: first.kind(),
+            record_id: first.id().clone(),
+            version: first.version(),
+            tokens,
+            unit,
+            also: units.collect(),
+        })
+    }
+
+    fn unit(&self, record: &Record) -> Unit {
+        Unit {
+            host: self.place.host.clone(),
+            counter: self.place.counter,
+            payload_type: record.kind().as_str().to_owned(),
+            payload_id: record.id().to_string(),
+        }
+    }
+
+    fn change(&self, unit: Unit, tokens: Vec<String>) -> Change {
+        Change {
+            seq: self.place.seq,
+            unit,
+            tokens,
+            author: self.author.clone(),
+            operation_id: *self.operation_id,
+            at: self.at,
+        }
+    }
 }

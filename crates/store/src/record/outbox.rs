@@ -1,8 +1,9 @@
 //! The outbox of the journal, and the operations it has carried out.
 
+use serde::{Deserialize, Serialize};
 use wakeful_core::change::Unit;
 use wakeful_core::id::Incarnation;
-use wakeful_core::journal::{Author, Record, Refusal};
+use wakeful_core::journal::{Author, Kind, Record, RecordId, Refusal};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Change, Receipt};
@@ -76,6 +77,14 @@ pub(super) fn changes(sql: &mut dyn Sql, after: u64, at_most: u32) -> Result<Vec
     records(sql.query(AFTER, &[after.into(), limit(at_most)])?, read_change)
 }
 
+const LAST: &str = "SELECT last_seq FROM host";
+
+/// The newest place.
+pub(super) fn last_seq(sql: &mut dyn Sql) -> Result<u64, StoreError> {
+    let row = at_most_one(sql.query(LAST, &[])?);
+    row.ok_or(StoreError::Malformed("host"))?.count("host.last_seq")
+}
+
 fn read_change(mut row: Row) -> Result<Change, StoreError> {
     let seq = row.count("change.seq")?;
     let unit = Unit {
@@ -121,14 +130,52 @@ impl State {
     }
 }
 
+/// One record that an operation wrote, as it was before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Previous {
+    /// What kind of record.
+    pub(super) kind: Kind,
+    /// Which one.
+    pub(super) id: RecordId,
+    /// The version that the operation made.
+    pub(super) version: u64,
+    /// The record before; none when it was made.
+    pub(super) record: Option<Record>,
+}
+
+/// What stands in `operation.previous`. Until schema 2 an operation wrote one record, which the receipt names.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum StoredPrevious {
+    Each(Vec<Previous>),
+    One(Record),
+}
+
+impl StoredPrevious {
+    fn of(stored: Option<Self>, receipt: Option<&Receipt>) -> Vec<Previous> {
+        let record = match stored {
+            Some(Self::Each(previous)) => return previous,
+            Some(Self::One(record)) => Some(record),
+            None => None,
+        };
+        let previous = receipt.map(|receipt| Previous {
+            kind: receipt.kind,
+            id: receipt.record_id.clone(),
+            version: receipt.version,
+            record,
+        });
+        previous.into_iter().collect()
+    }
+}
+
 /// An operation that was carried out or called off.
 pub(super) struct Operation {
     pub(super) state: State,
     /// What tells its mutation from others; none for the inverse of another, and for one that never took place.
     pub(super) mutation: Option<Digest>,
     pub(super) receipt: Option<Receipt>,
-    /// The record before it.
-    pub(super) previous: Option<Record>,
+    /// What undoing it needs: every record that it wrote, as it was.
+    pub(super) previous: Vec<Previous>,
     /// Who wanted it; none for one that never took place.
     pub(super) author: Option<Author>,
 }
@@ -156,15 +203,17 @@ pub(super) fn operation(sql: &mut dyn Sql, id: &OperationId) -> Result<Option<Op
     let mutation = row.optional_digest("operation.mutation")?;
     let receipt = row.optional_text("operation.receipt")?;
     let previous = row.optional_text("operation.previous")?;
+    let receipt: Option<Receipt> = receipt
+        .map(|text| parsed("operation.receipt", &text))
+        .transpose()?;
+    let previous = previous
+        .map(|text| parsed("operation.previous", &text))
+        .transpose()?;
     Ok(Some(Operation {
         state,
         mutation,
-        receipt: receipt
-            .map(|text| parsed("operation.receipt", &text))
-            .transpose()?,
-        previous: previous
-            .map(|text| parsed("operation.previous", &text))
-            .transpose()?,
+        previous: StoredPrevious::of(previous, receipt.as_ref()),
+        receipt,
         author: author(row.optional_text("operation.author")?)?,
     }))
 }
@@ -182,15 +231,14 @@ pub(super) fn put_operation(
 ) -> Result<(), StoreError> {
     let encoded = |receipt: &Receipt| json("operation.receipt", receipt);
     let receipt = operation.receipt.as_ref().map(encoded).transpose()?;
-    let encoded = |record: &Record| json("operation.previous", record);
-    let previous = operation.previous.as_ref().map(encoded).transpose()?;
+    let previous = json("operation.previous", &operation.previous)?;
     let author = operation.author.as_ref().map(Author::to_text);
     let params = [
         id.into(),
         operation.state.as_str().into(),
         operation.mutation.as_ref().into(),
         receipt.as_deref().into(),
-        previous.as_deref().into(),
+        previous.as_str().into(),
         author.as_deref().into(),
         at.into(),
     ];

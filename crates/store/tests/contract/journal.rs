@@ -41,11 +41,11 @@ fn finish(operation: &str, task: &RecordId) -> Order {
     }
 }
 
-async fn wrote(journal: &JournalStore, order: Order) -> Receipt {
+pub(crate) async fn wrote(journal: &JournalStore, order: Order) -> Receipt {
     journal.write(order).await.expect("written")
 }
 
-async fn refused(journal: &JournalStore, order: Order) -> &'static str {
+pub(crate) async fn refused(journal: &JournalStore, order: Order) -> &'static str {
     match journal.write(order).await {
         Err(JournalError::Refused(refusal)) => refusal.code(),
         other => panic!("{other:?}"),
@@ -61,7 +61,7 @@ async fn titles(journal: &JournalStore) -> Vec<(String, TaskStatus)> {
     tasks.into_iter().map(|task| (task.title, task.status)).collect()
 }
 
-async fn changes(journal: &JournalStore) -> Vec<Change> {
+pub(crate) async fn changes(journal: &JournalStore) -> Vec<Change> {
     journal.changes(0, 1_000).await.expect("read")
 }
 
@@ -84,7 +84,8 @@ fn a_write_commits_its_record_its_change_and_its_receipt_together() {
             [
                 "semanticKey|-|TASK".to_owned(),
                 format!("entityId|-|{id}"),
-                "subtypeToken|taskStatus|open".into()
+                "subtypeToken|task.change|created".into(),
+                "subtypeToken|task.status|open".into()
             ]
         );
         let done = wrote(&journal, finish("b", &receipt.record_id)).await;
@@ -220,7 +221,7 @@ fn a_creation_that_is_undone_leaves_a_tombstone() {
         assert!(titles(&journal).await.is_empty());
         assert_eq!(
             refused(&journal, finish("b", &made.record_id)).await,
-            "task_unknown"
+            "record_removed"
         );
     });
 }

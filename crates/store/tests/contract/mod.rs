@@ -1,6 +1,7 @@
 //! What every database must do.
 
 mod agent;
+mod alert;
 pub(crate) mod blob;
 mod brake;
 mod care;
@@ -9,6 +10,8 @@ mod decision;
 mod event;
 pub(crate) mod head;
 pub(crate) mod journal;
+mod journal_told;
+mod journal_whole;
 mod proof;
 mod queue;
 mod run;

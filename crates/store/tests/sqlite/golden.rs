@@ -28,7 +28,7 @@ fn home_of(schema: u32) -> tempfile::TempDir {
 }
 
 /// Everything that a database holds, in the columns that another one has.
-fn rows(database: &Connection, columns_of: &Connection) -> Vec<(String, Vec<Vec<Value>>)> {
+pub(super) fn rows(database: &Connection, columns_of: &Connection) -> Vec<(String, Vec<Vec<Value>>)> {
     let list = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     let mut tables = columns_of.prepare(list).expect("prepared");
     let tables = tables

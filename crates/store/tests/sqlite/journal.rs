@@ -4,10 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use rusqlite::Connection;
+use wakeful_core::journal::TaskStatus;
+use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::time::Millis;
 use wakeful_ports::journal::{Journal as _, TaskFilter};
 use wakeful_ports::store::StoreError;
-use wakeful_store::{JournalStore, Store};
+use wakeful_store::{JOURNAL_SCHEMA, JournalStore, Store};
 
+use super::golden::rows;
 use crate::contract::journal::create;
 use crate::world::{HOST, block_on, files, journal_files, open_file};
 
@@ -88,7 +92,10 @@ fn a_damaged_foreign_or_newer_journal_is_told_apart_and_not_touched() {
     drop(newer);
     assert!(matches!(
         failed(home.path()),
-        StoreError::NewerSchema { found: 99, known: 1 }
+        StoreError::NewerSchema {
+            found: 99,
+            known: JOURNAL_SCHEMA
+        }
     ));
 }
 
@@ -113,6 +120,66 @@ fn a_journal_has_no_table_of_an_agents_inside() {
     let tables: Vec<String> = tables.map(|name| name.expect("a name")).collect();
     assert_eq!(
         tables,
-        ["category", "change", "host", "note", "operation", "task"]
+        [
+            "category",
+            "change",
+            "checklist",
+            "checklist_item",
+            "day_plan",
+            "day_plan_block",
+            "host",
+            "link",
+            "note",
+            "operation",
+            "rating",
+            "task",
+            "time_entry"
+        ]
+    );
+}
+
+/// A journal that a program of schema 1 wrote.
+#[test]
+fn a_journal_of_every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
+    let home = tempfile::tempdir().expect("a folder");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/journal-1.sqlite");
+    let path = journal_files(home.path()).path;
+    fs::copy(&golden, &path).expect("copied");
+    let reading = JournalStore::open_sqlite_read_only(&journal_files(home.path())).err();
+    assert!(
+        matches!(
+            reading,
+            Some(StoreError::OlderSchema {
+                found: 1,
+                known: JOURNAL_SCHEMA
+            })
+        ),
+        "{reading:?}"
+    );
+    block_on(async {
+        let journal = open(home.path()).expect("opens");
+        let (old, new) = (
+            Connection::open(&golden).expect("opens"),
+            Connection::open(&path).expect("opens"),
+        );
+        assert_eq!(rows(&new, &old), rows(&old, &old));
+        // What an earlier program wrote can still be taken back.
+        let newest = "SELECT operation_id FROM operation WHERE previous IS NOT NULL";
+        let operation: [u8; 32] = old.query_row(newest, [], |row| row.get(0)).expect("an operation");
+        let operation = OperationId(Digest::from_bytes(operation));
+        journal.undo(operation, Millis(9)).await.expect("undone");
+        let open = TaskFilter {
+            status: Some(TaskStatus::Open),
+            limit: 10,
+            ..TaskFilter::default()
+        };
+        assert_eq!(journal.tasks(open).await.expect("read").len(), 2);
+        journal.write(create("a", "Buy bread")).await.expect("written");
+        assert_eq!(journal.last_seq().await.expect("read"), 7);
+        journal.close().await;
+    });
+    assert!(
+        home.path().join("db.sqlite.schema-1.bak").exists(),
+        "what it was is kept"
     );
 }

@@ -27,6 +27,7 @@ mod saga;
 mod serve;
 mod service;
 mod status;
+mod subscribe;
 mod transcript;
 mod verify;
 
@@ -210,6 +211,12 @@ enum Verb {
     /// Look at what was written down and is to be done, and add to it
     #[command(subcommand)]
     Journal(journal::JournalVerb),
+    /// Let changes wake an agent
+    Subscribe(subscribe::SubscribeArgs),
+    /// Take a subscription away
+    Unsubscribe(subscribe::UnsubscribeArgs),
+    /// List what agents are woken by
+    Subscriptions(subscribe::SubscriptionsArgs),
     /// Look at writes of agents to the journal that are not over
     #[command(subcommand)]
     Saga(saga::SagaVerb),
@@ -286,6 +293,9 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,
             Verb::Retention(verb) => retention::retention(&verb, &shared, out).await,
             Verb::Journal(verb) => journal::journal(&verb, &shared, out).await,
+            Verb::Subscribe(args) => subscribe::subscribe(&args, &shared, out).await,
+            Verb::Unsubscribe(args) => subscribe::unsubscribe(&args, &shared, out).await,
+            Verb::Subscriptions(args) => subscribe::subscriptions(&args, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();

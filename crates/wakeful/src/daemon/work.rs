@@ -6,6 +6,7 @@ use tokio::sync::watch;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
+use wakeful_runtime::notice::Book;
 use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
@@ -20,7 +21,7 @@ use crate::announce::{self, Way};
 use crate::cli::retention::words;
 use crate::device;
 use crate::failure::Failure;
-use crate::front::journal;
+use crate::front::{alert, journal};
 use crate::place::Place;
 use crate::world::{RealClock, RealEntropy};
 
@@ -58,13 +59,14 @@ pub(super) async fn run_service(
         observer,
         halt: halt.clone(),
     };
+    let writers = if place.is_shared() {
+        Writers::Many
+    } else {
+        Writers::Alone
+    };
     let (service, clerk, stuck) = Service::new(ServiceOptions {
         store: place.store.clone(),
-        writers: if place.is_shared() {
-            Writers::Many
-        } else {
-            Writers::Alone
-        },
+        writers,
         runner: place.runner.runner_id.clone(),
         workshop: Arc::new(bench),
         hub: Arc::clone(&hub),
@@ -73,10 +75,13 @@ pub(super) async fn run_service(
         entropy: Arc::new(RealEntropy),
         governance: place.governance(),
     });
+    let book = Arc::new(Book::default());
+    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::new(clerk),
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
+        alert: Arc::new(alert::clerk(&place.store, &place.journal, book)),
     }));
     let stopping = async {
         halt.asked().await;
@@ -88,7 +93,14 @@ pub(super) async fn run_service(
         keeper: &keeper,
         pulse: &pulse,
     };
-    tokio::join!(service.run(), stopping, announcing, round.go(&hub, &halt));
+    let watching = watcher.run(&halt, log);
+    tokio::join!(
+        service.run(),
+        stopping,
+        announcing,
+        watching,
+        round.go(&hub, &halt)
+    );
     // All that will be written is written, and the next daemon begins with a signed past.
     let signed = match notary(&place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),

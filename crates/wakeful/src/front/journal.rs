@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use wakeful_api::client::Client;
 use wakeful_api::{
-    CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, Note, NoteList, Saga,
-    SagaList, Task, TaskList, TaskStatus, UpdateTask, Written,
+    CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, JournalChangeList,
+    JournalOrder, JournalRecord, JournalRecordList, JournalWrite, Listed, Note, NoteList, Saga, SagaList,
+    Task, TaskList, TaskStatus, UpdateTask, Written,
 };
 use wakeful_core::journal::{Mutation, RECORD_ID_DIGITS, RecordId, Refusal};
 use wakeful_core::key::{Digest, OperationId};
@@ -38,6 +39,29 @@ pub(crate) struct Tasks {
     pub(crate) status: Option<TaskStatus>,
     pub(crate) prefix: Option<String>,
     pub(crate) limit: u32,
+}
+
+/// Which records to list.
+#[derive(Debug, Clone)]
+pub(crate) struct Wanted {
+    pub(crate) kind: Listed,
+    pub(crate) of: Option<String>,
+    pub(crate) date: Option<String>,
+    pub(crate) running: bool,
+    pub(crate) limit: u32,
+}
+
+impl Wanted {
+    /// All of a kind.
+    pub(crate) const fn all(kind: Listed, limit: u32) -> Self {
+        Self {
+            kind,
+            of: None,
+            date: None,
+            running: false,
+            limit,
+        }
+    }
 }
 
 /// For verbs that only look.
@@ -120,15 +144,7 @@ impl JournalFront {
 
     /// The one task whose id begins like this.
     pub(crate) async fn find(&self, given: &str) -> Result<Task, Failure> {
-        let hex = given.to_ascii_lowercase();
-        if hex.is_empty()
-            || hex.len() > RECORD_ID_DIGITS
-            || !hex.bytes().all(|digit| digit.is_ascii_hexdigit())
-        {
-            let message = format!("{given:?} is no task id");
-            let hint = "`wakeful journal task list` shows the ids; the first digits are enough";
-            return Err(Failure::usage("bad_record_id", message, hint));
-        }
+        let hex = digits(given, "task")?;
         let wanted = Tasks {
             prefix: Some(hex.clone()),
             limit: 2,
@@ -236,6 +252,108 @@ impl JournalFront {
         }
     }
 
+    /// Writes, whatever it is.
+    pub(crate) async fn write(&self, write: JournalWrite, key: Option<String>) -> Result<Written, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client
+                .post("/api/journal/writes", &JournalOrder { write, key })
+                .await?),
+            Self::Here(desk) => {
+                let mutation = view::mutation(write).map_err(|refusal| refused(&refusal))?;
+                Ok(view::written(&desk.write(mutation, key).await?))
+            }
+        }
+    }
+
+    /// Records of a kind.
+    pub(crate) async fn records(&self, wanted: Wanted) -> Result<Vec<JournalRecord>, Failure> {
+        let Wanted {
+            kind,
+            of,
+            date,
+            running,
+            limit,
+        } = wanted;
+        match self {
+            Self::Daemon(client) => {
+                let mut path = format!(
+                    "/api/journal/records?kind={}&limit={limit}&running={running}",
+                    kind.as_str()
+                );
+                for (name, value) in [("of", of), ("date", date)] {
+                    if let Some(value) = value {
+                        path.push_str(&format!("&{name}={value}"));
+                    }
+                }
+                let list: JournalRecordList = client.get(&path).await?;
+                Ok(list.records)
+            }
+            Self::Here(desk) => {
+                let listing = view::listing(kind, of.as_deref(), date.as_deref(), running);
+                let listing = listing.map_err(|refusal| refused(&refusal))?;
+                let found = match listing {
+                    Some(listing) => desk.records(listing, limit).await?,
+                    None => Vec::new(),
+                };
+                Ok(found.into_iter().filter_map(view::record).collect())
+            }
+        }
+    }
+
+    /// The one record of any kind whose id begins like this; a deleted one too.
+    pub(crate) async fn record(&self, given: &str) -> Result<JournalRecord, Failure> {
+        let hex = digits(given, "record")?;
+        let found = match self {
+            Self::Daemon(client) => {
+                let path = format!("/api/journal/records?kind=any&limit=2&prefix={hex}");
+                let list: JournalRecordList = client.get(&path).await?;
+                list.records
+            }
+            Self::Here(desk) => {
+                let found = desk.found(hex.clone(), 2).await?;
+                found.into_iter().filter_map(view::record).collect()
+            }
+        };
+        let mut found = found.into_iter();
+        match (found.next(), found.next()) {
+            (Some(record), None) => Ok(record),
+            (None, _) => Err(refused(&Refusal::UnknownRecord {
+                kind: "record",
+                id: hex,
+            })),
+            (Some(_), Some(_)) => Err(Failure::usage(
+                "record_ambiguous",
+                format!("several records begin with {hex}"),
+                "give more digits",
+            )),
+        }
+    }
+
+    /// What was committed after a place, oldest first. Without a place, the newest of all.
+    pub(crate) async fn changes(&self, after: Option<u64>, limit: u32) -> Result<JournalChangeList, Failure> {
+        let after = match after {
+            Some(after) => after,
+            None => {
+                let newest = self.changes_after(0, 1).await?.last_seq;
+                newest.saturating_sub(u64::from(limit))
+            }
+        };
+        self.changes_after(after, limit).await
+    }
+
+    async fn changes_after(&self, after: u64, limit: u32) -> Result<JournalChangeList, Failure> {
+        match self {
+            Self::Daemon(client) => Ok(client
+                .get(&format!("/api/journal/changes?after_seq={after}&limit={limit}"))
+                .await?),
+            Self::Here(desk) => {
+                let (changes, last_seq) = desk.changes(after, limit).await?;
+                let changes = changes.iter().map(view::change).collect();
+                Ok(JournalChangeList { changes, last_seq })
+            }
+        }
+    }
+
     /// Sagas that are not over, oldest first.
     pub(crate) async fn sagas(&self) -> Result<Vec<Saga>, Failure> {
         match self {
@@ -272,6 +390,17 @@ impl JournalFront {
             }
         }
     }
+}
+
+/// The first digits of an id.
+fn digits(given: &str, kind: &str) -> Result<String, Failure> {
+    let hex = given.to_ascii_lowercase();
+    if hex.is_empty() || hex.len() > RECORD_ID_DIGITS || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        let message = format!("{given:?} is no {kind} id");
+        let hint = "lists such as `wakeful journal task list` show the ids; the first digits are enough";
+        return Err(Failure::usage("bad_record_id", message, hint));
+    }
+    Ok(hex)
 }
 
 fn optional_id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, Failure> {

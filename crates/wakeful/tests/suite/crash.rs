@@ -247,9 +247,9 @@ fn campaign(database: Option<Rc<Database>>) -> Campaign {
     campaign
 }
 
-/// Points that are walked elsewhere: with the journal, in `saga`, and with an answer, below.
+/// Points that are walked elsewhere: with the journal, in `saga`; with a change, in `alert`; with an answer, below.
 fn is_walked_elsewhere(point: &str) -> bool {
-    ["journal.", "saga.", "decision."]
+    ["journal.", "saga.", "decision.", "notice."]
         .iter()
         .any(|noun| point.starts_with(noun))
 }

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 63] = [
+const VERBS: [&str; 66] = [
     "init",
     "run",
     "message",
@@ -31,6 +31,9 @@ const VERBS: [&str; 63] = [
     "agent show",
     "agent pause",
     "agent resume",
+    "subscribe",
+    "unsubscribe",
+    "subscriptions",
     "transcript",
     "record",
     "verify",

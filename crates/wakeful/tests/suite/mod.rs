@@ -1,4 +1,5 @@
 mod again;
+mod alert;
 mod announce;
 mod api;
 mod attach;

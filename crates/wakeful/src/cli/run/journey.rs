@@ -142,6 +142,7 @@ impl From<EngineError> for Trouble {
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }
             | EngineError::Quarantined { .. }
+            | EngineError::Subscribing(_)
             | EngineError::CrashLoop { .. } => true,
             EngineError::Store(error) => is_of_one_run(error),
             EngineError::LeaseLost(_) => false,

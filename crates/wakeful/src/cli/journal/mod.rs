@@ -1,8 +1,21 @@
 //! `wakeful journal`: what people wrote, and what agents wrote for them.
 
+mod about;
+mod checklist;
+mod plan;
+mod time;
+
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{CreateCategory, CreateNote, CreateTask, Task, TaskStatus, UpdateTask, Written};
+use wakeful_api::{
+    CreateCategory, CreateNote, CreateTask, JournalRecord, JournalWrite, Task, TaskStatus, UpdateTask,
+    Written,
+};
+
+use self::about::{Changes, LinkVerb, Rate};
+use self::checklist::ChecklistVerb;
+use self::plan::PlanVerb;
+use self::time::TimeVerb;
 
 use super::Shared;
 use crate::failure::Failure;
@@ -25,6 +38,37 @@ pub(crate) enum JournalVerb {
     /// What tasks belong to
     #[command(subcommand)]
     Category(CategoryVerb),
+    /// The small steps of tasks
+    #[command(subcommand)]
+    Checklist(ChecklistVerb),
+    /// Time that is spent on tasks
+    #[command(subcommand)]
+    Time(TimeVerb),
+    /// What days are for
+    #[command(subcommand)]
+    Plan(PlanVerb),
+    /// Say how good a record or a day was
+    Rate(Rate),
+    /// What records have to do with each other
+    #[command(subcommand)]
+    Link(LinkVerb),
+    /// Show a record of any kind; a deleted one too
+    Show {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Delete a record of any kind; its tombstone stays
+    Delete {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Bring a deleted record back
+    Restore {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Show what was committed, newest last
+    Changes(Changes),
     /// Take the db.sqlite that is there, or a new one, for the journal of this home
     Adopt,
 }
@@ -59,8 +103,35 @@ pub(crate) enum TaskVerb {
         /// The first digits of its id
         id: String,
     },
+    /// Change a task; what is left out stays
+    Update {
+        /// The first digits of its id
+        id: String,
+        /// A new line
+        #[arg(long, value_name = "TEXT")]
+        title: Option<String>,
+        /// New details
+        #[arg(long, value_name = "TEXT")]
+        details: Option<String>,
+        /// How it stands: open, in_progress, done or dropped
+        #[arg(long, value_name = "STATUS", value_parser = status)]
+        status: Option<TaskStatus>,
+        /// What it belongs to: a category's name or id
+        #[arg(long, value_name = "NAME")]
+        category: Option<String>,
+    },
     /// Mark a task as done
     Done {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Delete a task; what belongs to it stays, and is written again when it is back
+    Delete {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Bring a deleted task back
+    Restore {
         /// The first digits of its id
         id: String,
     },
@@ -99,6 +170,21 @@ pub(crate) enum CategoryVerb {
     },
     /// List categories by name
     List,
+    /// Give a category another name
+    Rename {
+        /// Its name or id
+        category: String,
+        /// Its new name
+        name: String,
+    },
+    /// Delete a category
+    Delete {
+        /// Its name or id
+        category: String,
+        /// The category that takes what is in it: a name or id
+        #[arg(long, value_name = "NAME")]
+        move_to: Option<String>,
+    },
 }
 
 fn status(word: &str) -> Result<TaskStatus, String> {
@@ -111,6 +197,15 @@ pub(crate) async fn journal(verb: &JournalVerb, shared: &Shared, out: &Out) -> R
         JournalVerb::Task(verb) => task(verb, shared, out).await?,
         JournalVerb::Note(verb) => note(verb, shared, out).await?,
         JournalVerb::Category(verb) => category(verb, shared, out).await?,
+        JournalVerb::Checklist(verb) => checklist::checklist(verb, shared, out).await?,
+        JournalVerb::Time(verb) => time::time(verb, shared, out).await?,
+        JournalVerb::Plan(verb) => plan::plan(verb, shared, out).await?,
+        JournalVerb::Rate(rate) => about::rate(rate, shared, out).await?,
+        JournalVerb::Link(verb) => about::link(verb, shared, out).await?,
+        JournalVerb::Show { id } => about::show(id, shared, out).await?,
+        JournalVerb::Delete { id } => remove(id, None, shared, out).await?,
+        JournalVerb::Restore { id } => restore(id, None, shared, out).await?,
+        JournalVerb::Changes(wanted) => about::changes(wanted, shared, out).await?,
         JournalVerb::Adopt => adopt(shared, out).await?,
     }
     Ok(0)
@@ -165,19 +260,112 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
             );
             out.answer(&json!({"task": task, "notes": notes}), &lines.join("\n"));
         }
-        TaskVerb::Done { id } => {
-            let done = telling(shared, out, async |front| {
-                let task = front.find(id).await?;
-                let update = UpdateTask {
-                    status: Some(TaskStatus::Done),
-                    ..UpdateTask::default()
-                };
-                front.update_task(&task.task_id, update).await
-            });
-            tell(&done.await?, out);
+        TaskVerb::Update {
+            id,
+            title,
+            details,
+            status,
+            category,
+        } => {
+            let update = UpdateTask {
+                title: title.clone(),
+                details: details.clone(),
+                status: *status,
+                ..UpdateTask::default()
+            };
+            change(id, update, category.as_deref(), shared, out).await?;
         }
+        TaskVerb::Done { id } => {
+            let update = UpdateTask {
+                status: Some(TaskStatus::Done),
+                ..UpdateTask::default()
+            };
+            change(id, update, None, shared, out).await?;
+        }
+        TaskVerb::Delete { id } => remove(id, Some("task"), shared, out).await?,
+        TaskVerb::Restore { id } => restore(id, Some("task"), shared, out).await?,
     }
     Ok(())
+}
+
+async fn change(
+    id: &str,
+    update: UpdateTask,
+    category: Option<&str>,
+    shared: &Shared,
+    out: &Out,
+) -> Result<(), Failure> {
+    let changed = telling(shared, out, async |front| {
+        let task = front.find(id).await?;
+        let category_id = match category {
+            Some(category) => Some(category_of(front, category).await?),
+            None => None,
+        };
+        let update = UpdateTask {
+            category_id,
+            ..update
+        };
+        front.update_task(&task.task_id, update).await
+    });
+    tell(&changed.await?, out);
+    Ok(())
+}
+
+/// Deletes a record, of this kind if one is given.
+async fn remove(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    write(shared, out, async |front| {
+        let record_id = of_kind(front.record(id).await?, kind)?.id;
+        Ok(JournalWrite::Remove {
+            record_id,
+            move_to: None,
+        })
+    })
+    .await
+}
+
+/// Brings a record back, of this kind if one is given.
+async fn restore(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    write(shared, out, async |front| {
+        let record_id = of_kind(front.record(id).await?, kind)?.id;
+        Ok(JournalWrite::Restore { record_id })
+    })
+    .await
+}
+
+/// Writes what was made out of what there is, and tells what came of it.
+async fn write(
+    shared: &Shared,
+    out: &Out,
+    made: impl AsyncFnOnce(&JournalFront) -> Result<JournalWrite, Failure>,
+) -> Result<(), Failure> {
+    let written = telling(shared, out, async |front| {
+        let write = made(front).await?;
+        front.write(write, None).await
+    });
+    tell(&written.await?, out);
+    Ok(())
+}
+
+/// The word of a record's kind.
+fn kind_of(record: &JournalRecord) -> String {
+    let kind = serde_json::to_value(record.kind).unwrap_or_default();
+    kind.as_str().unwrap_or_default().to_owned()
+}
+
+/// The record, if it is of the kind that is meant.
+fn of_kind(record: JournalRecord, kind: Option<&str>) -> Result<JournalRecord, Failure> {
+    let found = kind_of(&record);
+    match kind {
+        Some(kind) if kind != found => {
+            let message = format!("{} is a {found}, and no {kind}", record.id);
+            Err(Failure::usage(
+                "record_unknown",
+                message,
+                "take the id from the right list",
+            ))
+        }
+        Some(_) | None => Ok(record),
+    }
 }
 
 async fn note(verb: &NoteVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
@@ -234,6 +422,25 @@ async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) -> Result<(),
                 &or_none(&lines, "there are no categories"),
             );
         }
+        CategoryVerb::Rename { category, name } => {
+            write(shared, out, async |front| {
+                let category_id = category_of(front, category).await?;
+                let name = name.clone();
+                Ok(JournalWrite::RenameCategory { category_id, name })
+            })
+            .await?;
+        }
+        CategoryVerb::Delete { category, move_to } => {
+            write(shared, out, async |front| {
+                let record_id = category_of(front, category).await?;
+                let move_to = match move_to {
+                    Some(heir) => Some(category_of(front, heir).await?),
+                    None => None,
+                };
+                Ok(JournalWrite::Remove { record_id, move_to })
+            })
+            .await?;
+        }
     }
     Ok(())
 }
@@ -279,8 +486,22 @@ async fn task_of(front: &JournalFront, given: Option<&str>) -> Result<Option<Str
     }
 }
 
+/// The first digits of an id.
+fn short(id: &str) -> String {
+    id.chars().take(DIGITS_SHOWN).collect()
+}
+
+/// A field of a record as text.
+fn field(record: &JournalRecord, name: &str) -> String {
+    match record.fields.get(name) {
+        Some(serde_json::Value::String(text)) => text.clone(),
+        Some(serde_json::Value::Null) | None => String::new(),
+        Some(other) => other.to_string(),
+    }
+}
+
 fn line(task: &Task) -> String {
-    let short: String = task.task_id.chars().take(DIGITS_SHOWN).collect();
+    let short = short(&task.task_id);
     let status = match task.status {
         TaskStatus::Open => "open",
         TaskStatus::InProgress => "in progress",

@@ -1,36 +1,19 @@
-//! The records themselves.
+//! Categories, tasks and notes.
 
-use wakeful_core::journal::{Category, Kind, Note, Record, RecordId, Task, TaskStatus};
+use wakeful_core::journal::{Category, Note, RecordId, Task, TaskStatus};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::TaskFilter;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use super::{ById, by_id, id, optional_id};
 use crate::sql::{Row, Sql, at_most_one, limit, records};
-
-/// Writes a record as it is from now on.
-pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<(), StoreError> {
-    match record {
-        Record::Category(category) => put_category(sql, category),
-        Record::Task(task) => put_task(sql, task),
-        Record::Note(note) => put_note(sql, note),
-    }
-}
-
-/// One record, tombstones among them.
-pub(super) fn record(sql: &mut dyn Sql, kind: Kind, id: &RecordId) -> Result<Option<Record>, StoreError> {
-    Ok(match kind {
-        Kind::Category => category(sql, id)?.map(Record::Category),
-        Kind::Task => task(sql, id)?.map(Record::Task),
-        Kind::Note => note(sql, id)?.map(Record::Note),
-    })
-}
 
 const PUT_CATEGORY: &str = "
     INSERT INTO category (category_id, name, created_at_ms, version, removed_at_ms) VALUES (?1, ?2, ?3, ?4, ?5)
     ON CONFLICT (category_id) DO UPDATE SET
         name = excluded.name, version = excluded.version, removed_at_ms = excluded.removed_at_ms";
 
-fn put_category(sql: &mut dyn Sql, category: &Category) -> Result<(), StoreError> {
+pub(super) fn put_category(sql: &mut dyn Sql, category: &Category) -> Result<(), StoreError> {
     let params = [
         category.id.as_str().into(),
         category.name.as_str().into(),
@@ -41,21 +24,21 @@ fn put_category(sql: &mut dyn Sql, category: &Category) -> Result<(), StoreError
     sql.execute(PUT_CATEGORY, &params).map(drop)
 }
 
-const CATEGORY: &str = "
-    SELECT category_id, name, created_at_ms, version, removed_at_ms FROM category WHERE category_id = ?1";
-
-/// One category, or its tombstone.
-pub(super) fn category(sql: &mut dyn Sql, id: &RecordId) -> Result<Option<Category>, StoreError> {
-    let row = at_most_one(sql.query(CATEGORY, &[id.as_str().into()])?);
-    row.map(read_category).transpose()
-}
+pub(super) const CATEGORY: ById = by_id!(
+    "category",
+    "category_id",
+    "category_id, name, created_at_ms, version, removed_at_ms"
+);
 
 const CATEGORY_NAMED: &str = "
     SELECT category_id, name, created_at_ms, version, removed_at_ms FROM category
     WHERE name = ?1 AND removed_at_ms IS NULL";
 
 /// The category of a name.
-pub(super) fn category_named(sql: &mut dyn Sql, name: &str) -> Result<Option<Category>, StoreError> {
+pub(in crate::record) fn category_named(
+    sql: &mut dyn Sql,
+    name: &str,
+) -> Result<Option<Category>, StoreError> {
     let row = at_most_one(sql.query(CATEGORY_NAMED, &[name.into()])?);
     row.map(read_category).transpose()
 }
@@ -65,11 +48,11 @@ const CATEGORIES: &str = "
     WHERE removed_at_ms IS NULL ORDER BY name LIMIT ?1";
 
 /// Categories by name.
-pub(super) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>, StoreError> {
+pub(in crate::record) fn categories(sql: &mut dyn Sql) -> Result<Vec<Category>, StoreError> {
     records(sql.query(CATEGORIES, &[limit(ROWS_MAX)])?, read_category)
 }
 
-fn read_category(mut row: Row) -> Result<Category, StoreError> {
+pub(super) fn read_category(mut row: Row) -> Result<Category, StoreError> {
     Ok(Category {
         id: id(&row.text("category.category_id")?, "category.category_id")?,
         name: row.text("category.name")?,
@@ -88,7 +71,7 @@ const PUT_TASK: &str = "
         status = excluded.status, updated_at_ms = excluded.updated_at_ms, version = excluded.version,
         removed_at_ms = excluded.removed_at_ms";
 
-fn put_task(sql: &mut dyn Sql, task: &Task) -> Result<(), StoreError> {
+pub(super) fn put_task(sql: &mut dyn Sql, task: &Task) -> Result<(), StoreError> {
     let params = [
         task.id.as_str().into(),
         task.category.as_ref().map(RecordId::as_str).into(),
@@ -103,19 +86,29 @@ fn put_task(sql: &mut dyn Sql, task: &Task) -> Result<(), StoreError> {
     sql.execute(PUT_TASK, &params).map(drop)
 }
 
-const TASK: &str = "
-    SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
-    FROM task WHERE task_id = ?1";
-
-/// One task, or its tombstone.
-pub(super) fn task(sql: &mut dyn Sql, id: &RecordId) -> Result<Option<Task>, StoreError> {
-    let row = at_most_one(sql.query(TASK, &[id.as_str().into()])?);
-    row.map(read_task).transpose()
-}
+pub(super) const TASK: ById = by_id!(
+    "task",
+    "task_id",
+    "task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms"
+);
 
 const TASKS: &str = "
     SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
     FROM task WHERE removed_at_ms IS NULL ORDER BY created_at_ms DESC, task_id DESC LIMIT ?1";
+
+const TASKS_IN_CATEGORY: &str = "
+    SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
+    FROM task WHERE removed_at_ms IS NULL AND category_id = ?2 ORDER BY task_id LIMIT ?1";
+
+/// What is in a category.
+pub(super) fn tasks_in(
+    sql: &mut dyn Sql,
+    category: &RecordId,
+    at_most: u32,
+) -> Result<Vec<Task>, StoreError> {
+    let params = [limit(at_most), category.as_str().into()];
+    records(sql.query(TASKS_IN_CATEGORY, &params)?, read_task)
+}
 
 const TASKS_BY_STATUS: &str = "
     SELECT task_id, category_id, title, details, status, created_at_ms, updated_at_ms, version, removed_at_ms
@@ -127,7 +120,7 @@ const TASKS_BY_PREFIX: &str = "
     FROM task WHERE removed_at_ms IS NULL AND task_id >= ?2 AND task_id < ?2 || 'g' ORDER BY task_id LIMIT ?1";
 
 /// Tasks, newest first.
-pub(super) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>, StoreError> {
+pub(in crate::record) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>, StoreError> {
     let at_most = limit(filter.limit);
     let rows = match (&filter.id_prefix, filter.status) {
         (Some(prefix), _) => sql.query(TASKS_BY_PREFIX, &[at_most, prefix.as_str().into()])?,
@@ -137,7 +130,7 @@ pub(super) fn tasks(sql: &mut dyn Sql, filter: &TaskFilter) -> Result<Vec<Task>,
     records(rows, read_task)
 }
 
-fn read_task(mut row: Row) -> Result<Task, StoreError> {
+pub(super) fn read_task(mut row: Row) -> Result<Task, StoreError> {
     Ok(Task {
         id: id(&row.text("task.task_id")?, "task.task_id")?,
         category: optional_id(row.optional_text("task.category_id")?, "task.category_id")?,
@@ -158,7 +151,7 @@ const PUT_NOTE: &str = "
         task_id = excluded.task_id, body = excluded.body, version = excluded.version,
         removed_at_ms = excluded.removed_at_ms";
 
-fn put_note(sql: &mut dyn Sql, note: &Note) -> Result<(), StoreError> {
+pub(super) fn put_note(sql: &mut dyn Sql, note: &Note) -> Result<(), StoreError> {
     let params = [
         note.id.as_str().into(),
         note.task.as_ref().map(RecordId::as_str).into(),
@@ -170,13 +163,11 @@ fn put_note(sql: &mut dyn Sql, note: &Note) -> Result<(), StoreError> {
     sql.execute(PUT_NOTE, &params).map(drop)
 }
 
-const NOTE: &str = "
-    SELECT note_id, task_id, body, created_at_ms, version, removed_at_ms FROM note WHERE note_id = ?1";
-
-fn note(sql: &mut dyn Sql, id: &RecordId) -> Result<Option<Note>, StoreError> {
-    let row = at_most_one(sql.query(NOTE, &[id.as_str().into()])?);
-    row.map(read_note).transpose()
-}
+pub(super) const NOTE: ById = by_id!(
+    "note",
+    "note_id",
+    "note_id, task_id, body, created_at_ms, version, removed_at_ms"
+);
 
 const NOTES: &str = "
     SELECT note_id, task_id, body, created_at_ms, version, removed_at_ms FROM note
@@ -187,7 +178,7 @@ const NOTES_OF_TASK: &str = "
     WHERE removed_at_ms IS NULL AND task_id = ?2 ORDER BY created_at_ms DESC, note_id DESC LIMIT ?1";
 
 /// Notes, newest first.
-pub(super) fn notes(
+pub(in crate::record) fn notes(
     sql: &mut dyn Sql,
     task: Option<&RecordId>,
     at_most: u32,
@@ -200,7 +191,7 @@ pub(super) fn notes(
     records(rows, read_note)
 }
 
-fn read_note(mut row: Row) -> Result<Note, StoreError> {
+pub(super) fn read_note(mut row: Row) -> Result<Note, StoreError> {
     Ok(Note {
         id: id(&row.text("note.note_id")?, "note.note_id")?,
         task: optional_id(row.optional_text("note.task_id")?, "note.task_id")?,
@@ -209,12 +200,4 @@ fn read_note(mut row: Row) -> Result<Note, StoreError> {
         version: row.count("note.version")?,
         removed_at: row.optional_int("note.removed_at_ms")?.map(Millis),
     })
-}
-
-fn id(text: &str, place: &'static str) -> Result<RecordId, StoreError> {
-    RecordId::parse(place, text).map_err(|_| StoreError::Malformed(place))
-}
-
-fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<RecordId>, StoreError> {
-    text.map(|text| id(&text, place)).transpose()
 }

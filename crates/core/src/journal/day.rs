@@ -1,0 +1,105 @@
+//! A day of the calendar, as people mean it: without a zone.
+
+use serde::{Deserialize, Serialize};
+
+use super::Refusal;
+use crate::time::Millis;
+
+/// Milliseconds of an hour.
+const HOUR_MS: i64 = 3_600_000;
+
+/// How much earlier than in UTC a day begins in the zone that begins it first.
+const EARLIEST_HOURS: i64 = 14;
+
+/// How much later than its beginning in UTC a day ends in the zone that ends it last.
+const LATEST_HOURS: i64 = 24 + 12;
+
+/// A day of the calendar. Its spelling is `2026-11-15`, and spellings sort as days do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Day(jiff::civil::Date);
+
+impl Day {
+    /// Reads a day that somebody gave: from `0001-01-01` to `9999-12-31`.
+    pub fn parse(text: &str) -> Result<Self, Refusal> {
+        let day = text.parse::<jiff::civil::Date>().ok();
+        // Only the one spelling: jiff reads others too, times among them.
+        day.filter(|day| day.year() > 0 && text.len() == 10 && day.to_string() == text)
+            .map(Self)
+            .ok_or(Refusal::BadDay)
+    }
+
+    /// The day in UTC that a moment is in.
+    #[must_use]
+    pub fn in_utc(at: Millis) -> Option<Self> {
+        let spelled = at.rfc3339();
+        Self::parse(spelled.get(..10)?).ok()
+    }
+
+    /// Whether a moment can be on this day somewhere on earth.
+    #[must_use]
+    pub fn may_hold(&self, at: Millis) -> bool {
+        let Some(midnight) = Millis::parse(&self.to_string()) else {
+            return false;
+        };
+        let since = at.0.saturating_sub(midnight.0);
+        (-EARLIEST_HOURS * HOUR_MS..=LATEST_HOURS * HOUR_MS).contains(&since)
+    }
+}
+
+impl std::fmt::Display for Day {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)
+    }
+}
+
+impl From<Day> for String {
+    fn from(day: Day) -> Self {
+        day.to_string()
+    }
+}
+
+impl TryFrom<String> for Day {
+    type Error = Refusal;
+
+    fn try_from(text: String) -> Result<Self, Refusal> {
+        Self::parse(&text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_has_one_spelling() {
+        assert_eq!(
+            Day::parse("2024-02-29").map(|day| day.to_string()),
+            Ok("2024-02-29".into())
+        );
+        let bad = [
+            "",
+            "2023-02-29",
+            "20240229",
+            "2024-2-29",
+            "-000001-01-01",
+            "0000-01-01",
+            "2024-02-29T00:00:00Z",
+        ];
+        for text in bad {
+            assert_eq!(Day::parse(text), Err(Refusal::BadDay), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_moment_is_on_a_day_if_it_is_so_anywhere_on_earth() {
+        let day = Day::parse("2026-02-18").unwrap();
+        let holds = |text: &str| day.may_hold(Millis::parse(text).unwrap());
+        assert!(holds("2026-02-18T00:00:00+14:00") && holds("2026-02-18T23:59:00-12:00"));
+        assert!(!holds("2026-02-17T09:59:59Z") && !holds("2026-02-19T12:00:01Z"));
+        assert_eq!(
+            Day::in_utc(Millis::parse("2026-02-18T23:59:00Z").unwrap()),
+            Some(day)
+        );
+    }
+}

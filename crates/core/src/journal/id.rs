@@ -1,0 +1,175 @@
+//! What records are called, and the kinds of records there are.
+
+use serde::{Deserialize, Serialize};
+
+use super::Refusal;
+use super::day::Day;
+use super::record::Target;
+use super::word::LinkKind;
+use crate::key::{OperationId, h};
+
+/// Hex digits in the name of a record: 128 bits, so that no two ever meet.
+pub const RECORD_ID_DIGITS: usize = 32;
+
+/// The kinds of records there are. There is none for anything that belongs to an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A part of a life that tasks belong to.
+    Category,
+    /// Something to do.
+    Task,
+    /// Something written down.
+    Note,
+    /// A list of a task's small steps.
+    Checklist,
+    /// One of those steps.
+    ChecklistItem,
+    /// Time that was spent on a task.
+    TimeEntry,
+    /// What a day is for.
+    DayPlan,
+    /// A stretch of a planned day.
+    DayPlanBlock,
+    /// How good something was.
+    Rating,
+    /// What one record has to do with another.
+    Link,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Self; 10] = [
+        Self::Category,
+        Self::Task,
+        Self::Note,
+        Self::Checklist,
+        Self::ChecklistItem,
+        Self::TimeEntry,
+        Self::DayPlan,
+        Self::DayPlanBlock,
+        Self::Rating,
+        Self::Link,
+    ];
+
+    /// The spelling that is stored, and the payload type of a change unit.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Category => "category",
+            Self::Task => "task",
+            Self::Note => "note",
+            Self::Checklist => "checklist",
+            Self::ChecklistItem => "checklist_item",
+            Self::TimeEntry => "time_entry",
+            Self::DayPlan => "day_plan",
+            Self::DayPlanBlock => "day_plan_block",
+            Self::Rating => "rating",
+            Self::Link => "link",
+        }
+    }
+
+    /// Reads the stored spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text)
+    }
+
+    /// The word by which subscriptions know this kind. A part is known by the word of its whole.
+    #[must_use]
+    pub const fn semantic_key(self) -> &'static str {
+        match self {
+            Self::Category => "CATEGORY",
+            Self::Task => "TASK",
+            Self::Note => "NOTE",
+            Self::Checklist | Self::ChecklistItem => "CHECKLIST",
+            Self::TimeEntry => "TIME_ENTRY",
+            Self::DayPlan | Self::DayPlanBlock => "DAY_PLAN",
+            Self::Rating => "RATING",
+            Self::Link => "LINK",
+        }
+    }
+
+    /// What its name is derived under.
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Category => "journal.category",
+            Self::Task => "journal.task",
+            Self::Note => "journal.note",
+            Self::Checklist => "journal.checklist",
+            Self::ChecklistItem => "journal.checklist_item",
+            Self::TimeEntry => "journal.time_entry",
+            Self::DayPlan => "journal.day_plan",
+            Self::DayPlanBlock => "journal.day_plan_block",
+            Self::Rating => "journal.rating",
+            Self::Link => "journal.link",
+        }
+    }
+}
+
+/// The name of a record. Derived from the operation that made it, so that the same operation makes the same record; or,
+/// where there can be only one, from what there is only one of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RecordId(String);
+
+impl RecordId {
+    /// The record that an operation makes.
+    #[must_use]
+    pub fn derived(kind: Kind, operation: &OperationId) -> Self {
+        Self::named(kind, &[&operation.to_string()])
+    }
+
+    /// One of several records of a kind that an operation makes.
+    pub(super) fn part(kind: Kind, operation: &OperationId, number: usize) -> Self {
+        Self::named(kind, &[&operation.to_string(), &number.to_string()])
+    }
+
+    /// The plan of a day: there is one.
+    #[must_use]
+    pub fn of_day_plan(day: &Day) -> Self {
+        Self::named(Kind::DayPlan, &[&day.to_string()])
+    }
+
+    /// The rating of something on a scale: there is one.
+    #[must_use]
+    pub fn of_rating(target: &Target, scale: &str) -> Self {
+        match target {
+            Target::Record(id) => Self::named(Kind::Rating, &["record", id.as_str(), scale]),
+            Target::Day(day) => Self::named(Kind::Rating, &["day", &day.to_string(), scale]),
+        }
+    }
+
+    /// The link of a kind from one record to another: there is one.
+    #[must_use]
+    pub fn of_link(kind: &LinkKind, from: &Self, to: &Self) -> Self {
+        Self::named(Kind::Link, &[kind.as_str(), from.as_str(), to.as_str()])
+    }
+
+    fn named(kind: Kind, parts: &[&str]) -> Self {
+        let digest = h(kind.label(), parts).to_string();
+        Self(digest.chars().take(RECORD_ID_DIGITS).collect())
+    }
+
+    /// Reads a name that somebody gave.
+    pub fn parse(field: &'static str, text: &str) -> Result<Self, Refusal> {
+        let is_hex = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
+        if text.len() == RECORD_ID_DIGITS && text.bytes().all(is_hex) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(Refusal::BadId { field })
+        }
+    }
+
+    /// The name as text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for RecordId {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}

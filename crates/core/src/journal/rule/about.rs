@@ -1,0 +1,68 @@
+//! Ratings and links: what is said about records.
+
+use super::super::{Life, Link, LinkKind, Mutation, Rating, Record, RecordId, Refusal, Target};
+use super::{Reads, Written, there};
+use crate::time::Millis;
+
+/// One rating per target and scale: the next replaces it, a tombstone too.
+pub(super) fn rate(
+    mutation: &Mutation,
+    target: &Target,
+    reads: &Reads,
+    at: Millis,
+) -> Result<Written, Refusal> {
+    let Mutation::Rate {
+        scale,
+        value,
+        most,
+        note,
+        ..
+    } = mutation
+    else {
+        return Err(Refusal::NothingToChange);
+    };
+    if let Target::Record(id) = target {
+        there(reads.any(id)?)?;
+    }
+    let id = RecordId::of_rating(target, scale);
+    let before = reads.records.get(&id).cloned();
+    let life = before
+        .as_ref()
+        .map_or(Life::begun(at), |before| before.life().next());
+    let after = Record::Rating(Rating {
+        id,
+        target: target.clone(),
+        scale: scale.clone(),
+        value: *value,
+        most: *most,
+        note: note.clone(),
+        life,
+    });
+    Ok(Written { after, before })
+}
+
+pub(super) fn link(
+    (from, to): (&RecordId, &RecordId),
+    kind: &LinkKind,
+    reads: &Reads,
+    at: Millis,
+) -> Result<Written, Refusal> {
+    there(reads.any(from)?)?;
+    there(reads.any(to)?)?;
+    let id = RecordId::of_link(kind, from, to);
+    let before = reads.records.get(&id).cloned();
+    if before.as_ref().is_some_and(|before| !before.is_removed()) {
+        return Err(Refusal::LinkExists(id.to_string()));
+    }
+    let life = before
+        .as_ref()
+        .map_or(Life::begun(at), |before| before.life().next());
+    let after = Record::Link(Link {
+        id,
+        from: from.clone(),
+        to: to.clone(),
+        kind: kind.clone(),
+        life,
+    });
+    Ok(Written { after, before })
+}

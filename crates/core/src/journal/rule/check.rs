@@ -1,0 +1,217 @@
+//! Whether the words of a mutation can be kept, as far as one can tell without reading anything.
+
+use std::collections::BTreeSet;
+
+use super::super::word::is_word;
+use super::super::{
+    BLOCKS_MAX, BlockWrite, CATEGORY_CHARS_MAX, DETAILS_BYTES_MAX, Day, ITEMS_MAX, Mutation, NOTE_BYTES_MAX,
+    REMARK_BYTES_MAX, RecordId, Refusal, SCALE_CHARS_MAX, SCALE_MOST_MAX, TITLE_CHARS_MAX,
+};
+use crate::time::Millis;
+
+/// Whether the words of a mutation can be kept, as far as one can tell without reading anything.
+pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
+    match mutation {
+        Mutation::CreateCategory { name } | Mutation::RenameCategory { name, .. } => {
+            line("name", name, CATEGORY_CHARS_MAX)
+        }
+        Mutation::CreateTask { title, details, .. } => {
+            line("title", title, TITLE_CHARS_MAX)?;
+            text("details", details, DETAILS_BYTES_MAX)
+        }
+        Mutation::UpdateTask {
+            title,
+            details,
+            status,
+            category,
+            ..
+        } => {
+            if title.is_none() && details.is_none() && status.is_none() && category.is_none() {
+                return Err(Refusal::NothingToChange);
+            }
+            given(title, |title| line("title", title, TITLE_CHARS_MAX))?;
+            given(details, |details| text("details", details, DETAILS_BYTES_MAX))
+        }
+        Mutation::CreateNote { text: said, .. } => {
+            if said.trim().is_empty() {
+                return Err(Refusal::Empty { field: "text" });
+            }
+            text("text", said, NOTE_BYTES_MAX)
+        }
+        Mutation::CreateChecklist { title, items, .. } => {
+            line("title", title, TITLE_CHARS_MAX)?;
+            lines(items)
+        }
+        Mutation::AddItems { items, .. } => {
+            if items.is_empty() {
+                return Err(Refusal::Empty { field: "items" });
+            }
+            lines(items)
+        }
+        Mutation::UpdateItem { text, checked, .. } => {
+            if text.is_none() && checked.is_none() {
+                return Err(Refusal::NothingToChange);
+            }
+            given(text, |text| line("text", text, TITLE_CHARS_MAX))
+        }
+        Mutation::OrderItems { items, .. } => at_most("items", items.len(), ITEMS_MAX),
+        Mutation::StartTime { description, .. } => remark("description", description),
+        Mutation::StopTime { .. } | Mutation::Remove { .. } | Mutation::Restore { .. } => Ok(()),
+        Mutation::AddTime {
+            started_at,
+            ended_at,
+            description,
+            ..
+        } => {
+            in_order(*started_at, *ended_at)?;
+            remark("description", description)
+        }
+        Mutation::UpdateTime {
+            started_at,
+            ended_at,
+            description,
+            ..
+        } => {
+            if started_at.is_none() && ended_at.is_none() && description.is_none() {
+                return Err(Refusal::NothingToChange);
+            }
+            given(description, |description| remark("description", description))
+        }
+        Mutation::WriteDayPlan {
+            day,
+            note,
+            upserts,
+            deletes,
+        } => {
+            given(note, |note| remark("note", note))?;
+            plan(day, upserts, deletes)
+        }
+        Mutation::Rate {
+            scale,
+            value,
+            most,
+            note,
+            ..
+        } => rating(scale, *value, *most).and_then(|()| remark("note", note)),
+        Mutation::CreateLink { from, to, .. } if from == to => Err(Refusal::LinkToSelf),
+        Mutation::CreateLink { .. } => Ok(()),
+    }
+}
+
+fn given<T>(value: &Option<T>, check: impl FnMut(&T) -> Result<(), Refusal>) -> Result<(), Refusal> {
+    value.iter().try_for_each(check)
+}
+
+fn lines(items: &[String]) -> Result<(), Refusal> {
+    at_most("items", items.len(), ITEMS_MAX)?;
+    items
+        .iter()
+        .try_for_each(|item| line("items", item, TITLE_CHARS_MAX))
+}
+
+fn plan(day: &Day, upserts: &[BlockWrite], deletes: &[RecordId]) -> Result<(), Refusal> {
+    at_most("upserts", upserts.len(), BLOCKS_MAX)?;
+    at_most("deletes", deletes.len(), BLOCKS_MAX)?;
+    let mut named = BTreeSet::new();
+    let ids = upserts
+        .iter()
+        .filter_map(|write| write.block.as_ref())
+        .chain(deletes);
+    for id in ids {
+        if !named.insert(id) {
+            // Two writes of one record in one transaction have no order.
+            return Err(Refusal::BadOrder);
+        }
+    }
+    for write in upserts {
+        remark("note", &write.note)?;
+        let not_on = |field| Refusal::NotOnDay {
+            field,
+            day: day.to_string(),
+        };
+        if write.ends_at <= write.starts_at {
+            return Err(Refusal::EndsBeforeStart { field: "ends_at" });
+        }
+        if !day.may_hold(write.starts_at) {
+            return Err(not_on("starts_at"));
+        }
+        if !day.may_hold(write.ends_at) {
+            return Err(not_on("ends_at"));
+        }
+    }
+    Ok(())
+}
+
+fn rating(scale: &str, value: u32, most: u32) -> Result<(), Refusal> {
+    if scale.len() > SCALE_CHARS_MAX || !is_word(scale) {
+        return Err(Refusal::BadScale);
+    }
+    range("most", most, 2, SCALE_MOST_MAX)?;
+    range("value", value, 1, most)
+}
+
+fn range(field: &'static str, found: u32, least: u32, most: u32) -> Result<(), Refusal> {
+    if (least..=most).contains(&found) {
+        Ok(())
+    } else {
+        Err(Refusal::OutOfRange { field, least, most })
+    }
+}
+
+/// Time may be spent within one millisecond: programs are fast.
+pub(super) fn in_order(start: Millis, end: Millis) -> Result<(), Refusal> {
+    if end < start {
+        return Err(Refusal::EndsBeforeStart { field: "ended_at" });
+    }
+    Ok(())
+}
+
+/// Not more than a bound.
+pub(super) const fn at_most(field: &'static str, found: usize, most: usize) -> Result<(), Refusal> {
+    if found > most {
+        return Err(Refusal::TooMany { field, found, most });
+    }
+    Ok(())
+}
+
+fn remark(field: &'static str, given: &str) -> Result<(), Refusal> {
+    text(field, given, REMARK_BYTES_MAX)
+}
+
+/// A text that is shown on one line.
+fn line(field: &'static str, given: &str, most: usize) -> Result<(), Refusal> {
+    let found = given.trim().chars().count();
+    if found == 0 {
+        return Err(Refusal::Empty { field });
+    }
+    if found > most {
+        let unit = "characters";
+        return Err(Refusal::TooLong {
+            field,
+            found,
+            most,
+            unit,
+        });
+    }
+    if given.trim().chars().any(char::is_control) {
+        return Err(Refusal::Control { field });
+    }
+    Ok(())
+}
+
+/// A text of several lines. PostgreSQL keeps no zero character, so nobody does.
+fn text(field: &'static str, given: &str, most: usize) -> Result<(), Refusal> {
+    if given.len() > most {
+        let (found, unit) = (given.len(), "bytes");
+        return Err(Refusal::TooLong {
+            field,
+            found,
+            most,
+            unit,
+        });
+    }
+    if given.contains('\0') {
+        return Err(Refusal::Control { field });
+    }
+    Ok(())
+}

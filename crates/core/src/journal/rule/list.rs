@@ -1,0 +1,110 @@
+//! Checklists and their steps.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::super::{Checklist, ChecklistItem, ITEMS_MAX, Kind, Life, Record, RecordId, Refusal};
+use super::Written;
+use super::check::at_most;
+use crate::key::OperationId;
+use crate::time::Millis;
+
+pub(super) fn create(
+    task: &RecordId,
+    title: &str,
+    items: &[String],
+    operation: &OperationId,
+    at: Millis,
+) -> Vec<Written> {
+    let id = RecordId::derived(Kind::Checklist, operation);
+    let checklist = Record::Checklist(Checklist {
+        id: id.clone(),
+        task: task.clone(),
+        title: title.trim().to_owned(),
+        life: Life::begun(at),
+    });
+    let steps = new_items(&id, items, 1, operation, at);
+    std::iter::once(Written::new(checklist)).chain(steps).collect()
+}
+
+/// Steps that come after those that are there.
+pub(super) fn add(
+    checklist: &RecordId,
+    items: &[String],
+    there: &[Record],
+    operation: &OperationId,
+    at: Millis,
+) -> Result<Vec<Written>, Refusal> {
+    at_most("items", there.len().saturating_add(items.len()), ITEMS_MAX)?;
+    let last = steps(there).map(|item| item.position).max().unwrap_or(0);
+    Ok(new_items(checklist, items, last.saturating_add(1), operation, at).collect())
+}
+
+fn new_items<'a>(
+    checklist: &'a RecordId,
+    items: &'a [String],
+    first: u32,
+    operation: &'a OperationId,
+    at: Millis,
+) -> impl Iterator<Item = Written> + 'a {
+    items
+        .iter()
+        .enumerate()
+        .zip(first..)
+        .map(move |((number, text), position)| {
+            Written::new(Record::ChecklistItem(ChecklistItem {
+                id: RecordId::part(Kind::ChecklistItem, operation, number),
+                checklist: checklist.clone(),
+                text: text.trim().to_owned(),
+                checked: false,
+                position,
+                life: Life::begun(at),
+            }))
+        })
+}
+
+pub(super) fn update(item: &ChecklistItem, text: Option<&str>, checked: Option<bool>) -> Written {
+    let after = ChecklistItem {
+        text: text.map_or_else(|| item.text.clone(), |text| text.trim().to_owned()),
+        checked: checked.unwrap_or(item.checked),
+        life: item.life.next(),
+        ..item.clone()
+    };
+    Written::from(Record::ChecklistItem(item.clone()), Record::ChecklistItem(after))
+}
+
+/// Only steps that get another place are written.
+pub(super) fn order(wanted: &[RecordId], there: &[Record]) -> Result<Vec<Written>, Refusal> {
+    let there: BTreeMap<&RecordId, &ChecklistItem> = steps(there).map(|item| (&item.id, item)).collect();
+    let named: BTreeSet<&RecordId> = wanted.iter().collect();
+    if named.len() != wanted.len() || !named.into_iter().eq(there.keys().copied()) {
+        return Err(Refusal::BadOrder);
+    }
+    let mut written = Vec::new();
+    for (id, position) in wanted.iter().zip(1_u32..) {
+        let Some(item) = there.get(id).filter(|item| item.position != position) else {
+            continue;
+        };
+        let after = ChecklistItem {
+            position,
+            life: item.life.next(),
+            ..(*item).clone()
+        };
+        written.push(Written::from(
+            Record::ChecklistItem((*item).clone()),
+            Record::ChecklistItem(after),
+        ));
+    }
+    if written.is_empty() {
+        return Err(Refusal::NothingToChange);
+    }
+    Ok(written)
+}
+
+fn steps(records: &[Record]) -> impl Iterator<Item = &ChecklistItem> {
+    records.iter().filter_map(|record| {
+        let Record::ChecklistItem(item) = record else {
+            return None;
+        };
+        Some(item)
+    })
+}

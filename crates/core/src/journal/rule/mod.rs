@@ -1,0 +1,449 @@
+//! What a write leads to, and how it is undone. Pure: the store reads, asks, and commits the answer.
+//!
+//! The order of questions is: [`check`] looks at the words alone; [`Mutation::needs`](super::Mutation::needs) says what
+//! to read; [`apply`] decides; [`rival`] says which records may not be there beside the new ones, and [`yields`] whether
+//! one that was found stands in the way.
+
+mod about;
+mod check;
+#[cfg(test)]
+mod law;
+mod list;
+mod plan;
+#[cfg(test)]
+mod tests;
+mod time;
+mod undo;
+#[cfg(test)]
+mod world;
+
+use std::collections::BTreeMap;
+
+use super::{Category, Kind, MOVED_MAX, Mutation, Note, Record, RecordId, Refusal, Task, TaskStatus};
+use crate::key::OperationId;
+use crate::time::Millis;
+
+pub use self::check::check;
+pub use self::undo::{Before, undo};
+
+/// What was read before a mutation is decided: what [`Mutation::needs`](super::Mutation::needs) asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reads {
+    /// The records it names, tombstones among them.
+    pub records: BTreeMap<RecordId, Record>,
+    /// The members it asked for.
+    pub members: Vec<Record>,
+}
+
+/// One record that a mutation writes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// The record as it is from now on.
+    pub after: Record,
+    /// The record as it was; none when it is new.
+    pub before: Option<Record>,
+}
+
+/// What becomes of a record in a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    /// It is made.
+    Created,
+    /// It gets other contents.
+    Updated,
+    /// It goes.
+    Removed,
+    /// It comes back.
+    Restored,
+}
+
+impl Change {
+    /// The spelling that subscriptions know.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Updated => "updated",
+            Self::Removed => "removed",
+            Self::Restored => "restored",
+        }
+    }
+}
+
+impl Written {
+    pub(super) const fn new(after: Record) -> Self {
+        Self { after, before: None }
+    }
+
+    pub(super) const fn from(before: Record, after: Record) -> Self {
+        Self {
+            after,
+            before: Some(before),
+        }
+    }
+
+    /// What becomes of the record.
+    #[must_use]
+    pub fn change(&self) -> Change {
+        let was_removed = self.before.as_ref().map(Record::is_removed);
+        match (was_removed, self.after.is_removed()) {
+            (_, true) => Change::Removed,
+            (None, false) => Change::Created,
+            (Some(true), false) => Change::Restored,
+            (Some(false), false) => Change::Updated,
+        }
+    }
+}
+
+macro_rules! present {
+    ($($name:ident: $variant:ident),* $(,)?) => {
+        impl Reads {
+            $(fn $name(&self, id: &RecordId) -> Result<&super::$variant, Refusal> {
+                match self.records.get(id) {
+                    Some(record @ Record::$variant(found)) => there(record).map(|()| found),
+                    Some(_) | None => Err(unknown(Kind::$variant, id)),
+                }
+            })*
+        }
+    };
+}
+present!(
+    category: Category,
+    task: Task,
+    checklist: Checklist,
+    item: ChecklistItem,
+    time_entry: TimeEntry,
+    block: DayPlanBlock,
+);
+
+impl Reads {
+    /// A record of any kind, its tombstone too.
+    fn any(&self, id: &RecordId) -> Result<&Record, Refusal> {
+        self.records.get(id).ok_or_else(|| Refusal::UnknownRecord {
+            kind: "record",
+            id: id.to_string(),
+        })
+    }
+}
+
+fn unknown(kind: Kind, id: &RecordId) -> Refusal {
+    match kind {
+        Kind::Task => Refusal::UnknownTask(id.to_string()),
+        Kind::Category => Refusal::UnknownCategory(id.to_string()),
+        Kind::Note
+        | Kind::Checklist
+        | Kind::ChecklistItem
+        | Kind::TimeEntry
+        | Kind::DayPlan
+        | Kind::DayPlanBlock
+        | Kind::Rating
+        | Kind::Link => Refusal::UnknownRecord {
+            kind: kind.as_str(),
+            id: id.to_string(),
+        },
+    }
+}
+
+/// A tombstone is not written to.
+fn there(record: &Record) -> Result<(), Refusal> {
+    if record.is_removed() {
+        return Err(Refusal::Removed {
+            kind: record.kind().as_str(),
+            id: record.id().to_string(),
+        });
+    }
+    Ok(())
+}
+
+/// Decides a mutation. The first of the records is the one that it is about.
+pub fn apply(
+    mutation: &Mutation,
+    reads: &Reads,
+    operation: &OperationId,
+    at: Millis,
+) -> Result<Vec<Written>, Refusal> {
+    check(mutation)?;
+    let one = |written: Result<Written, Refusal>| written.map(|written| vec![written]);
+    match mutation {
+        Mutation::CreateCategory { name } => Ok(vec![Written::new(new_category(name, operation, at))]),
+        Mutation::RenameCategory { category, name } => one(rename(reads.category(category)?, name)),
+        Mutation::CreateTask { .. } => one(create_task(mutation, reads, operation, at)),
+        Mutation::UpdateTask { .. } => one(update_task(mutation, reads, at)),
+        Mutation::CreateNote { text, task } => one(create_note(text, task.as_ref(), reads, operation, at)),
+        Mutation::CreateChecklist { task, title, items } => {
+            reads.task(task)?;
+            Ok(list::create(task, title, items, operation, at))
+        }
+        Mutation::AddItems { checklist, items } => {
+            reads.checklist(checklist)?;
+            list::add(checklist, items, &reads.members, operation, at)
+        }
+        Mutation::UpdateItem { item, text, checked } => {
+            one(Ok(list::update(reads.item(item)?, text.as_deref(), *checked)))
+        }
+        Mutation::OrderItems { checklist, items } => {
+            reads.checklist(checklist)?;
+            list::order(items, &reads.members)
+        }
+        Mutation::StartTime { task, description } => {
+            reads.task(task)?;
+            one(Ok(time::start(task, description, operation, at)))
+        }
+        Mutation::StopTime { entry } => one(time::stop(reads.time_entry(entry)?, at)),
+        Mutation::AddTime { task, .. } => {
+            reads.task(task)?;
+            one(time::add(mutation, operation, at))
+        }
+        Mutation::UpdateTime {
+            entry,
+            started_at,
+            ended_at,
+            description,
+        } => one(time::update(
+            reads.time_entry(entry)?,
+            (*started_at, *ended_at),
+            description.as_deref(),
+        )),
+        Mutation::WriteDayPlan {
+            day,
+            note,
+            upserts,
+            deletes,
+        } => plan::write(*day, note.as_deref(), (upserts, deletes), reads, (operation, at)),
+        Mutation::Rate { target, .. } => one(about::rate(mutation, target, reads, at)),
+        Mutation::CreateLink { from, to, link } => one(about::link((from, to), link, reads, at)),
+        Mutation::Remove { record, move_to } => remove(record, move_to.as_ref(), reads, at),
+        Mutation::Restore { record } => one(restore(reads.any(record)?, at)),
+    }
+}
+
+fn new_category(name: &str, operation: &OperationId, at: Millis) -> Record {
+    Record::Category(Category {
+        id: RecordId::derived(Kind::Category, operation),
+        name: name.trim().to_owned(),
+        created_at: at,
+        version: 1,
+        removed_at: None,
+    })
+}
+
+fn rename(category: &Category, name: &str) -> Result<Written, Refusal> {
+    if category.name == name.trim() {
+        return Err(Refusal::NothingToChange);
+    }
+    let after = Category {
+        name: name.trim().to_owned(),
+        version: category.version.saturating_add(1),
+        ..category.clone()
+    };
+    Ok(Written::from(
+        Record::Category(category.clone()),
+        Record::Category(after),
+    ))
+}
+
+fn create_task(
+    mutation: &Mutation,
+    reads: &Reads,
+    operation: &OperationId,
+    at: Millis,
+) -> Result<Written, Refusal> {
+    let Mutation::CreateTask {
+        title,
+        details,
+        category,
+    } = mutation
+    else {
+        return Err(Refusal::NothingToChange);
+    };
+    if let Some(category) = category {
+        reads.category(category)?;
+    }
+    Ok(Written::new(Record::Task(Task {
+        id: RecordId::derived(Kind::Task, operation),
+        category: category.clone(),
+        title: title.trim().to_owned(),
+        details: details.clone(),
+        status: TaskStatus::Open,
+        created_at: at,
+        updated_at: at,
+        version: 1,
+        removed_at: None,
+    })))
+}
+
+fn update_task(mutation: &Mutation, reads: &Reads, at: Millis) -> Result<Written, Refusal> {
+    let Mutation::UpdateTask {
+        task,
+        title,
+        details,
+        status,
+        category,
+    } = mutation
+    else {
+        return Err(Refusal::NothingToChange);
+    };
+    if let Some(category) = category {
+        reads.category(category)?;
+    }
+    let before = reads.task(task)?;
+    let title = title.as_ref().map(|title| title.trim().to_owned());
+    let after = Task {
+        category: category.clone().or_else(|| before.category.clone()),
+        title: title.unwrap_or_else(|| before.title.clone()),
+        details: details.clone().unwrap_or_else(|| before.details.clone()),
+        status: status.unwrap_or(before.status),
+        updated_at: at,
+        version: before.version.saturating_add(1),
+        ..before.clone()
+    };
+    Ok(Written::from(Record::Task(before.clone()), Record::Task(after)))
+}
+
+fn create_note(
+    text: &str,
+    task: Option<&RecordId>,
+    reads: &Reads,
+    operation: &OperationId,
+    at: Millis,
+) -> Result<Written, Refusal> {
+    if let Some(task) = task {
+        reads.task(task)?;
+    }
+    Ok(Written::new(Record::Note(Note {
+        id: RecordId::derived(Kind::Note, operation),
+        task: task.cloned(),
+        text: text.to_owned(),
+        created_at: at,
+        version: 1,
+        removed_at: None,
+    })))
+}
+
+fn remove(
+    id: &RecordId,
+    move_to: Option<&RecordId>,
+    reads: &Reads,
+    at: Millis,
+) -> Result<Vec<Written>, Refusal> {
+    let record = reads.any(id)?;
+    there(record)?;
+    if let Some(heir) = move_to {
+        // Only what is in a category can be moved, and not into the one that goes.
+        reads.category(id)?;
+        reads.category(heir)?;
+        if heir == id {
+            return Err(Refusal::Removed {
+                kind: Kind::Category.as_str(),
+                id: id.to_string(),
+            });
+        }
+    }
+    let inside: &[Record] = match record {
+        Record::Category(_) => &reads.members,
+        Record::Task(_)
+        | Record::Note(_)
+        | Record::Checklist(_)
+        | Record::ChecklistItem(_)
+        | Record::TimeEntry(_)
+        | Record::DayPlan(_)
+        | Record::DayPlanBlock(_)
+        | Record::Rating(_)
+        | Record::Link(_) => &[],
+    };
+    if let (Record::Category(category), false, None) = (record, inside.is_empty(), move_to) {
+        return Err(Refusal::CategoryInUse {
+            name: category.name.clone(),
+            uses: inside.len(),
+        });
+    }
+    check::at_most("records in the category", inside.len(), MOVED_MAX)?;
+    let gone = record
+        .clone()
+        .written(record.version().saturating_add(1), at, Some(at));
+    let mut written = vec![Written::from(record.clone(), gone)];
+    written.extend(inside.iter().map(|inside| moved(inside, move_to, at)));
+    Ok(written)
+}
+
+fn moved(record: &Record, to: Option<&RecordId>, at: Millis) -> Written {
+    let mut after = record
+        .clone()
+        .written(record.version().saturating_add(1), at, None);
+    match &mut after {
+        Record::Task(Task { category, .. }) | Record::DayPlanBlock(super::DayPlanBlock { category, .. }) => {
+            *category = to.cloned();
+        }
+        Record::Category(_)
+        | Record::Note(_)
+        | Record::Checklist(_)
+        | Record::ChecklistItem(_)
+        | Record::TimeEntry(_)
+        | Record::DayPlan(_)
+        | Record::Rating(_)
+        | Record::Link(_) => {}
+    }
+    Written::from(record.clone(), after)
+}
+
+fn restore(record: &Record, at: Millis) -> Result<Written, Refusal> {
+    if !record.is_removed() {
+        return Err(Refusal::NotRemoved {
+            kind: record.kind().as_str(),
+            id: record.id().to_string(),
+        });
+    }
+    let back = record
+        .clone()
+        .written(record.version().saturating_add(1), at, None);
+    Ok(Written::from(record.clone(), back))
+}
+
+/// What may not be there beside a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Rival<'a> {
+    /// Another category of this name.
+    Named(&'a str),
+    /// Another entry that runs for this task.
+    Running(&'a RecordId),
+}
+
+/// What may not be there beside this record, if it is there itself.
+#[must_use]
+pub fn rival(record: &Record) -> Option<Rival<'_>> {
+    if record.is_removed() {
+        return None;
+    }
+    match record {
+        Record::Category(category) => Some(Rival::Named(&category.name)),
+        Record::TimeEntry(entry) if entry.ended_at.is_none() => Some(Rival::Running(&entry.task)),
+        Record::Task(_)
+        | Record::Note(_)
+        | Record::Checklist(_)
+        | Record::ChecklistItem(_)
+        | Record::TimeEntry(_)
+        | Record::DayPlan(_)
+        | Record::DayPlanBlock(_)
+        | Record::Rating(_)
+        | Record::Link(_) => None,
+    }
+}
+
+/// Whether a record may be written although this one was found where its rival would be.
+pub fn yields(record: &Record, found: &Record) -> Result<(), Refusal> {
+    if record.id() == found.id() {
+        return Ok(());
+    }
+    match found {
+        Record::Category(category) => Err(Refusal::CategoryExists(category.name.clone())),
+        Record::TimeEntry(entry) => Err(Refusal::TimerRuns(entry.id.to_string())),
+        Record::Task(_)
+        | Record::Note(_)
+        | Record::Checklist(_)
+        | Record::ChecklistItem(_)
+        | Record::DayPlan(_)
+        | Record::DayPlanBlock(_)
+        | Record::Rating(_)
+        | Record::Link(_) => Ok(()),
+    }
+}

@@ -1,0 +1,108 @@
+//! Plans of days and their stretches.
+
+use super::super::{
+    BLOCKS_MAX, BlockWrite, Day, DayPlan, DayPlanBlock, Kind, Life, Record, RecordId, Refusal,
+};
+use super::check::at_most;
+use super::{Reads, Written, there, unknown};
+use crate::key::OperationId;
+use crate::time::Millis;
+
+/// Writes the plan and its stretches. The plan is written each time: whoever watches it hears of its stretches too.
+pub(super) fn write(
+    day: Day,
+    note: Option<&str>,
+    (upserts, deletes): (&[BlockWrite], &[RecordId]),
+    reads: &Reads,
+    (operation, at): (&OperationId, Millis),
+) -> Result<Vec<Written>, Refusal> {
+    let id = RecordId::of_day_plan(&day);
+    let before = match reads.records.get(&id) {
+        Some(record @ Record::DayPlan(plan)) => {
+            there(record)?;
+            Some(plan)
+        }
+        Some(_) | None => None,
+    };
+    if before.is_some() && note.is_none() && upserts.is_empty() && deletes.is_empty() {
+        return Err(Refusal::NothingToChange);
+    }
+    let fresh = upserts.iter().filter(|write| write.block.is_none()).count();
+    let left = reads
+        .members
+        .len()
+        .saturating_add(fresh)
+        .saturating_sub(deletes.len());
+    at_most("blocks of the day", left, BLOCKS_MAX)?;
+    let after = DayPlan {
+        id: id.clone(),
+        day,
+        note: note.map_or_else(
+            || before.map(|plan| plan.note.clone()).unwrap_or_default(),
+            str::to_owned,
+        ),
+        life: before.map_or(Life::begun(at), |plan| plan.life.next()),
+    };
+    let mut written = vec![Written {
+        after: Record::DayPlan(after),
+        before: before.cloned().map(Record::DayPlan),
+    }];
+    for (number, upsert) in upserts.iter().enumerate() {
+        written.push(block(&id, upsert, number, reads, (operation, at))?);
+    }
+    for gone in deletes {
+        let before = Record::DayPlanBlock(of_plan(&id, gone, reads)?.clone());
+        let after = before
+            .clone()
+            .written(before.version().saturating_add(1), at, Some(at));
+        written.push(Written::from(before, after));
+    }
+    Ok(written)
+}
+
+fn block(
+    plan: &RecordId,
+    write: &BlockWrite,
+    number: usize,
+    reads: &Reads,
+    (operation, at): (&OperationId, Millis),
+) -> Result<Written, Refusal> {
+    if let Some(task) = &write.task {
+        reads.task(task)?;
+    }
+    if let Some(category) = &write.category {
+        reads.category(category)?;
+    }
+    let before = write
+        .block
+        .as_ref()
+        .map(|id| of_plan(plan, id, reads))
+        .transpose()?;
+    let after = DayPlanBlock {
+        id: before.map_or_else(
+            || RecordId::part(Kind::DayPlanBlock, operation, number),
+            |block| block.id.clone(),
+        ),
+        plan: plan.clone(),
+        starts_at: write.starts_at,
+        ends_at: write.ends_at,
+        task: write.task.clone(),
+        category: write.category.clone(),
+        note: write.note.clone(),
+        life: before.map_or(Life::begun(at), |block| block.life.next()),
+    };
+    Ok(Written {
+        after: Record::DayPlanBlock(after),
+        before: before.cloned().map(Record::DayPlanBlock),
+    })
+}
+
+/// A stretch of this very plan.
+fn of_plan<'a>(plan: &RecordId, id: &RecordId, reads: &'a Reads) -> Result<&'a DayPlanBlock, Refusal> {
+    let block = reads.block(id)?;
+    if block.plan == *plan {
+        Ok(block)
+    } else {
+        Err(unknown(Kind::DayPlanBlock, id))
+    }
+}

@@ -1,0 +1,178 @@
+//! Bursts are absorbed, not multiplied: a run takes up what waits beside its own message, each with its own record.
+
+use wakeful_core::blob::Blob;
+use wakeful_core::cause::ABSORBED_MAX;
+use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
+use wakeful_core::notice::together;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::Gate;
+use wakeful_ports::planted;
+use wakeful_ports::records::{Overview, QueueRow, WakeRow};
+use wakeful_ports::store::{StoreError, Tx, View};
+
+use crate::EngineError;
+use crate::cause::wake_row;
+use crate::run::blocks;
+use crate::wake::opening;
+
+/// What a message that another run took up is recorded as.
+pub(crate) const ABSORBED: &str = "absorbed";
+
+/// A message that waits, and what it says.
+pub(crate) type Waiting = (Message, Option<Vec<u8>>);
+
+/// What a run begins with.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    /// What is said.
+    pub(crate) entry: Entry,
+    /// What keeps it, where that is not the body of the run's own message.
+    pub(crate) body: Option<Blob>,
+    /// The messages that it takes up beside its own.
+    pub(crate) absorbs: Vec<Message>,
+}
+
+impl Opening {
+    /// That of a run which takes up nothing but its own message.
+    pub(crate) const fn plain(entry: Entry) -> Self {
+        Self {
+            entry,
+            body: None,
+            absorbs: Vec::new(),
+        }
+    }
+
+    /// That of a run which takes up others as well.
+    pub(crate) fn of(
+        message: &Message,
+        body: Option<&[u8]>,
+        others: Vec<Waiting>,
+    ) -> Result<Self, EngineError> {
+        let own = blocks(message.run_key, body)?;
+        if others.is_empty() {
+            let role = Role::User;
+            return Ok(Self::plain(Entry { role, blocks: own }));
+        }
+        let mut texts = Vec::with_capacity(others.len());
+        for (other, body) in &others {
+            texts.push(text(&blocks(other.run_key, body.as_deref())?));
+        }
+        let words = together(&text(&own), texts.iter().map(String::as_str));
+        let (entry, body) = opening(&words, Vec::new());
+        Ok(Self {
+            entry,
+            body: Some(body),
+            absorbs: others.into_iter().map(|(message, _)| message).collect(),
+        })
+    }
+}
+
+fn text(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// What an agent has to do.
+pub(crate) struct Found {
+    /// How it stands; none when there is no such agent.
+    pub(crate) overview: Option<Overview>,
+    /// The message whose turn it is.
+    pub(crate) next: Option<QueueRow>,
+    /// What that says.
+    pub(crate) body: Option<Vec<u8>>,
+    /// What can be taken up with it.
+    pub(crate) beside: Vec<Waiting>,
+}
+
+/// Looks what an agent has to do.
+pub(crate) fn find(view: &mut dyn View, agent: &AgentId, now: Millis) -> Result<Found, StoreError> {
+    let overview = view.overview(agent)?;
+    let next = if planted::bug("newest_first") {
+        view.queue(agent, 100)?.pop()
+    } else {
+        view.next_message(agent, now)?
+    };
+    let body = next.as_ref().map(|row| view.blob(&row.message.body));
+    let body = body.transpose()?.flatten();
+    // Whoever is busy begins nothing, and need not look at all that waits.
+    let is_free = overview
+        .as_ref()
+        .is_some_and(|overview| overview.open_run.is_none());
+    let free = next.as_ref().filter(|_| is_free);
+    let beside = free.map(|row| beside(view, &row.message, now)).transpose()?;
+    Ok(Found {
+        overview,
+        next,
+        body,
+        beside: beside.unwrap_or_default(),
+    })
+}
+
+/// What may begin now and can be taken up together with a message.
+fn beside(view: &mut dyn View, own: &Message, now: Millis) -> Result<Vec<Waiting>, StoreError> {
+    if !own.cause.origin.is_absorbed() {
+        return Ok(Vec::new());
+    }
+    let rows = view.absorbable(&own.agent_id, now, ABSORBED_MAX.saturating_add(1))?;
+    let others = rows.into_iter().map(|row| row.message);
+    let others = others.filter(|other| other.run_key != own.run_key);
+    let most = usize::try_from(ABSORBED_MAX).unwrap_or(usize::MAX);
+    let others: Vec<Message> = others.take(most).collect();
+    let waiting = others.into_iter().map(|message| {
+        let body = view.blob(&message.body)?;
+        Ok((message, body))
+    });
+    waiting.collect()
+}
+
+/// Whether all of these still wait: where one has gone, what the run is about to be told is not true.
+pub(crate) fn all_wait(tx: &mut dyn Tx, absorbs: &[Message]) -> Result<bool, StoreError> {
+    for message in absorbs {
+        if !tx.is_queued(&message.run_key)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Takes these out of the queue: this run answers them.
+pub(crate) fn take_up(
+    tx: &mut dyn Tx,
+    absorbs: &[Message],
+    by: RunKey,
+    at: Millis,
+) -> Result<(), StoreError> {
+    for message in absorbs {
+        tx.dequeue(&message.agent_id, &message.run_key)?;
+        let gates = known_gates(tx, message, &[])?;
+        tx.put_wake(&WakeRow {
+            absorbed_by: Some(by),
+            ..wake_row(message, ABSORBED, &gates, at)
+        })?;
+    }
+    Ok(())
+}
+
+/// The gates that a message has met so far, and these after them. One that is met again tells the newer tale.
+pub(crate) fn known_gates(
+    tx: &mut dyn Tx,
+    message: &Message,
+    gates: &[Gate],
+) -> Result<Vec<Gate>, StoreError> {
+    let known = tx.wake(&message.run_key)?;
+    let known: Vec<Gate> = known
+        .and_then(|wake| serde_json::from_str(&wake.gates).ok())
+        .unwrap_or_default();
+    let is_old = |one: &Gate| gates.iter().all(|gate| gate.gate != one.gate);
+    Ok(known
+        .into_iter()
+        .filter(is_old)
+        .chain(gates.iter().cloned())
+        .collect())
+}

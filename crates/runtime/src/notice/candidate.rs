@@ -1,0 +1,149 @@
+//! A subscription that a notice may concern, on its way to a message or a refusal.
+
+use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, Origin, Priority};
+use wakeful_core::change::Token;
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::key::{self, RunKey};
+use wakeful_core::message::Message;
+use wakeful_core::notice::{Told, words, words_of_agent};
+use wakeful_core::report::Sealed;
+use wakeful_core::subscription::terms::Circumstances;
+use wakeful_ports::records::SubscriptionRow;
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+
+use super::source::{By, Notice};
+use super::{NoticeError, Watcher};
+use crate::cause::{Arrival, Arrived};
+use crate::run::broken;
+use crate::wake::{admitted_event, opening};
+
+/// A subscription that a notice may concern. Prepared before the transaction, which may run more than once.
+#[derive(Debug)]
+pub(super) struct Candidate {
+    rule: RuleId,
+    arrival: Arrival,
+}
+
+impl Candidate {
+    /// Lets it arrive. None where the subscription was taken away meanwhile.
+    pub(super) fn arrive(&self, tx: &mut dyn Tx) -> Result<Option<(AgentId, Arrived)>, StoreError> {
+        let Some(row) = tx.subscription(&self.rule)? else {
+            return Ok(None);
+        };
+        let message = &self.arrival.message;
+        let now = message.admitted_at;
+        let due = row.terms.window(now, row.last_due);
+        let arrival = Arrival {
+            guard: self.guard(tx, &row)?,
+            not_before: due,
+            ..self.arrival.clone()
+        };
+        let arrived = arrival.commit(tx)?;
+        let has_window = row.terms.cooldown_ms > 0 || row.terms.debounce_ms > 0;
+        if has_window && matches!(arrived, Arrived::New(_)) {
+            tx.set_last_due(&self.rule, due.unwrap_or(now))?;
+        }
+        Ok(Some((row.agent_id, arrived)))
+    }
+
+    fn guard(&self, tx: &mut dyn Tx, row: &SubscriptionRow) -> Result<Option<bool>, StoreError> {
+        if row.terms.guard.is_none() {
+            return Ok(None);
+        }
+        let Message {
+            cause, admitted_at, ..
+        } = &self.arrival.message;
+        let circumstances = Circumstances {
+            since_last_run_ms: tx.last_run_at(&row.agent_id)?.map(|last| admitted_at.since(last)),
+            queued: tx.queued(&row.agent_id)?,
+            author: match &cause.origin {
+                Origin::Subscription { author, .. } => author.clone(),
+                Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => {
+                    String::new()
+                }
+            },
+            depth: cause.depth,
+        };
+        Ok(row.terms.holds(&circumstances))
+    }
+}
+
+impl<S: Store> Watcher<S> {
+    pub(super) async fn candidate(
+        &self,
+        notice: &Notice,
+        records: &[Told],
+        (row, predicate): (&SubscriptionRow, Option<bool>),
+        depth: u32,
+    ) -> Result<Candidate, NoticeError> {
+        let now = self.clock.now();
+        let rule = &row.subscription_id;
+        let text = match &notice.what {
+            Some(what) => words_of_agent(rule, what, &row.terms.say),
+            None => words(rule, &notice.author, records, &row.terms.say),
+        };
+        let (_, body) = opening(&text, Vec::new());
+        let agent = row.agent_id.clone();
+        let run_key = RunKey::of(
+            agent.as_str(),
+            &key::Cause::Subscription {
+                subscription: rule.as_str(),
+                change: notice.key,
+            },
+        );
+        let cause = Cause {
+            origin: Origin::Subscription {
+                subscription: rule.clone(),
+                change: notice.key,
+                seq: notice.seq,
+                tokens: notice
+                    .tokens
+                    .iter()
+                    .take(CAUSE_TOKENS_MAX)
+                    .map(Token::key)
+                    .collect(),
+                author: notice.author.clone(),
+            },
+            depth,
+            priority: Priority::Normal,
+        };
+        let message = Message::from_cause(agent, run_key, cause, body.hash(), now);
+        let draft = admitted_event(&message, &text);
+        let sealed = Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
+        let sealed = sealed.map_err(|error| broken(run_key, &error))?;
+        let body = self.store.pack(body).await?;
+        Ok(Candidate {
+            rule: rule.clone(),
+            arrival: Arrival {
+                predicate,
+                ..Arrival::plain(message, body, sealed)
+            },
+        })
+    }
+
+    /// How many causes made by agents precede what a notice tells of.
+    pub(super) async fn depth(&self, notice: &Notice) -> Result<u32, NoticeError> {
+        let run = match notice.by {
+            By::Person => return Ok(0),
+            By::Operation(operation) => {
+                self.store
+                    .read(move |view| view.run_of_operation(&operation))
+                    .await?
+            }
+            By::Run(run) => run,
+        };
+        let before = match run {
+            Some(run) => self.store.read(move |view| depth_of(view, &run)).await?,
+            None => 0,
+        };
+        Ok(before.saturating_add(1))
+    }
+}
+
+/// How many precede a run: as many as precede the deepest of all that it took up.
+fn depth_of(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
+    let own = view.message(run)?.map_or(0, |message| message.cause.depth);
+    let absorbed = view.absorbed_by(run)?;
+    let deepest = absorbed.iter().map(|wake| wake.cause.depth).max();
+    Ok(deepest.map_or(own, |deepest| deepest.max(own)))
+}

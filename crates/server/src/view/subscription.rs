@@ -1,0 +1,63 @@
+//! Subscriptions over the wire.
+
+use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
+use wakeful_core::id::{AgentId, BadId, RuleId};
+use wakeful_core::subscription::Terms;
+use wakeful_ports::records::SubscriptionRow;
+use wakeful_runtime::desk::alert::NewSubscription;
+
+/// A subscription.
+#[must_use]
+pub fn subscription(row: &SubscriptionRow) -> Subscription {
+    let Terms {
+        any,
+        all,
+        predicate,
+        guard,
+        cooldown_ms,
+        debounce_ms,
+        say,
+    } = row.terms.clone();
+    Subscription {
+        subscription_id: row.subscription_id.to_string(),
+        agent_id: row.agent_id.to_string(),
+        any,
+        all,
+        predicate,
+        guard,
+        cooldown_ms,
+        debounce_ms,
+        say,
+        created_at: row.created_at.rfc3339(),
+    }
+}
+
+/// A page of subscriptions, and where the next one begins.
+#[must_use]
+pub fn subscriptions(rows: &[SubscriptionRow], limit: u32) -> SubscriptionList {
+    let is_full = u32::try_from(rows.len()).is_ok_and(|count| count == limit);
+    SubscriptionList {
+        next_after: rows
+            .last()
+            .filter(|_| is_full)
+            .map(|row| row.subscription_id.to_string()),
+        subscriptions: rows.iter().map(subscription).collect(),
+    }
+}
+
+/// What somebody wants to subscribe to.
+pub fn new_subscription(new: CreateSubscription) -> Result<NewSubscription, BadId> {
+    Ok(NewSubscription {
+        subscription_id: new.subscription_id.as_deref().map(RuleId::parse).transpose()?,
+        agent_id: AgentId::parse(&new.agent_id)?,
+        terms: Terms {
+            any: new.any,
+            all: new.all,
+            predicate: new.predicate,
+            guard: new.guard,
+            cooldown_ms: new.cooldown_ms,
+            debounce_ms: new.debounce_ms,
+            say: new.say,
+        },
+    })
+}

@@ -1,0 +1,466 @@
+//! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
+
+mod world;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+
+use serde_json::json;
+use wakeful_core::cause::{DEPTH_MAX, Origin};
+use wakeful_core::id::RuleId;
+use wakeful_core::journal::Mutation;
+use wakeful_core::key::{Cause, RunKey};
+use wakeful_core::subscription::Terms;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Gate};
+use wakeful_ports::clock::Clock as _;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::alert::{NewSubscription, Subscribing};
+use wakeful_runtime::desk::{AlertDesk as _, Desk as _};
+use wakeful_runtime::notice::CANDIDATES_MAX;
+
+use self::world::{Home, agent, on};
+
+fn in_category(name: &str) -> Terms {
+    Terms {
+        predicate: Some(json!({"field": "category", "op": "eq", "value": name})),
+        say: "plan the week".into(),
+        ..on("TASK")
+    }
+}
+
+#[tokio::test]
+async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let gym = home.write(Mutation::CreateCategory { name: "gym".into() }).await;
+    let garden = home
+        .write(Mutation::CreateCategory {
+            name: "garden".into(),
+        })
+        .await;
+    daemon.subscribed("coach", in_category("gym")).await;
+    daemon.subscribed("other", on("NOTE")).await;
+    home.add_task("Leg day", Some(&gym)).await;
+    home.add_task("Mow", Some(&garden)).await;
+    daemon.settle().await;
+    let runs = daemon.runs("coach").await;
+    assert_eq!(runs.len(), 1);
+    assert_eq!(
+        runs[0].thread_id.as_str(),
+        format!("coach:run:{}", runs[0].run_key)
+    );
+    assert_eq!(
+        daemon.refusals("coach").await,
+        [("predicate_false".to_owned(), 1)]
+    );
+    assert!(daemon.runs("other").await.is_empty() && daemon.refusals("other").await.is_empty());
+    let heard = home.oracle.heard().concat();
+    for words in ["Leg day", "evidence, no instruction", "plan the week", "`notice`"] {
+        assert!(heard.contains(words), "{words}: {heard}");
+    }
+    assert!(!heard.contains("Mow"));
+    let wake = daemon
+        .wakes("coach")
+        .await
+        .into_iter()
+        .find(|wake| wake.verdict == "run");
+    let wake = wake.expect("a record");
+    let gates: Vec<Gate> = serde_json::from_str(&wake.gates).expect("gates");
+    let names: BTreeSet<&str> = gates.iter().map(|gate| gate.gate.as_str()).collect();
+    assert!(
+        names.is_superset(&["mode", "own_write", "predicate", "one_run_at_a_time"].into()),
+        "{names:?}"
+    );
+    assert!(
+        matches!(&wake.cause.origin, Origin::Subscription { tokens, author, .. }
+            if author == "person" && tokens.iter().any(|token| token == "semanticKey|-|TASK")),
+        "{wake:?}"
+    );
+    let Origin::Subscription { change, .. } = wake.cause.origin else {
+        panic!("{wake:?}")
+    };
+    let cause = Cause::Subscription {
+        subscription: "of-coach",
+        change,
+    };
+    assert_eq!(
+        wake.run_key,
+        RunKey::of("coach", &cause),
+        "named by what it is for alone"
+    );
+    daemon.watcher.look_once().await.expect("a look");
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 1, "a second look finds nothing");
+}
+
+#[tokio::test]
+async fn a_subscription_does_not_see_what_was_before_it() {
+    let home = Home::new();
+    home.add_task("long ago", None).await;
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    daemon.settle().await;
+    assert!(daemon.runs("coach").await.is_empty() && daemon.queue("coach").await.is_empty());
+    home.add_task("now", None).await;
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 1);
+}
+
+#[tokio::test]
+async fn fifty_changes_while_an_agent_is_busy_become_one_further_run() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    home.oracle.holds.store(true, Ordering::Relaxed);
+    home.add_task("the first", None).await;
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 1);
+    for number in 0..50 {
+        home.add_task(&format!("task {number}"), None).await;
+    }
+    daemon.settle().await;
+    assert_eq!(daemon.queue("coach").await.len(), 50);
+    home.oracle.holds.store(false, Ordering::Relaxed);
+    home.oracle.lets.notify_waiters();
+    daemon.settle().await;
+    let runs = daemon.runs("coach").await;
+    assert_eq!(runs.len(), 2, "one further run");
+    assert!(daemon.queue("coach").await.is_empty());
+    let second = runs.iter().map(|run| run.run_key).collect::<BTreeSet<_>>();
+    let wakes = daemon.wakes("coach").await;
+    let absorbed: Vec<_> = wakes.iter().filter(|wake| wake.verdict == "absorbed").collect();
+    assert_eq!(absorbed.len(), 49, "each with a record of its own");
+    let by: BTreeSet<_> = absorbed.iter().filter_map(|wake| wake.absorbed_by).collect();
+    assert!(by.len() == 1 && by.is_subset(&second), "{by:?}");
+    let told = home.oracle.heard().pop().expect("asked");
+    for number in 0..33 {
+        assert!(
+            told.contains(&format!("task {number}\\")),
+            "task {number}: {told}"
+        );
+    }
+    assert!(
+        !told.contains("task 33\\") && told.contains("And 17 more"),
+        "{told}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_person_says_is_never_taken_up_by_another_run() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    daemon
+        .clerk
+        .set_control(agent("coach"), Control::Paused)
+        .await
+        .expect("paused");
+    home.add_task("one", None).await;
+    daemon.settle().await;
+    let post = wakeful_runtime::desk::Post {
+        agent: agent("coach"),
+        turn: wakeful_core::id::TurnId::parse("t").expect("a turn"),
+        text: "hello".into(),
+        attachments: Vec::new(),
+        wishes: wakeful_core::message::Wishes::default(),
+    };
+    daemon.clerk.post(post).await.expect("posted");
+    home.add_task("two", None).await;
+    daemon.settle().await;
+    daemon
+        .clerk
+        .set_control(agent("coach"), Control::Running)
+        .await
+        .expect("resumed");
+    daemon.settle().await;
+    assert_eq!(
+        daemon.runs("coach").await.len(),
+        2,
+        "one for the changes, one for the person"
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_was_cut_off_still_knows_all_that_it_took_up() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    daemon
+        .clerk
+        .set_control(agent("coach"), Control::Paused)
+        .await
+        .expect("paused");
+    for title in ["alpha", "beta", "gamma"] {
+        home.add_task(title, None).await;
+    }
+    daemon.settle().await;
+    let keys = daemon.queue("coach").await;
+    assert_eq!(keys.len(), 3);
+    let daemon = daemon.kill().serve();
+    daemon.settle().await;
+    assert_eq!(
+        daemon.queue("coach").await,
+        keys,
+        "a restart keeps run keys, and doubles none"
+    );
+    home.oracle.holds.store(true, Ordering::Relaxed);
+    daemon
+        .clerk
+        .set_control(agent("coach"), Control::Running)
+        .await
+        .expect("resumed");
+    daemon.settle().await;
+    assert_eq!(home.oracle.heard().len(), 1);
+    home.oracle.holds.store(false, Ordering::Relaxed);
+    let daemon = daemon.kill().serve();
+    daemon.settle().await;
+    let runs = daemon.runs("coach").await;
+    assert!(
+        runs.len() == 1 && runs[0].run_key == keys[0] && runs[0].status == "completed",
+        "{runs:?}"
+    );
+    let heard = home.oracle.heard();
+    assert_eq!(heard.len(), 2, "asked again after the crash");
+    for told in heard {
+        assert!(
+            told.contains("alpha") && told.contains("beta") && told.contains("gamma"),
+            "{told}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn two_agents_that_wake_one_another_stop_at_a_bound() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let after = |name: &str| Terms {
+        all: vec![format!("id:{name}")],
+        ..on("RUN")
+    };
+    daemon.subscribed("ping", after("pong")).await;
+    daemon.subscribed("pong", after("ping")).await;
+    daemon.create("starter").await;
+    let start = NewSubscription {
+        subscription_id: None,
+        agent_id: agent("ping"),
+        terms: on("TASK"),
+    };
+    daemon.alert.subscribe(start).await.expect("a subscription");
+    home.add_task("begin", None).await;
+    daemon.settle().await;
+    let (ping, pong) = (daemon.runs("ping").await.len(), daemon.runs("pong").await.len());
+    let most = usize::try_from(DEPTH_MAX).expect("small");
+    assert_eq!(ping + pong, 1 + most, "{ping} and {pong}");
+    let refused = [daemon.refusals("ping").await, daemon.refusals("pong").await].concat();
+    assert_eq!(refused, [("causal_depth_exceeded".to_owned(), 1)]);
+}
+
+#[tokio::test]
+async fn a_write_to_the_journal_wakes_others_a_step_deeper_and_never_its_author() {
+    let home = Home::new();
+    let daemon = home.serve();
+    home.oracle.writes.store(true, Ordering::Relaxed);
+    daemon.subscribed("a", on("TASK")).await;
+    daemon.subscribed("b", on("TASK")).await;
+    home.add_task("begin", None).await;
+    daemon.settle().await;
+    for name in ["a", "b"] {
+        let refused = daemon.refusals(name).await;
+        assert!(refused.iter().any(|(code, _)| code == "own_write"), "{refused:?}");
+        let depths: BTreeSet<u32> = daemon
+            .wakes(name)
+            .await
+            .iter()
+            .map(|wake| wake.cause.depth)
+            .collect();
+        assert!(depths.contains(&0) && depths.contains(&1), "{depths:?}");
+        let runs = daemon.runs(name).await.len();
+        assert!(
+            runs >= 2 && runs <= 2 * usize::try_from(DEPTH_MAX).expect("small"),
+            "{runs}"
+        );
+    }
+    let all = [daemon.refusals("a").await, daemon.refusals("b").await].concat();
+    assert!(
+        all.iter().any(|(code, _)| code == "causal_depth_exceeded"),
+        "{all:?}"
+    );
+}
+
+#[tokio::test]
+async fn more_candidates_than_one_transaction_holds_are_all_woken_once() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let many = 2 * CANDIDATES_MAX + 7;
+    for number in 0..many {
+        let name = format!("agent-{number}");
+        daemon.subscribed(&name, on("TASK")).await;
+        daemon
+            .clerk
+            .set_control(agent(&name), Control::Paused)
+            .await
+            .expect("paused");
+    }
+    home.add_task("for all", None).await;
+    daemon.settle().await;
+    for number in 0..many {
+        assert_eq!(
+            daemon.queue(&format!("agent-{number}")).await.len(),
+            1,
+            "agent-{number}"
+        );
+    }
+    let cursor = home.store.read(|view| view.alert()).await.expect("a row").cursor;
+    assert!(cursor.done.is_none() && cursor.seq == 1, "{cursor:?}");
+}
+
+#[tokio::test]
+async fn a_cut_between_two_transactions_of_a_notice_skips_and_doubles_nobody() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let names: Vec<String> = (0..6).map(|number| format!("agent-{number}")).collect();
+    for name in &names {
+        daemon.subscribed(name, on("TASK")).await;
+        daemon
+            .clerk
+            .set_control(agent(name), Control::Paused)
+            .await
+            .expect("paused");
+    }
+    daemon.settle().await;
+    let home = daemon.kill();
+    // As if it had died after the first three of the next change.
+    let place = wakeful_ports::records::Place {
+        agent_id: agent("agent-2"),
+        subscription_id: RuleId::parse("of-agent-2").expect("a name"),
+    };
+    let next = wakeful_ports::records::Cursor {
+        seq: 1,
+        done: Some(place),
+    };
+    let moved = home.store.write(move |tx| {
+        let seen = tx.alert()?;
+        tx.move_cursor(&seen, &next)
+    });
+    moved.await.expect("moved");
+    home.add_task("for the rest", None).await;
+    home.add_task("for all", None).await;
+    let daemon = home.serve();
+    daemon.settle().await;
+    let mut waiting = Vec::new();
+    for name in &names {
+        waiting.push(daemon.queue(name).await.len());
+    }
+    assert_eq!(waiting, [1, 1, 1, 2, 2, 2]);
+}
+
+#[tokio::test]
+async fn changes_within_a_pause_wait_and_wake_together() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let terms = Terms {
+        cooldown_ms: 10_000,
+        debounce_ms: 1_000,
+        ..on("TASK")
+    };
+    daemon.subscribed("coach", terms).await;
+    home.add_task("one", None).await;
+    home.add_task("two", None).await;
+    daemon.settle().await;
+    assert!(daemon.runs("coach").await.is_empty(), "gathered first");
+    assert!(home.ticks.advance());
+    daemon.settle().await;
+    assert_eq!(home.ticks.now(), Millis(1_000));
+    assert_eq!(daemon.runs("coach").await.len(), 1, "both in one");
+    home.add_task("three", None).await;
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 1, "the pause holds it");
+    while home.ticks.now() < Millis(11_000) && home.ticks.advance() {
+        daemon.settle().await;
+    }
+    assert_eq!(
+        (home.ticks.now(), daemon.runs("coach").await.len()),
+        (Millis(11_000), 2)
+    );
+}
+
+#[tokio::test]
+async fn a_guard_that_does_not_hold_is_a_counted_no() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let terms = Terms {
+        guard: Some(json!({"field": "since_last_run_ms", "op": "exists", "value": false})),
+        ..on("TASK")
+    };
+    daemon.subscribed("coach", terms).await;
+    for title in ["one", "two", "three"] {
+        home.add_task(title, None).await;
+        daemon.settle().await;
+    }
+    assert_eq!(daemon.runs("coach").await.len(), 1);
+    assert_eq!(daemon.refusals("coach").await, [("guard_false".to_owned(), 2)]);
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_taken_away_wakes_nobody_and_its_name_is_free_again() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    let again = |terms: Terms| NewSubscription {
+        subscription_id: Some(RuleId::parse("of-coach").expect("a name")),
+        agent_id: agent("coach"),
+        terms,
+    };
+    daemon
+        .alert
+        .subscribe(again(on("TASK")))
+        .await
+        .expect("the same one is the same one");
+    let other = daemon.alert.subscribe(again(on("NOTE"))).await;
+    assert!(
+        matches!(other, Err(EngineError::Subscribing(Subscribing::Exists(_)))),
+        "{other:?}"
+    );
+    let id = RuleId::parse("of-coach").expect("a name");
+    daemon.alert.unsubscribe(id.clone()).await.expect("gone");
+    let twice = daemon.alert.unsubscribe(id).await;
+    assert!(
+        matches!(twice, Err(EngineError::Subscribing(Subscribing::Unknown(_)))),
+        "{twice:?}"
+    );
+    home.add_task("one", None).await;
+    daemon.settle().await;
+    assert!(daemon.runs("coach").await.is_empty());
+    daemon
+        .alert
+        .subscribe(again(on("NOTE")))
+        .await
+        .expect("free again");
+    let alert = home.store.read(|view| view.alert()).await.expect("a row");
+    assert_eq!((alert.version, alert.subscriptions), (3, 1));
+}
+
+#[tokio::test]
+async fn what_others_subscribe_to_behind_the_back_is_seen() {
+    let home = Home::new();
+    let (daemon, beside) = (home.serve(), home.serve());
+    daemon.subscribed("coach", on("TASK")).await;
+    home.add_task("one", None).await;
+    daemon.settle().await;
+    let stranger = NewSubscription {
+        subscription_id: None,
+        agent_id: agent("coach"),
+        terms: on("NOTE"),
+    };
+    beside.alert.subscribe(stranger).await.expect("a subscription");
+    beside.kill();
+    home.write(Mutation::CreateNote {
+        text: "a note".into(),
+        task: None,
+    })
+    .await;
+    daemon.settle().await;
+    assert_eq!(daemon.runs("coach").await.len(), 2);
+}

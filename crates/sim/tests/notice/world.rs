@@ -1,0 +1,369 @@
+//! A daemon in memory whose agents are woken by changes, in virtual time.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::task::JoinHandle;
+use wakeful_core::budget::Day;
+use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
+use wakeful_core::failure::ModelFailure;
+use wakeful_core::id::{AgentId, RuleId, RunnerId};
+use wakeful_core::inference::Terms as InferenceTerms;
+use wakeful_core::journal::{Author, Mutation, RecordId, operation_of_person};
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::message::Message;
+use wakeful_core::policy::Rules;
+use wakeful_core::prompt::Request;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::subscription::Terms;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock;
+use wakeful_ports::guidance::NoGuide;
+use wakeful_ports::journal::{Journal as _, Order};
+use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::records::{Agent, RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
+use wakeful_ports::store::Store as _;
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Clerk, Desk as _, NewAgent};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::notice::{Book, Watcher};
+use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
+use wakeful_runtime::wake::Limits;
+use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_store::{JournalStore, Store};
+
+use crate::service::{Salts, Ticks};
+
+const TOOL: &str = "journal_create_task";
+
+/// How often everybody may have a turn before time moves on.
+const TURNS: u32 = 3_000;
+
+/// Answers at once, or when it is let.
+#[derive(Default)]
+pub(super) struct Oracle {
+    /// Whether it keeps whoever asks waiting.
+    pub(super) holds: AtomicBool,
+    /// Lets go on whoever waits.
+    pub(super) lets: Notify,
+    /// Whether each run writes to the journal first.
+    pub(super) writes: AtomicBool,
+    heard: Mutex<Vec<String>>,
+}
+
+impl Oracle {
+    /// Everything it was asked, as it was asked.
+    pub(super) fn heard(&self) -> Vec<String> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn hears(&self, request: String) {
+        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        heard.push(request);
+    }
+}
+
+pub(super) struct Asking(Arc<Oracle>);
+
+impl Model for Asking {
+    fn terms(&self, _: &str) -> InferenceTerms {
+        InferenceTerms::here("sim")
+    }
+
+    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+        self.0.hears(format!("{request:?}"));
+        if self.0.holds.load(Ordering::Relaxed) {
+            self.0.lets.notified().await;
+        }
+        let call = Block::ToolUse(ToolCall {
+            call_id: "c1".into(),
+            name: TOOL.into(),
+            input: json!({}),
+        });
+        let text = Block::Text { text: "done".into() };
+        let is_first = request.request == 0 && self.0.writes.load(Ordering::Relaxed);
+        Ok(Answer {
+            blocks: vec![if is_first { call } else { text }],
+            usage: Usage::of(1, 1),
+        })
+    }
+}
+
+/// Writes a task for whoever asks.
+pub(super) struct Writer(JournalStore);
+
+impl ToolHost for Writer {
+    fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    fn class(&self, _: &str) -> Option<EffectClass> {
+        Some(EffectClass::Idempotent)
+    }
+
+    fn check(&self, _: &str, _: &Value) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn perform(&self, act: Act, _: impl Stop) -> Done {
+        let order = Order {
+            operation_id: act.operation_id,
+            author: Author::Agent(act.agent_id),
+            mutation: task("by an agent", None),
+            at: act.at,
+        };
+        self.0.write(order).await.expect("written");
+        Done {
+            content: "{}".into(),
+            code: None,
+            sandbox: None,
+            blobs: Vec::new(),
+            again: None,
+        }
+    }
+
+    async fn clear(&self, _: OperationId) {}
+}
+
+fn task(title: &str, category: Option<RecordId>) -> Mutation {
+    Mutation::CreateTask {
+        title: title.into(),
+        details: String::new(),
+        category,
+    }
+}
+
+struct Shop {
+    store: Store,
+    ticks: Arc<Ticks>,
+    oracle: Arc<Oracle>,
+    writer: Arc<Writer>,
+    hub: Arc<Hub>,
+}
+
+impl Workshop<Store> for Shop {
+    type Model = Asking;
+    type Tools = Writer;
+
+    fn limits(&self, _: &Agent, _: &Message) -> Limits {
+        Limits {
+            model_ref: "sim:0".into(),
+            fallbacks: Vec::new(),
+            max_rounds: 5,
+            workspace: "/somewhere".into(),
+            deny_tools: BTreeSet::new(),
+            ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
+        }
+    }
+
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, Asking, Writer>, EngineError> {
+        Ok(Engine {
+            store: self.store.clone(),
+            model: Arc::new(Asking(Arc::clone(&self.oracle))),
+            tools: Arc::clone(&self.writer),
+            policy: Arc::new(Rules::new([TOOL.to_owned()].into())),
+            guide: Arc::new(NoGuide),
+            clock: Arc::<Ticks>::clone(&self.ticks),
+            entropy: Arc::new(Salts),
+            halt: Halt::never(),
+            observer: Arc::<Hub>::clone(&self.hub),
+            runner: RunnerId::new("daemon"),
+            governance: Governance::default(),
+            waiting: Waiting::Away,
+        })
+    }
+
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Asking, Writer>, EngineError> {
+        Err(EngineError::UnknownAgent(agent.clone()))
+    }
+}
+
+/// What outlives a daemon.
+#[derive(Clone)]
+pub(super) struct Home {
+    pub(super) store: Store,
+    pub(super) journal: JournalStore,
+    pub(super) ticks: Arc<Ticks>,
+    pub(super) oracle: Arc<Oracle>,
+    keys: Arc<AtomicU32>,
+}
+
+/// A daemon that serves a home.
+pub(super) struct Daemon {
+    pub(super) home: Home,
+    pub(super) clerk: Clerk<Store>,
+    pub(super) alert: AlertClerk<Store>,
+    pub(super) watcher: Arc<Watcher<Store>>,
+    tasks: [JoinHandle<()>; 2],
+}
+
+impl Home {
+    pub(super) fn new() -> Self {
+        Self {
+            store: Store::in_memory("notice").expect("a store"),
+            journal: JournalStore::in_memory("notice").expect("a journal"),
+            ticks: Arc::default(),
+            oracle: Arc::default(),
+            keys: Arc::default(),
+        }
+    }
+
+    /// Begins to serve.
+    pub(super) fn serve(&self) -> Daemon {
+        let hub: Arc<Hub> = Arc::default();
+        let shop = Shop {
+            store: self.store.clone(),
+            ticks: Arc::clone(&self.ticks),
+            oracle: Arc::clone(&self.oracle),
+            writer: Arc::new(Writer(self.journal.clone())),
+            hub: Arc::clone(&hub),
+        };
+        let (service, clerk, _) = Service::new(Options {
+            store: self.store.clone(),
+            writers: Writers::Alone,
+            runner: RunnerId::new("daemon"),
+            workshop: Arc::new(shop),
+            hub,
+            halt: Halt::never(),
+            clock: Arc::<Ticks>::clone(&self.ticks),
+            entropy: Arc::new(Salts),
+            governance: Governance::default(),
+        });
+        let book: Arc<Book> = Arc::default();
+        let journal: Arc<dyn wakeful_ports::journal::Journal> = Arc::new(self.journal.clone());
+        let watcher = Arc::new(clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone));
+        let watching = Arc::clone(&watcher);
+        Daemon {
+            home: self.clone(),
+            clerk,
+            alert: AlertClerk {
+                store: self.store.clone(),
+                journal,
+                clock: Arc::<Ticks>::clone(&self.ticks),
+                entropy: Arc::new(Salts),
+                book,
+            },
+            watcher,
+            tasks: [
+                tokio::spawn(service.run()),
+                tokio::spawn(async move {
+                    watching.run(&Halt::never(), |error| panic!("{error}")).await;
+                }),
+            ],
+        }
+    }
+
+    /// What a person writes.
+    pub(super) async fn write(&self, mutation: Mutation) -> RecordId {
+        let number = self.keys.fetch_add(1, Ordering::Relaxed);
+        let order = Order {
+            operation_id: operation_of_person(&number.to_string()),
+            author: Author::Person,
+            mutation,
+            at: self.ticks.now(),
+        };
+        self.journal.write(order).await.expect("written").record_id
+    }
+
+    /// A person adds a task.
+    pub(super) async fn add_task(&self, title: &str, category: Option<&RecordId>) -> RecordId {
+        self.write(task(title, category.cloned())).await
+    }
+}
+
+pub(super) fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a name")
+}
+
+/// Terms with these tokens.
+pub(super) fn on(words: &str) -> Terms {
+    Terms {
+        any: words.split_whitespace().map(str::to_owned).collect(),
+        ..Terms::default()
+    }
+}
+
+impl Daemon {
+    /// The end of it, as a crash brings it.
+    pub(super) fn kill(self) -> Home {
+        self.tasks.iter().for_each(JoinHandle::abort);
+        self.home
+    }
+
+    /// Lets everybody have their turns while time stands still.
+    pub(super) async fn settle(&self) {
+        for _ in 0..TURNS {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(super) async fn create(&self, name: &str) {
+        let new = NewAgent {
+            agent_id: agent(name),
+            workspace: "/somewhere".into(),
+            visibility: Visibility::Public,
+        };
+        self.clerk.create_agent(new).await.expect("an agent");
+    }
+
+    /// An agent that is made and subscribes under its own name.
+    pub(super) async fn subscribed(&self, name: &str, terms: Terms) {
+        self.create(name).await;
+        let new = NewSubscription {
+            subscription_id: Some(RuleId::parse(&format!("of-{name}")).expect("a name")),
+            agent_id: agent(name),
+            terms,
+        };
+        self.alert.subscribe(new).await.expect("a subscription");
+    }
+
+    pub(super) async fn runs(&self, name: &str) -> Vec<RunRow> {
+        let filter = RunFilter {
+            agent_id: Some(agent(name)),
+            state: RunState::Any,
+            limit: 1_000,
+            ..RunFilter::default()
+        };
+        let runs = self.home.store.read(move |view| view.runs(&filter)).await;
+        runs.expect("runs")
+    }
+
+    pub(super) async fn wakes(&self, name: &str) -> Vec<WakeRow> {
+        let filter = WakeFilter {
+            agent_id: agent(name),
+            since: Millis(0),
+            limit: 1_000,
+        };
+        let wakes = self.home.store.read(move |view| view.wakes(&filter)).await;
+        wakes.expect("wakes")
+    }
+
+    /// How often the agent was refused, by code.
+    pub(super) async fn refusals(&self, name: &str) -> Vec<(String, u64)> {
+        let agent = agent(name);
+        let rows = self
+            .home
+            .store
+            .read(move |view| view.refusals(&agent, Day(0)))
+            .await;
+        let told = rows
+            .expect("refusals")
+            .into_iter()
+            .map(|row| (row.code, row.count));
+        told.collect()
+    }
+
+    pub(super) async fn queue(&self, name: &str) -> Vec<RunKey> {
+        let agent = agent(name);
+        let rows = self.home.store.read(move |view| view.queue(&agent, 1_000)).await;
+        rows.expect("a queue")
+            .into_iter()
+            .map(|row| row.message.run_key)
+            .collect()
+    }
+}

@@ -1,0 +1,244 @@
+//! Subscriptions, how far changes have become wakes, and what agents tell one another.
+
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+
+const ALERT: &str = "SELECT version, subscriptions, journal_seq, journal_done FROM alert";
+
+/// How far changes have become wakes.
+pub(crate) fn alert(sql: &mut dyn Sql) -> Result<AlertRow, StoreError> {
+    let row = at_most_one(sql.query(ALERT, &[])?);
+    let mut row = row.ok_or(StoreError::Malformed("alert"))?;
+    Ok(AlertRow {
+        version: row.count("alert.version")?,
+        subscriptions: row.count("alert.subscriptions")?,
+        cursor: Cursor {
+            seq: row.count("alert.journal_seq")?,
+            done: place(row.optional_text("alert.journal_done")?, "alert.journal_done")?,
+        },
+    })
+}
+
+fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>, StoreError> {
+    let parse = |text: String| Place::parse(&text).ok_or(StoreError::Malformed(column));
+    text.map(parse).transpose()
+}
+
+const ONE: &str = "
+    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms FROM subscription
+    WHERE subscription_id = ?1";
+
+/// One subscription.
+pub(crate) fn one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<SubscriptionRow>, StoreError> {
+    at_most_one(sql.query(ONE, &[id.into()])?).map(read).transpose()
+}
+
+const ALL: &str = "
+    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms FROM subscription
+    WHERE subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
+
+const OF_AGENT: &str = "
+    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms FROM subscription
+    WHERE agent_id = ?3 AND subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
+
+/// Subscriptions by name.
+pub(crate) fn list(
+    sql: &mut dyn Sql,
+    agent: Option<&AgentId>,
+    after: Option<&RuleId>,
+    at_most: u32,
+) -> Result<Vec<SubscriptionRow>, StoreError> {
+    let after = after.map_or("", RuleId::as_str);
+    let rows = match agent {
+        Some(agent) => sql.query(OF_AGENT, &[after.into(), limit(at_most), agent.into()])?,
+        None => sql.query(ALL, &[after.into(), limit(at_most)])?,
+    };
+    records(rows, read)
+}
+
+fn read(mut row: Row) -> Result<SubscriptionRow, StoreError> {
+    Ok(SubscriptionRow {
+        subscription_id: rule_id(&mut row)?,
+        agent_id: row.agent_id("subscription.agent_id")?,
+        terms: row.word("subscription.terms", |json| serde_json::from_str(json).ok())?,
+        journal_seq: row.count("subscription.journal_seq")?,
+        last_due: row.optional_millis("subscription.last_due_ms")?,
+        created_at: row.millis("subscription.created_at_ms")?,
+    })
+}
+
+fn rule_id(row: &mut Row) -> Result<RuleId, StoreError> {
+    row.word("subscription.subscription_id", |text| RuleId::parse(text).ok())
+}
+
+/// Locks the row for everybody who changes subscriptions, and so comes first.
+const COUNT_IN: &str = "
+    UPDATE alert SET version = version + 1, subscriptions = subscriptions + 1 WHERE subscriptions < ?1
+    RETURNING version";
+
+const COUNT_OF_AGENT: &str = "SELECT COUNT(*) FROM subscription WHERE agent_id = ?1";
+
+const PUT: &str = "
+    INSERT INTO subscription (subscription_id, agent_id, terms, concerns_agents, journal_seq, last_due_ms, created_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+const TAKE_BACK: &str = "UPDATE alert SET version = version - 1, subscriptions = subscriptions - 1";
+
+/// Keeps a subscription, within the bounds.
+pub(crate) fn put(
+    sql: &mut dyn Sql,
+    new: &SubscriptionRow,
+    of_agent: u64,
+    in_all: u64,
+) -> Result<Subscribed, StoreError> {
+    let counted = at_most_one(sql.query(COUNT_IN, &[in_all.into()])?);
+    // Only now does nobody else change subscriptions.
+    let known = one(sql, &new.subscription_id)?;
+    let mut agents = at_most_one(sql.query(COUNT_OF_AGENT, &[(&new.agent_id).into()])?)
+        .ok_or(StoreError::Malformed("subscription"))?;
+    let is_full = agents.count("subscription")? >= of_agent;
+    let refused = match (known, &counted) {
+        (Some(known), _) if known.agent_id == new.agent_id && known.terms == new.terms => {
+            Some(Subscribed::Same)
+        }
+        (Some(_), _) => Some(Subscribed::Differs),
+        (None, None) => Some(Subscribed::Full),
+        (None, Some(_)) => is_full.then_some(Subscribed::AgentFull),
+    };
+    let (Some(mut row), None) = (counted, refused) else {
+        let refused = refused.unwrap_or(Subscribed::Full);
+        if refused != Subscribed::Full {
+            sql.execute(TAKE_BACK, &[])?;
+        }
+        return Ok(refused);
+    };
+    let terms = serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.terms"))?;
+    let params = [
+        (&new.subscription_id).into(),
+        (&new.agent_id).into(),
+        terms.as_str().into(),
+        u32::from(new.terms.concerns_agents()).into(),
+        new.journal_seq.into(),
+        new.last_due.into(),
+        new.created_at.into(),
+    ];
+    exactly_one(sql.execute(PUT, &params)?)?;
+    Ok(Subscribed::New(row.count("alert.version")?))
+}
+
+const DROP: &str = "DELETE FROM subscription WHERE subscription_id = ?1";
+
+/// Before the subscription itself: who locks in two orders waits for ever.
+const COUNT_OUT: &str = "
+    UPDATE alert SET version = version + 1, subscriptions = subscriptions - 1
+    WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING version";
+
+/// Takes a subscription away; the version that the subscriptions have then.
+pub(crate) fn drop_one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<u64>, StoreError> {
+    let Some(mut row) = at_most_one(sql.query(COUNT_OUT, &[id.into()])?) else {
+        return Ok(None);
+    };
+    exactly_one(sql.execute(DROP, &[id.into()])?)?;
+    row.count("alert.version").map(Some)
+}
+
+const LAST_DUE: &str = "UPDATE subscription SET last_due_ms = ?2 WHERE subscription_id = ?1";
+
+/// Notes from when on the newest message of a subscription may begin.
+pub(crate) fn set_last_due(sql: &mut dyn Sql, id: &RuleId, due: Millis) -> Result<(), StoreError> {
+    sql.execute(LAST_DUE, &[id.into(), due.into()]).map(drop)
+}
+
+const MOVE: &str = "
+    UPDATE alert SET journal_seq = ?4, journal_done = ?5
+    WHERE version = ?1 AND journal_seq = ?2 AND COALESCE(journal_done, '') = ?3";
+
+/// Moves the cursor on the journal's outbox, if it and the subscriptions are as they were seen.
+pub(crate) fn move_cursor(sql: &mut dyn Sql, seen: &AlertRow, next: &Cursor) -> Result<(), StoreError> {
+    let done = |cursor: &Cursor| cursor.done.as_ref().map(Place::to_text);
+    let (seen_done, next_done) = (done(&seen.cursor).unwrap_or_default(), done(next));
+    let params = [
+        seen.version.into(),
+        seen.cursor.seq.into(),
+        seen_done.as_str().into(),
+        next.seq.into(),
+        next_done.as_deref().into(),
+    ];
+    exactly_one(sql.execute(MOVE, &params)?)
+}
+
+const RUN_OF: &str = "SELECT run_key FROM step WHERE operation_id = ?1";
+
+/// The run that an operation is a step of.
+pub(crate) fn run_of(sql: &mut dyn Sql, operation: &OperationId) -> Result<Option<RunKey>, StoreError> {
+    let row = at_most_one(sql.query(RUN_OF, &[operation.into()])?);
+    row.map(|mut row| row.digest("step.run_key").map(RunKey))
+        .transpose()
+}
+
+const WANTED: &str = "SELECT subscription_id FROM subscription WHERE concerns_agents = 1 LIMIT 1";
+
+const TELL: &str = "INSERT INTO telling (agent_id, seq, body, done, at_ms) VALUES (?1, ?2, ?3, NULL, ?4)";
+
+/// Puts what an agent's doing says into the outbox, where somebody subscribes to such.
+pub(crate) fn tell(sql: &mut dyn Sql, row: &TellingRow) -> Result<bool, StoreError> {
+    if sql.query(WANTED, &[])?.is_empty() {
+        return Ok(false);
+    }
+    let body = serde_json::to_string(&row.telling).map_err(|_| StoreError::Malformed("telling.body"))?;
+    let params = [
+        (&row.agent_id).into(),
+        row.seq.into(),
+        body.as_str().into(),
+        row.at.into(),
+    ];
+    Ok(sql.execute(TELL, &params)? == 1)
+}
+
+const TELLINGS: &str = "
+    SELECT agent_id, seq, body, done, at_ms FROM telling ORDER BY at_ms, agent_id, seq LIMIT ?1";
+
+/// What agents' doings say and nobody has seen to yet.
+pub(crate) fn tellings(sql: &mut dyn Sql, at_most: u32) -> Result<Vec<TellingRow>, StoreError> {
+    records(sql.query(TELLINGS, &[limit(at_most)])?, |mut row| {
+        Ok(TellingRow {
+            agent_id: row.agent_id("telling.agent_id")?,
+            seq: row.count("telling.seq")?,
+            telling: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
+            done: place(row.optional_text("telling.done")?, "telling.done")?,
+            at: row.millis("telling.at_ms")?,
+        })
+    })
+}
+
+const SEEN_TO: &str = "DELETE FROM telling WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(done, '') = ?3";
+
+const SEE_ON: &str = "
+    UPDATE telling SET done = ?4 WHERE agent_id = ?1 AND seq = ?2 AND COALESCE(done, '') = ?3";
+
+/// Notes that a telling was seen to up to a candidate, or takes it away where that was the last.
+pub(crate) fn see_to(sql: &mut dyn Sql, seen: &TellingRow, next: Option<&Place>) -> Result<(), StoreError> {
+    let done = seen.done.as_ref().map(Place::to_text).unwrap_or_default();
+    let next = next.map(Place::to_text);
+    let touched = match &next {
+        None => sql.execute(
+            SEEN_TO,
+            &[(&seen.agent_id).into(), seen.seq.into(), done.as_str().into()],
+        )?,
+        Some(next) => {
+            let params = [
+                (&seen.agent_id).into(),
+                seen.seq.into(),
+                done.as_str().into(),
+                next.as_str().into(),
+            ];
+            sql.execute(SEE_ON, &params)?
+        }
+    };
+    exactly_one(touched)
+}

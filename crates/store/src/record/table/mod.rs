@@ -1,0 +1,309 @@
+//! The records themselves, each kind in a table of its own.
+
+mod base;
+mod day;
+mod part;
+
+use std::collections::BTreeMap;
+
+use wakeful_core::journal::rule::Rival;
+use wakeful_core::journal::told::{Around, OWNERS_HOPS_MAX};
+use wakeful_core::journal::{ITEMS_MAX, Kind, Life, MOVED_MAX, Members, Record, RecordId};
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::Listing;
+use wakeful_ports::store::StoreError;
+
+pub(super) use self::base::{categories, notes, tasks};
+use crate::sql::{Dialect, Row, Sql, limit, records};
+
+/// How many records are read by name at once.
+const NAMED_MAX: usize = 500;
+
+/// Members that are read: one more than any bound, so that a bound can be checked.
+const MEMBERS_MAX: usize = if MOVED_MAX > ITEMS_MAX {
+    MOVED_MAX
+} else {
+    ITEMS_MAX
+};
+
+/// The statements that read records of a table by their names, given as a list.
+pub(super) struct ById {
+    sqlite: &'static str,
+    postgres: &'static str,
+}
+
+/// See [`ById`].
+macro_rules! by_id {
+    ($table:literal, $id:literal, $columns:literal) => {
+        ById {
+            sqlite: concat!(
+                "SELECT ",
+                $columns,
+                " FROM ",
+                $table,
+                " WHERE ",
+                $id,
+                " IN (SELECT value FROM json_each(?1))"
+            ),
+            postgres: concat!(
+                "SELECT ",
+                $columns,
+                " FROM ",
+                $table,
+                " WHERE ",
+                $id,
+                " = ANY (string_to_array(?1, ','))"
+            ),
+        }
+    };
+}
+use by_id;
+
+/// A statement that asks every table for the kind and the name of what fits.
+macro_rules! everywhere {
+    ($fits:literal) => {
+        concat!(
+            "SELECT CAST('category' AS TEXT), category_id FROM category WHERE category_id",
+            $fits,
+            " UNION ALL SELECT CAST('task' AS TEXT), task_id FROM task WHERE task_id",
+            $fits,
+            " UNION ALL SELECT CAST('note' AS TEXT), note_id FROM note WHERE note_id",
+            $fits,
+            " UNION ALL SELECT CAST('checklist' AS TEXT), checklist_id FROM checklist WHERE checklist_id",
+            $fits,
+            " UNION ALL SELECT CAST('checklist_item' AS TEXT), item_id FROM checklist_item WHERE item_id",
+            $fits,
+            " UNION ALL SELECT CAST('time_entry' AS TEXT), entry_id FROM time_entry WHERE entry_id",
+            $fits,
+            " UNION ALL SELECT CAST('day_plan' AS TEXT), plan_id FROM day_plan WHERE plan_id",
+            $fits,
+            " UNION ALL SELECT CAST('day_plan_block' AS TEXT), block_id FROM day_plan_block WHERE block_id",
+            $fits,
+            " UNION ALL SELECT CAST('rating' AS TEXT), rating_id FROM rating WHERE rating_id",
+            $fits,
+            " UNION ALL SELECT CAST('link' AS TEXT), link_id FROM link WHERE link_id",
+            $fits,
+        )
+    };
+}
+
+/// Writes a record as it is from now on.
+pub(super) fn put(sql: &mut dyn Sql, record: &Record) -> Result<(), StoreError> {
+    match record {
+        Record::Category(category) => base::put_category(sql, category),
+        Record::Task(task) => base::put_task(sql, task),
+        Record::Note(note) => base::put_note(sql, note),
+        Record::Checklist(checklist) => part::put_checklist(sql, checklist),
+        Record::ChecklistItem(item) => part::put_item(sql, item),
+        Record::TimeEntry(entry) => part::put_time_entry(sql, entry),
+        Record::DayPlan(plan) => day::put_plan(sql, plan),
+        Record::DayPlanBlock(block) => day::put_block(sql, block),
+        Record::Rating(rating) => day::put_rating(sql, rating),
+        Record::Link(link) => day::put_link(sql, link),
+    }
+}
+
+/// Records of one kind by their names, tombstones among them.
+fn of_kind(sql: &mut dyn Sql, kind: Kind, ids: &[RecordId]) -> Result<Vec<Record>, StoreError> {
+    let ById { sqlite, postgres } = match kind {
+        Kind::Category => base::CATEGORY,
+        Kind::Task => base::TASK,
+        Kind::Note => base::NOTE,
+        Kind::Checklist => part::CHECKLIST,
+        Kind::ChecklistItem => part::ITEM,
+        Kind::TimeEntry => part::TIME_ENTRY,
+        Kind::DayPlan => day::PLAN,
+        Kind::DayPlanBlock => day::BLOCK,
+        Kind::Rating => day::RATING,
+        Kind::Link => day::LINK,
+    };
+    let (statement, list) = (sql.dialect().pick(sqlite, postgres), listed(sql.dialect(), ids));
+    let rows = sql.query(statement, &[list.as_str().into()])?;
+    records(rows, |row| {
+        Ok(match kind {
+            Kind::Category => Record::Category(base::read_category(row)?),
+            Kind::Task => Record::Task(base::read_task(row)?),
+            Kind::Note => Record::Note(base::read_note(row)?),
+            Kind::Checklist => Record::Checklist(part::read_checklist(row)?),
+            Kind::ChecklistItem => Record::ChecklistItem(part::read_item(row)?),
+            Kind::TimeEntry => Record::TimeEntry(part::read_time_entry(row)?),
+            Kind::DayPlan => Record::DayPlan(day::read_plan(row)?),
+            Kind::DayPlanBlock => Record::DayPlanBlock(day::read_block(row)?),
+            Kind::Rating => Record::Rating(day::read_rating(row)?),
+            Kind::Link => Record::Link(day::read_link(row)?),
+        })
+    })
+}
+
+/// One record of a known kind, or its tombstone.
+pub(super) fn record(sql: &mut dyn Sql, kind: Kind, id: &RecordId) -> Result<Option<Record>, StoreError> {
+    Ok(of_kind(sql, kind, std::slice::from_ref(id))?.pop())
+}
+
+/// A list of names as one parameter. Names are hex digits, so nothing has to be escaped.
+fn listed(dialect: Dialect, ids: &[RecordId]) -> String {
+    let ids: Vec<&str> = ids.iter().map(RecordId::as_str).collect();
+    match dialect {
+        Dialect::Postgres => ids.join(","),
+        Dialect::Sqlite if ids.is_empty() => "[]".to_owned(),
+        Dialect::Sqlite => format!("[\"{}\"]", ids.join("\",\"")),
+    }
+}
+
+const KINDS_SQLITE: &str = everywhere!(" IN (SELECT value FROM json_each(?1))");
+const KINDS_POSTGRES: &str = everywhere!(" = ANY (string_to_array(?1, ','))");
+
+/// Records of whatever kind by their names, tombstones among them. What there never was is left out.
+pub(super) fn named(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Record>, StoreError> {
+    let mut found = BTreeMap::new();
+    for some in ids.chunks(NAMED_MAX) {
+        let statement = sql.dialect().pick(KINDS_SQLITE, KINDS_POSTGRES);
+        let list = listed(sql.dialect(), some);
+        let kinds = records(sql.query(statement, &[list.as_str().into()])?, read_kind)?;
+        found.extend(of_kinds(sql, kinds)?);
+    }
+    Ok(found)
+}
+
+fn of_kinds(sql: &mut dyn Sql, kinds: Vec<(Kind, RecordId)>) -> Result<Vec<(RecordId, Record)>, StoreError> {
+    let mut by_kind: BTreeMap<Kind, Vec<RecordId>> = BTreeMap::new();
+    for (kind, id) in kinds {
+        by_kind.entry(kind).or_default().push(id);
+    }
+    let mut found = Vec::new();
+    for (kind, ids) in by_kind {
+        let some = of_kind(sql, kind, &ids)?;
+        found.extend(some.into_iter().map(|record| (record.id().clone(), record)));
+    }
+    Ok(found)
+}
+
+fn read_kind(mut row: Row) -> Result<(Kind, RecordId), StoreError> {
+    let kind = row.word("record.kind", Kind::parse)?;
+    Ok((kind, id(&row.text("record.id")?, "record.id")?))
+}
+
+/// `g` comes after every hex digit.
+const BY_PREFIX: &str = concat!(everywhere!(" BETWEEN ?2 AND ?2 || 'g'"), " LIMIT ?1");
+
+/// Records of any kind whose name begins like this, tombstones among them.
+pub(super) fn begun(sql: &mut dyn Sql, prefix: &str, at_most: u32) -> Result<Vec<Record>, StoreError> {
+    let rows = sql.query(BY_PREFIX, &[limit(at_most), prefix.into()])?;
+    let kinds = records(rows, read_kind)?;
+    Ok(of_kinds(sql, kinds)?
+        .into_iter()
+        .map(|(_, record)| record)
+        .collect())
+}
+
+/// Reads everything that these records belong to or speak of, into what is known of it already.
+pub(super) fn around(sql: &mut dyn Sql, of: &[&Record], mut known: Around) -> Result<Around, StoreError> {
+    let mut reached: Vec<RecordId> = owners(of.iter().copied());
+    for _ in 0..OWNERS_HOPS_MAX {
+        let fresh: Vec<RecordId> = reached
+            .iter()
+            .filter(|id| !known.contains_key(*id))
+            .cloned()
+            .collect();
+        if !fresh.is_empty() {
+            known.extend(named(sql, &fresh)?);
+        }
+        reached = owners(reached.iter().filter_map(|id| known.get(id)));
+    }
+    Ok(known)
+}
+
+fn owners<'a>(records: impl Iterator<Item = &'a Record>) -> Vec<RecordId> {
+    let ids: std::collections::BTreeSet<RecordId> = records.flat_map(Record::owners).cloned().collect();
+    ids.into_iter().collect()
+}
+
+/// The members that a rule asked for.
+pub(super) fn members(sql: &mut dyn Sql, members: &Members) -> Result<Vec<Record>, StoreError> {
+    let most = u32::try_from(MEMBERS_MAX.saturating_add(1)).unwrap_or(u32::MAX);
+    match members {
+        Members::Items(checklist) => Ok(wrapped(part::items(sql, checklist, most)?, Record::ChecklistItem)),
+        Members::Blocks(plan) => Ok(wrapped(day::blocks(sql, plan, most)?, Record::DayPlanBlock)),
+        Members::InCategory(category) => {
+            let mut found = wrapped(base::tasks_in(sql, category, most)?, Record::Task);
+            found.extend(wrapped(
+                day::blocks_in(sql, category, most)?,
+                Record::DayPlanBlock,
+            ));
+            Ok(found)
+        }
+    }
+}
+
+/// The record that may stand in the way of another.
+pub(super) fn rival(sql: &mut dyn Sql, rival: &Rival<'_>) -> Result<Option<Record>, StoreError> {
+    Ok(match rival {
+        Rival::Named(name) => base::category_named(sql, name)?.map(Record::Category),
+        Rival::Running(task) => part::running(sql, task)?.map(Record::TimeEntry),
+    })
+}
+
+/// Everything that is there and names a record, of whatever kind.
+const DEPENDENTS: &str = "
+    SELECT task_id FROM task WHERE category_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT note_id FROM note WHERE task_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT checklist_id FROM checklist WHERE task_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT item_id FROM checklist_item WHERE checklist_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT entry_id FROM time_entry WHERE task_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT block_id FROM day_plan_block WHERE plan_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT block_id FROM day_plan_block WHERE task_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT block_id FROM day_plan_block WHERE category_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT rating_id FROM rating WHERE target_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT link_id FROM link WHERE from_id = ?1 AND removed_at_ms IS NULL
+    UNION SELECT link_id FROM link WHERE to_id = ?1 AND removed_at_ms IS NULL
+    LIMIT ?2";
+
+/// What is there and belongs to a record or speaks of it, as far as the bound goes.
+pub(super) fn dependents(
+    sql: &mut dyn Sql,
+    of: &RecordId,
+    at_most: usize,
+) -> Result<Vec<RecordId>, StoreError> {
+    let at_most = u32::try_from(at_most).unwrap_or(u32::MAX);
+    let rows = sql.query(DEPENDENTS, &[of.as_str().into(), limit(at_most)])?;
+    records(rows, |mut row| id(&row.text("record.id")?, "record.id"))
+}
+
+/// Records of the kinds that have no list of their own.
+pub(super) fn list(sql: &mut dyn Sql, listing: &Listing, at_most: u32) -> Result<Vec<Record>, StoreError> {
+    Ok(match listing {
+        Listing::Checklists { task } => {
+            wrapped(part::checklists(sql, task.as_ref(), at_most)?, Record::Checklist)
+        }
+        Listing::Items { checklist } => wrapped(part::items(sql, checklist, at_most)?, Record::ChecklistItem),
+        Listing::TimeEntries { task, running } => wrapped(
+            part::time_entries(sql, task.as_ref(), *running, at_most)?,
+            Record::TimeEntry,
+        ),
+        Listing::DayPlans { day } => wrapped(day::plans(sql, day.as_ref(), at_most)?, Record::DayPlan),
+        Listing::Blocks { plan } => wrapped(day::blocks(sql, plan, at_most)?, Record::DayPlanBlock),
+        Listing::Ratings { target } => wrapped(day::ratings(sql, target.as_ref(), at_most)?, Record::Rating),
+        Listing::Links { of } => wrapped(day::links(sql, of.as_ref(), at_most)?, Record::Link),
+    })
+}
+
+fn wrapped<T>(found: Vec<T>, wrap: impl Fn(T) -> Record) -> Vec<Record> {
+    found.into_iter().map(wrap).collect()
+}
+
+fn id(text: &str, place: &'static str) -> Result<RecordId, StoreError> {
+    RecordId::parse(place, text).map_err(|_| StoreError::Malformed(place))
+}
+
+fn optional_id(text: Option<String>, place: &'static str) -> Result<Option<RecordId>, StoreError> {
+    text.map(|text| id(&text, place)).transpose()
+}
+
+/// The last three columns of the newer tables.
+fn life(row: &mut Row) -> Result<Life, StoreError> {
+    Ok(Life {
+        created_at: row.millis("record.created_at_ms")?,
+        version: row.count("record.version")?,
+        removed_at: row.optional_int("record.removed_at_ms")?.map(Millis),
+    })
+}

@@ -1,0 +1,166 @@
+//! Subscriptions, the cursor on the journal's outbox, and what agents tell one another.
+
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::notice::Telling;
+use wakeful_core::subscription::Terms;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::Store;
+
+use crate::world::everywhere;
+
+fn rule(name: &str) -> RuleId {
+    RuleId::parse(name).expect("a name")
+}
+
+fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a name")
+}
+
+fn row(name: &str, of: &str, token: &str) -> SubscriptionRow {
+    SubscriptionRow {
+        subscription_id: rule(name),
+        agent_id: agent(of),
+        terms: Terms {
+            any: vec![token.to_owned()],
+            ..Terms::default()
+        },
+        journal_seq: 7,
+        last_due: None,
+        created_at: Millis(5),
+    }
+}
+
+async fn put(store: &Store, row: SubscriptionRow) -> Subscribed {
+    let put = store.write(move |tx| tx.put_subscription(&row, 2, 3)).await;
+    put.expect("written")
+}
+
+#[test]
+fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
+    everywhere(async |store| {
+        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
+        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::Same);
+        assert_eq!(put(&store, row("a", "main", "NOTE")).await, Subscribed::Differs);
+        assert_eq!(put(&store, row("b", "main", "TASK")).await, Subscribed::New(2));
+        assert_eq!(put(&store, row("c", "main", "TASK")).await, Subscribed::AgentFull);
+        assert_eq!(put(&store, row("c", "other", "TASK")).await, Subscribed::New(3));
+        assert_eq!(put(&store, row("d", "third", "TASK")).await, Subscribed::Full);
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            Subscribed::Same,
+            "also when it is full"
+        );
+        let listed = store.read(|view| {
+            let all = view.subscriptions(None, Some(&rule("a")), 10)?;
+            let of_main = view.subscriptions(Some(&agent("main")), None, 10)?;
+            Ok((all, of_main, view.alert()?))
+        });
+        let (all, of_main, alert) = listed.await.expect("rows");
+        let names = |rows: &[SubscriptionRow]| -> Vec<String> {
+            rows.iter().map(|row| row.subscription_id.to_string()).collect()
+        };
+        assert_eq!(
+            (names(&all), names(&of_main)),
+            (vec!["b".into(), "c".into()], vec!["a".into(), "b".into()])
+        );
+        assert_eq!((alert.version, alert.subscriptions), (3, 3));
+        let dropped = store.write(|tx| {
+            Ok((
+                tx.drop_subscription(&rule("b"))?,
+                tx.drop_subscription(&rule("b"))?,
+            ))
+        });
+        assert_eq!(dropped.await.expect("written"), (Some(4), None));
+        let due = store.write(|tx| {
+            tx.set_last_due(&rule("a"), Millis(99))?;
+            tx.subscription(&rule("a"))
+        });
+        let kept = due.await.expect("written").expect("there");
+        assert_eq!(
+            kept,
+            SubscriptionRow {
+                last_due: Some(Millis(99)),
+                ..row("a", "main", "TASK")
+            }
+        );
+    });
+}
+
+#[test]
+fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that_were_seen() {
+    everywhere(async |store| {
+        let seen = store.read(|view| view.alert()).await.expect("a row");
+        let within = Cursor {
+            seq: 4,
+            done: Some(Place {
+                agent_id: agent("main"),
+                subscription_id: rule("a"),
+            }),
+        };
+        let moving = |seen: &wakeful_ports::records::AlertRow, next: &Cursor| {
+            let (seen, next) = (seen.clone(), next.clone());
+            store.write(move |tx| tx.move_cursor(&seen, &next))
+        };
+        moving(&seen, &within).await.expect("moved");
+        let twice = moving(&seen, &within).await;
+        assert!(matches!(twice, Err(StoreError::Conflict)), "{twice:?}");
+        let now = store.read(|view| view.alert()).await.expect("a row");
+        assert_eq!(now.cursor, within);
+        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
+        let stale = moving(&now, &Cursor { seq: 4, done: None }).await;
+        assert!(matches!(stale, Err(StoreError::Conflict)), "{stale:?}");
+        let fresh = store.read(|view| view.alert()).await.expect("a row");
+        moving(&fresh, &Cursor { seq: 4, done: None })
+            .await
+            .expect("moved");
+    });
+}
+
+#[test]
+fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_to() {
+    everywhere(async |store| {
+        let telling = TellingRow {
+            agent_id: agent("writer"),
+            seq: 3,
+            telling: Telling::run_ended(&agent("writer"), &RunKey(Digest::of(b"run")), "completed"),
+            done: None,
+            at: Millis(8),
+        };
+        let tell = || {
+            let row = telling.clone();
+            store.write(move |tx| tx.tell(&row))
+        };
+        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
+        assert!(!tell().await.expect("written"), "nobody asks about agents");
+        assert_eq!(put(&store, row("b", "main", "RUN")).await, Subscribed::New(2));
+        assert!(tell().await.expect("written"));
+        let kept = store.read(|view| view.tellings(10)).await.expect("rows");
+        assert_eq!(kept, [telling.clone()]);
+        let place = Place {
+            agent_id: agent("main"),
+            subscription_id: rule("b"),
+        };
+        let seen_to = |seen: &TellingRow, next: Option<Place>| {
+            let seen = seen.clone();
+            store.write(move |tx| tx.see_to_telling(&seen, next.as_ref()))
+        };
+        seen_to(&telling, Some(place.clone())).await.expect("noted");
+        let stale = seen_to(&telling, None).await;
+        assert!(matches!(stale, Err(StoreError::Conflict)), "{stale:?}");
+        let within = TellingRow {
+            done: Some(place),
+            ..telling.clone()
+        };
+        seen_to(&within, None).await.expect("taken away");
+        assert!(
+            store
+                .read(|view| view.tellings(10))
+                .await
+                .expect("rows")
+                .is_empty()
+        );
+    });
+}

@@ -1,0 +1,186 @@
+//! What the journal tells the outside: tokens, fields for predicates, and that there is something to read.
+
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::task::Poll;
+
+use serde_json::json;
+use wakeful_core::journal::{Kind, LinkKind, Mutation, RecordId, Target, TaskStatus};
+use wakeful_ports::journal::{Heard, Journal as _};
+
+use super::journal::{changes, create, refused, wrote};
+use super::journal_whole::order;
+use crate::world::{every_journal, sample};
+
+fn in_gym(category: &RecordId) -> Mutation {
+    Mutation::CreateTask {
+        title: "Squats".into(),
+        details: String::new(),
+        category: Some(category.clone()),
+    }
+}
+
+#[test]
+fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() {
+    every_journal(async |journal| {
+        let gym = wrote(
+            &journal,
+            order("gym", Mutation::CreateCategory { name: "gym".into() }),
+        )
+        .await
+        .record_id;
+        let task = wrote(&journal, order("t", in_gym(&gym))).await;
+        let told: BTreeSet<&str> = task.tokens.iter().map(String::as_str).collect();
+        for token in [
+            "semanticKey|-|TASK",
+            &format!("entityId|-|{}", task.record_id),
+            &format!("entityId|-|{gym}"),
+            "subtypeToken|task.category|gym",
+            "subtypeToken|task.status|open",
+            "subtypeToken|task.change|created",
+        ] {
+            assert!(told.contains(token), "{token}: {told:?}");
+        }
+        let list = Mutation::CreateChecklist {
+            task: task.record_id.clone(),
+            title: "warm up".into(),
+            items: vec!["row".into()],
+        };
+        wrote(&journal, order("l", list)).await;
+        let all = changes(&journal).await;
+        let item = all
+            .iter()
+            .find(|change| change.unit.payload_type == "checklist_item")
+            .expect("a step");
+        for token in [
+            "semanticKey|-|CHECKLIST",
+            &format!("entityId|-|{}", task.record_id),
+            &format!("entityId|-|{gym}"),
+            "subtypeToken|checklist.item|unchecked",
+            "subtypeToken|checklist.category|gym",
+        ] {
+            assert!(
+                item.tokens.iter().any(|told| told == token),
+                "{token}: {:?}",
+                item.tokens
+            );
+        }
+        let rate = Mutation::Rate {
+            target: Target::Record(task.record_id.clone()),
+            scale: "effort".into(),
+            value: 7,
+            most: 10,
+            note: String::new(),
+        };
+        let rated = wrote(&journal, order("r", rate)).await.tokens;
+        assert!(
+            rated.contains(&"subtypeToken|rating.scale|effort".to_owned()),
+            "{rated:?}"
+        );
+        let link = Mutation::CreateLink {
+            from: task.record_id.clone(),
+            to: gym,
+            link: LinkKind::RelatesTo,
+        };
+        let linked = wrote(&journal, order("k", link)).await.tokens;
+        assert!(
+            linked.contains(&"subtypeToken|link.kind|relates_to".to_owned()),
+            "{linked:?}"
+        );
+        let gone = Mutation::Remove {
+            record: task.record_id,
+            move_to: None,
+        };
+        let gone = wrote(&journal, order("g", gone)).await.tokens;
+        assert!(
+            gone.contains(&"subtypeToken|task.change|removed".to_owned()),
+            "{gone:?}"
+        );
+    });
+}
+
+#[test]
+fn fields_of_records_of_any_kind_are_read_at_once_and_flat() {
+    every_journal(async |journal| {
+        let gym = wrote(
+            &journal,
+            order("gym", Mutation::CreateCategory { name: "gym".into() }),
+        )
+        .await
+        .record_id;
+        let task = wrote(&journal, order("t", in_gym(&gym))).await.record_id;
+        let note = Mutation::CreateNote {
+            text: "heavy".into(),
+            task: Some(task.clone()),
+        };
+        let note = wrote(&journal, order("n", note)).await.record_id;
+        let done = Mutation::UpdateTask {
+            task: task.clone(),
+            title: None,
+            details: None,
+            status: Some(TaskStatus::Done),
+            category: None,
+        };
+        wrote(&journal, order("d", done)).await;
+        let nobody = RecordId::derived(Kind::Task, &sample::operation("nobody"));
+        let ids = vec![task.clone(), note.clone(), gym.clone(), nobody];
+        let found = journal.entities(ids).await.expect("read");
+        assert_eq!(found.len(), 3);
+        assert_eq!(
+            found[&task],
+            json!({
+                "kind": "task", "id": task, "version": 2, "removed": false, "title": "Squats", "details": "",
+                "status": "done", "category": "gym", "category_id": gym, "task_id": task, "task_title": "Squats",
+                "task_status": "done", "created_at": "1970-01-01T00:00:01.000Z", "updated_at": "1970-01-01T00:00:01.000Z"
+            })
+        );
+        assert_eq!(
+            (&found[&note]["category"], &found[&note]["task_status"]),
+            (&json!("gym"), &json!("done"))
+        );
+        assert_eq!(found[&gym]["name"], "gym");
+        let gone = Mutation::Remove {
+            record: note.clone(),
+            move_to: None,
+        };
+        wrote(&journal, order("g", gone)).await;
+        assert_eq!(
+            journal.entities(vec![note.clone()]).await.expect("read")[&note]["removed"],
+            true
+        );
+        assert!(journal.entities(Vec::new()).await.expect("read").is_empty());
+    });
+}
+
+/// Whether something was heard that was not heard before.
+async fn has_heard(heard: &mut Box<dyn Heard>) -> bool {
+    let mut next = heard.next();
+    poll_fn(|context| Poll::Ready(next.as_mut().poll(context).is_ready())).await
+}
+
+#[test]
+fn whoever_listens_hears_of_commits_and_of_nothing_else() {
+    every_journal(async |journal| {
+        let mut heard = journal.heard();
+        assert_eq!(journal.last_seq().await.expect("read"), 0);
+        assert!(!has_heard(&mut heard).await);
+        refused(&journal, create("a", " ")).await;
+        assert!(!has_heard(&mut heard).await, "what was refused was not committed");
+        wrote(&journal, create("b", "one")).await;
+        wrote(&journal, create("c", "two")).await;
+        assert_eq!(
+            journal.last_seq().await.expect("read"),
+            2,
+            "it is told after the commit"
+        );
+        assert!(has_heard(&mut heard).await);
+        assert!(!has_heard(&mut heard).await, "two commits may be heard as one");
+        let mut late = journal.clone().heard();
+        assert!(!has_heard(&mut late).await, "from now on");
+        journal
+            .undo(sample::operation("b"), wakeful_core::time::Millis(3))
+            .await
+            .expect("undone");
+        assert!(has_heard(&mut heard).await && has_heard(&mut late).await);
+    });
+}

@@ -1,0 +1,456 @@
+//! Writes that touch several records: one transaction, on every database.
+
+use wakeful_core::change::LogicalChangeKey;
+use wakeful_core::journal::{
+    BlockWrite, Day, LinkKind, Mutation, Record, RecordId, Target, operation_of_person,
+};
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::{Journal as _, JournalError, Listing, Order, Receipt};
+use wakeful_store::JournalStore;
+
+use super::journal::{changes, create, refused, wrote};
+use crate::world::{every_journal, sample};
+
+pub(super) fn order(operation: &str, mutation: Mutation) -> Order {
+    Order {
+        mutation,
+        ..create(operation, "")
+    }
+}
+
+pub(super) async fn list(journal: &JournalStore, listing: Listing) -> Vec<Record> {
+    journal.records(listing, 100).await.expect("read")
+}
+
+fn day() -> Day {
+    Day::parse("2026-02-18").expect("a day")
+}
+
+fn at(clock: &str) -> Millis {
+    Millis::parse(&format!("2026-02-18T{clock}:00Z")).expect("a time")
+}
+
+fn block(starts: &str, ends: &str) -> BlockWrite {
+    BlockWrite {
+        block: None,
+        starts_at: at(starts),
+        ends_at: at(ends),
+        task: None,
+        category: None,
+        note: "Deep work".into(),
+    }
+}
+
+fn plan(upserts: Vec<BlockWrite>, deletes: Vec<RecordId>) -> Mutation {
+    Mutation::WriteDayPlan {
+        day: day(),
+        note: None,
+        upserts,
+        deletes,
+    }
+}
+
+fn pack(task: &RecordId) -> Mutation {
+    Mutation::CreateChecklist {
+        task: task.clone(),
+        title: "pack".into(),
+        items: vec!["shoes".into(), "towel".into(), "water".into()],
+    }
+}
+
+/// One write of several records: one place, one counter, one name of the whole.
+fn assert_whole(receipt: &Receipt, all: &[wakeful_ports::journal::Change], records: usize) {
+    assert_eq!(receipt.also.len() + 1, records, "{receipt:?}");
+    let last = all.last().expect("a change");
+    let units: Vec<_> = all.iter().filter(|change| change.seq == last.seq).collect();
+    assert_eq!(units.len(), records);
+    assert!(
+        units
+            .iter()
+            .all(|change| change.unit.counter == last.unit.counter)
+    );
+    assert!(
+        units
+            .iter()
+            .all(|change| change.operation_id == last.operation_id)
+    );
+    let told = LogicalChangeKey::of(units.iter().map(|change| &change.unit));
+    assert_eq!(
+        told,
+        LogicalChangeKey::of(std::iter::once(&receipt.unit).chain(&receipt.also))
+    );
+}
+
+#[test]
+fn a_checklist_and_its_steps_are_one_transaction_and_one_change() {
+    every_journal(async |journal| {
+        let task = wrote(&journal, create("t", "Gym")).await.record_id;
+        let made = wrote(&journal, order("l", pack(&task))).await;
+        assert_whole(&made, &changes(&journal).await, 4);
+        let items = list(
+            &journal,
+            Listing::Items {
+                checklist: made.record_id.clone(),
+            },
+        )
+        .await;
+        let texts: Vec<(&str, u32)> = items
+            .iter()
+            .map(|record| match record {
+                Record::ChecklistItem(item) => (item.text.as_str(), item.position),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(texts, [("shoes", 1), ("towel", 2), ("water", 3)]);
+        assert_eq!(
+            wrote(&journal, order("l", pack(&task))).await,
+            made,
+            "the second time is the first"
+        );
+        let ids: Vec<RecordId> = items.iter().rev().map(|record| record.id().clone()).collect();
+        let turned = Mutation::OrderItems {
+            checklist: made.record_id.clone(),
+            items: ids.clone(),
+        };
+        assert_whole(
+            &wrote(&journal, order("o", turned)).await,
+            &changes(&journal).await,
+            2,
+        );
+        let items = list(
+            &journal,
+            Listing::Items {
+                checklist: made.record_id.clone(),
+            },
+        )
+        .await;
+        assert_eq!(
+            items.iter().map(|record| record.id().clone()).collect::<Vec<_>>(),
+            ids
+        );
+        assert_eq!(
+            list(&journal, Listing::Checklists { task: Some(task) })
+                .await
+                .len(),
+            1
+        );
+        assert_eq!(list(&journal, Listing::Checklists { task: None }).await.len(), 1);
+    });
+}
+
+#[test]
+fn what_several_records_were_is_given_back_in_one_transaction_too() {
+    every_journal(async |journal| {
+        let task = wrote(&journal, create("t", "Gym")).await.record_id;
+        let made = wrote(&journal, order("l", pack(&task))).await;
+        journal
+            .undo(sample::operation("l"), Millis(9))
+            .await
+            .expect("undone");
+        let all = changes(&journal).await;
+        assert_eq!(all.iter().filter(|change| change.seq == 3).count(), 4, "{all:?}");
+        assert!(
+            list(&journal, Listing::Checklists { task: None })
+                .await
+                .is_empty()
+        );
+        assert!(
+            list(
+                &journal,
+                Listing::Items {
+                    checklist: made.record_id
+                }
+            )
+            .await
+            .is_empty()
+        );
+        // A step that somebody added since is theirs.
+        let made = wrote(&journal, order("l2", pack(&task))).await;
+        let more = Mutation::AddItems {
+            checklist: made.record_id,
+            items: vec!["music".into()],
+        };
+        wrote(&journal, order("more", more)).await;
+        let undone = journal.undo(sample::operation("l2"), Millis(9)).await;
+        assert!(
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "changed_since"),
+            "{undone:?}"
+        );
+    });
+}
+
+#[test]
+fn a_day_has_one_plan_whose_stretches_are_put_changed_and_taken_away_in_one_write() {
+    every_journal(async |journal| {
+        let made = wrote(
+            &journal,
+            order(
+                "p",
+                plan(vec![block("13:00", "14:00"), block("09:00", "11:00")], vec![]),
+            ),
+        )
+        .await;
+        assert_whole(&made, &changes(&journal).await, 3);
+        let blocks = async || {
+            list(
+                &journal,
+                Listing::Blocks {
+                    plan: made.record_id.clone(),
+                },
+            )
+            .await
+        };
+        let before = blocks().await;
+        assert!(
+            matches!(&before[0], Record::DayPlanBlock(block) if block.starts_at == at("09:00")),
+            "in order"
+        );
+        let longer = BlockWrite {
+            block: Some(before[0].id().clone()),
+            ..block("09:00", "12:00")
+        };
+        let change = plan(
+            vec![longer, block("15:00", "16:00")],
+            vec![before[1].id().clone()],
+        );
+        let changed = wrote(&journal, order("q", change)).await;
+        assert_eq!(
+            (&changed.record_id, changed.version),
+            (&made.record_id, 2),
+            "the same plan"
+        );
+        assert_whole(&changed, &changes(&journal).await, 4);
+        assert_eq!(blocks().await.len(), 2);
+        assert_eq!(
+            list(&journal, Listing::DayPlans { day: Some(day()) }).await.len(),
+            1
+        );
+        assert_eq!(list(&journal, Listing::DayPlans { day: None }).await.len(), 1);
+        // One bad stretch, and nothing of it is written.
+        let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
+        let bad = BlockWrite {
+            category: Some(nobody),
+            ..block("20:00", "21:00")
+        };
+        let (before, told) = (blocks().await, changes(&journal).await.len());
+        let half = plan(vec![block("18:00", "19:00"), bad], vec![before[0].id().clone()]);
+        assert_eq!(refused(&journal, order("r", half)).await, "category_unknown");
+        assert_eq!((blocks().await, changes(&journal).await.len()), (before, told));
+        journal
+            .undo(sample::operation("q"), Millis(9))
+            .await
+            .expect("undone");
+        assert!(matches!(&blocks().await[0], Record::DayPlanBlock(block) if block.ends_at == at("11:00")));
+    });
+}
+
+#[test]
+fn a_category_that_is_used_is_taken_away_with_somewhere_to_put_what_is_in_it() {
+    every_journal(async |journal| {
+        let category = |name: &str| Mutation::CreateCategory { name: name.into() };
+        let gym = wrote(&journal, order("gym", category("gym"))).await.record_id;
+        let home = wrote(&journal, order("home", category("home"))).await.record_id;
+        let task = |category: &RecordId| Mutation::CreateTask {
+            title: "t".into(),
+            details: String::new(),
+            category: Some(category.clone()),
+        };
+        wrote(&journal, order("t", task(&gym))).await;
+        let remove = |move_to: Option<&RecordId>| Mutation::Remove {
+            record: gym.clone(),
+            move_to: move_to.cloned(),
+        };
+        assert_eq!(
+            refused(&journal, order("r", remove(None))).await,
+            "category_in_use"
+        );
+        let gone = wrote(&journal, order("s", remove(Some(&home)))).await;
+        assert_whole(&gone, &changes(&journal).await, 2);
+        assert_eq!(journal.categories().await.expect("read").len(), 1);
+        assert_eq!(refused(&journal, order("u", task(&gym))).await, "record_removed");
+        wrote(&journal, order("gym2", category("gym"))).await;
+        let undone = journal.undo(sample::operation("s"), Millis(9)).await;
+        assert!(
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "category_exists"),
+            "{undone:?}"
+        );
+    });
+}
+
+#[test]
+fn every_kind_of_record_can_be_taken_away_and_comes_back() {
+    every_journal(async |journal| {
+        let task = wrote(&journal, create("t", "Gym")).await.record_id;
+        let note = Mutation::CreateNote {
+            text: "n".into(),
+            task: Some(task.clone()),
+        };
+        let rate = |target: Target| Mutation::Rate {
+            target,
+            scale: "energy".into(),
+            value: 4,
+            most: 5,
+            note: String::new(),
+        };
+        let time = Mutation::AddTime {
+            task: task.clone(),
+            started_at: at("09:00"),
+            ended_at: at("10:00"),
+            description: "squats".into(),
+        };
+        let mut ids = vec![task.clone()];
+        let other = wrote(&journal, create("o", "Other")).await.record_id;
+        let made = [
+            Mutation::CreateCategory { name: "gym".into() },
+            note,
+            pack(&task),
+            time,
+            plan(vec![block("09:00", "10:00")], vec![]),
+            rate(Target::Record(task.clone())),
+            rate(Target::Day(day())),
+            Mutation::CreateLink {
+                from: task.clone(),
+                to: other,
+                link: LinkKind::parse("gym:before").expect("a kind"),
+            },
+        ];
+        for (number, mutation) in made.into_iter().enumerate() {
+            let receipt = wrote(&journal, order(&format!("make {number}"), mutation)).await;
+            let also = receipt
+                .also
+                .iter()
+                .map(|unit| RecordId::parse("id", &unit.payload_id).expect("an id"));
+            ids.extend(also);
+            ids.push(receipt.record_id);
+        }
+        let kinds: std::collections::BTreeSet<_> = journal
+            .entities(ids.clone())
+            .await
+            .expect("read")
+            .into_values()
+            .map(|entity| entity["kind"].to_string())
+            .collect();
+        assert_eq!(kinds.len(), 10, "one of every kind: {kinds:?}");
+        for id in ids {
+            let before = journal.found(id.to_string(), 2).await.expect("read");
+            let remove = Mutation::Remove {
+                record: id.clone(),
+                move_to: None,
+            };
+            let gone = wrote(&journal, order(&format!("remove {id}"), remove.clone())).await;
+            assert_eq!(
+                refused(&journal, order(&format!("again {id}"), remove)).await,
+                "record_removed"
+            );
+            let found = journal.found(id.to_string(), 2).await.expect("read");
+            assert!(
+                found[0].is_removed() && found[0].version() == gone.version,
+                "{found:?}"
+            );
+            let restore = Mutation::Restore { record: id.clone() };
+            wrote(&journal, order(&format!("restore {id}"), restore)).await;
+            // And the same by taking a removal back.
+            let operation = format!("once more {id}");
+            let remove = Mutation::Remove {
+                record: id.clone(),
+                move_to: None,
+            };
+            wrote(&journal, order(&operation, remove)).await;
+            journal
+                .undo(sample::operation(&operation), Millis(9))
+                .await
+                .expect("undone");
+            let after = journal.found(id.to_string(), 2).await.expect("read");
+            assert_eq!(
+                (after[0].is_removed(), after[0].version()),
+                (false, before[0].version() + 4)
+            );
+        }
+        assert_eq!(
+            list(
+                &journal,
+                Listing::Ratings {
+                    target: Some(Target::Day(day()))
+                }
+            )
+            .await
+            .len(),
+            1
+        );
+        assert_eq!(
+            list(
+                &journal,
+                Listing::Ratings {
+                    target: Some(Target::Record(task.clone()))
+                }
+            )
+            .await
+            .len(),
+            1
+        );
+        assert_eq!(list(&journal, Listing::Ratings { target: None }).await.len(), 2);
+        assert_eq!(list(&journal, Listing::Links { of: Some(task) }).await.len(), 1);
+        assert_eq!(list(&journal, Listing::Links { of: None }).await.len(), 1);
+    });
+}
+
+#[test]
+fn one_timer_runs_per_task() {
+    every_journal(async |journal| {
+        let task = wrote(&journal, create("t", "Gym")).await.record_id;
+        let start = Mutation::StartTime {
+            task: task.clone(),
+            description: "squats".into(),
+        };
+        let entry = wrote(&journal, order("s", start.clone())).await.record_id;
+        assert_eq!(refused(&journal, order("s2", start.clone())).await, "timer_runs");
+        let running = async || {
+            list(
+                &journal,
+                Listing::TimeEntries {
+                    task: None,
+                    running: true,
+                },
+            )
+            .await
+            .len()
+        };
+        assert_eq!(running().await, 1);
+        wrote(&journal, order("e", Mutation::StopTime { entry: entry.clone() })).await;
+        assert_eq!(running().await, 0);
+        assert_eq!(
+            refused(&journal, order("e2", Mutation::StopTime { entry })).await,
+            "timer_stopped"
+        );
+        wrote(&journal, order("s3", start)).await;
+        let undone = journal.undo(sample::operation("e"), Millis(9)).await;
+        assert!(
+            matches!(&undone, Err(JournalError::Refused(refusal)) if refusal.code() == "timer_runs"),
+            "{undone:?}"
+        );
+        for running in [false, true] {
+            let of_task = list(
+                &journal,
+                Listing::TimeEntries {
+                    task: Some(task.clone()),
+                    running,
+                },
+            )
+            .await;
+            assert_eq!(of_task.len(), if running { 1 } else { 2 });
+        }
+        assert_eq!(
+            list(
+                &journal,
+                Listing::TimeEntries {
+                    task: None,
+                    running: false
+                }
+            )
+            .await
+            .len(),
+            2
+        );
+        assert_ne!(operation_of_person("s"), sample::operation("s"));
+    });
+}

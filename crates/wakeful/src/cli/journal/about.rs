@@ -1,0 +1,181 @@
+//! `wakeful journal rate|link|show|changes`: what is said about records, and of what was committed.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use wakeful_api::{JournalRecord, JournalWrite, Listed};
+
+use super::plan::day;
+use super::{field, kind_of, of_kind, or_none, short, write};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{Wanted, asking};
+use crate::show::Out;
+
+/// How good a record or a day was.
+#[derive(Debug, Args)]
+pub(crate) struct Rate {
+    /// From 1 to the upper end of the scale
+    value: u32,
+    /// What is rated: the first digits of a record's id
+    #[arg(
+        long,
+        value_name = "ID",
+        required_unless_present = "day",
+        conflicts_with = "day"
+    )]
+    of: Option<String>,
+    /// What is rated: a day such as 2026-11-15
+    #[arg(long, value_name = "DATE")]
+    day: Option<String>,
+    /// The name of the scale, such as energy
+    #[arg(long, value_name = "NAME")]
+    scale: String,
+    /// The upper end of the scale
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    most: u32,
+    /// More about it
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LinkVerb {
+    /// Link two records
+    Add {
+        /// The record that says it: the first digits of its id
+        from: String,
+        /// relates_to, blocks, follows, part_of, derived_from, duplicates, or namespace:name
+        kind: String,
+        /// The record that it is said of: the first digits of its id
+        to: String,
+    },
+    /// List links, newest first
+    List {
+        /// Only those with this record at either end
+        #[arg(long, value_name = "ID")]
+        of: Option<String>,
+        /// Most of them
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Delete a link
+    Delete {
+        /// The first digits of its id
+        id: String,
+    },
+}
+
+/// What was committed.
+#[derive(Debug, Args)]
+pub(crate) struct Changes {
+    /// Only what came after this place; the newest unless given
+    #[arg(long, value_name = "SEQ")]
+    after: Option<u64>,
+    /// Most changes; the last transaction is shown whole
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    limit: u32,
+}
+
+pub(super) async fn rate(rate: &Rate, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let date = rate.day.as_deref().map(day).transpose()?;
+    let rated = write(shared, out, async |front| {
+        let record_id = match &rate.of {
+            Some(of) => Some(front.record(of).await?.id),
+            None => None,
+        };
+        Ok(JournalWrite::Rate {
+            record_id,
+            date: date.map(|day| day.to_string()),
+            scale: rate.scale.clone(),
+            value: rate.value,
+            most: Some(rate.most),
+            note: rate.note.clone(),
+        })
+    });
+    rated.await
+}
+
+pub(super) async fn link(verb: &LinkVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        LinkVerb::Add { from, kind, to } => {
+            let linked = write(shared, out, async |front| {
+                Ok(JournalWrite::CreateLink {
+                    from_id: front.record(from).await?.id,
+                    to_id: front.record(to).await?.id,
+                    link_kind: kind.clone(),
+                })
+            });
+            linked.await
+        }
+        LinkVerb::List { of, limit } => {
+            let links = asking(shared, async |front| {
+                let of = match of {
+                    Some(of) => Some(front.record(of).await?.id),
+                    None => None,
+                };
+                let wanted = Wanted {
+                    of,
+                    ..Wanted::all(Listed::Link, *limit)
+                };
+                front.records(wanted).await
+            });
+            let links = links.await?;
+            let line = |link: &JournalRecord| {
+                let [from, kind, to] = ["from_id", "link_kind", "to_id"].map(|name| field(link, name));
+                format!("{}  {} {kind} {}", short(&link.id), short(&from), short(&to))
+            };
+            let lines: Vec<String> = links.iter().map(line).collect();
+            out.answer(&json!({"links": links}), &or_none(&lines, "there are no links"));
+            Ok(())
+        }
+        LinkVerb::Delete { id } => {
+            let gone = write(shared, out, async |front| {
+                Ok(JournalWrite::Remove {
+                    record_id: of_kind(front.record(id).await?, Some("link"))?.id,
+                    move_to: None,
+                })
+            });
+            gone.await
+        }
+    }
+}
+
+pub(super) async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let record = asking(shared, async |front| front.record(id).await).await?;
+    let mut lines = vec![
+        format!("kind        {}", kind_of(&record)),
+        format!("id          {}", record.id),
+        format!("version     {}", record.version),
+        format!("created_at  {}", record.created_at),
+    ];
+    lines.extend(
+        record
+            .removed
+            .then(|| "deleted     `wakeful journal restore` brings it back".to_owned()),
+    );
+    lines.extend(
+        record
+            .fields
+            .keys()
+            .map(|name| format!("{name:<10}  {}", field(&record, name))),
+    );
+    out.answer(&json!(record), &lines.join("\n"));
+    Ok(())
+}
+
+pub(super) async fn changes(wanted: &Changes, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let told = asking(shared, async |front| {
+        front.changes(wanted.after, wanted.limit).await
+    })
+    .await?;
+    let lines: Vec<String> = told
+        .changes
+        .iter()
+        .map(|change| {
+            let (seq, at, kind, author) = (change.seq, &change.at, &change.kind, &change.author);
+            format!("{seq:>6}  {at}  {kind} {}  {author}", short(&change.record_id))
+        })
+        .collect();
+    out.answer(&json!(told), &or_none(&lines, "nothing was committed"));
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! `wakeful journal checklist`: the small steps of tasks.
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{JournalRecord, JournalWrite, Listed};
+
+use super::{field, of_kind, or_none, short, write};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{Wanted, asking};
+use crate::show::Out;
+
+/// Items that are shown: as many as a checklist may have.
+const ITEMS_SHOWN: u32 = 200;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ChecklistVerb {
+    /// Add a checklist with its first items
+    Add {
+        /// The task whose steps they are: the first digits of its id
+        task: String,
+        /// One line
+        title: String,
+        /// The items, in order
+        items: Vec<String>,
+    },
+    /// List checklists, newest first
+    List {
+        /// Only those of this task
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// Most of them
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show a checklist with its items
+    Show {
+        /// The first digits of its id
+        id: String,
+    },
+    /// Add items to a checklist
+    AddItem {
+        /// The first digits of its id
+        id: String,
+        /// The items, in order
+        #[arg(required = true)]
+        items: Vec<String>,
+    },
+    /// Tick an item
+    Check {
+        /// The first digits of the item's id
+        item: String,
+    },
+    /// Untick an item
+    Uncheck {
+        /// The first digits of the item's id
+        item: String,
+    },
+    /// Put the items in another order
+    Order {
+        /// The first digits of the checklist's id
+        id: String,
+        /// All items: the first digits of their ids
+        #[arg(required = true)]
+        items: Vec<String>,
+    },
+}
+
+pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        ChecklistVerb::Add { task, title, items } => {
+            let made = write(shared, out, async |front| {
+                Ok(JournalWrite::CreateChecklist {
+                    task_id: front.find(task).await?.task_id,
+                    title: title.clone(),
+                    items: items.clone(),
+                })
+            });
+            made.await
+        }
+        ChecklistVerb::List { task, limit } => list(task.as_deref(), *limit, shared, out).await,
+        ChecklistVerb::Show { id } => show(id, shared, out).await,
+        ChecklistVerb::AddItem { id, items } => {
+            let added = write(shared, out, async |front| {
+                Ok(JournalWrite::AddItems {
+                    checklist_id: of_kind(front.record(id).await?, Some("checklist"))?.id,
+                    items: items.clone(),
+                })
+            });
+            added.await
+        }
+        ChecklistVerb::Check { item } => tick(item, true, shared, out).await,
+        ChecklistVerb::Uncheck { item } => tick(item, false, shared, out).await,
+        ChecklistVerb::Order { id, items } => {
+            let ordered = write(shared, out, async |front| {
+                let checklist_id = of_kind(front.record(id).await?, Some("checklist"))?.id;
+                let mut ids = Vec::with_capacity(items.len());
+                for item in items {
+                    ids.push(of_kind(front.record(item).await?, Some("checklist_item"))?.id);
+                }
+                Ok(JournalWrite::OrderItems {
+                    checklist_id,
+                    items: ids,
+                })
+            });
+            ordered.await
+        }
+    }
+}
+
+async fn tick(item: &str, checked: bool, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let ticked = write(shared, out, async |front| {
+        Ok(JournalWrite::UpdateItem {
+            item_id: of_kind(front.record(item).await?, Some("checklist_item"))?.id,
+            text: None,
+            checked: Some(checked),
+        })
+    });
+    ticked.await
+}
+
+async fn list(task: Option<&str>, limit: u32, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let lists = asking(shared, async |front| {
+        let of = match task {
+            Some(task) => Some(front.find(task).await?.task_id),
+            None => None,
+        };
+        let wanted = Wanted {
+            of,
+            ..Wanted::all(Listed::Checklist, limit)
+        };
+        front.records(wanted).await
+    });
+    let lists = lists.await?;
+    let line = |list: &JournalRecord| {
+        let (title, task) = (field(list, "title"), field(list, "task_title"));
+        format!("{}  {title}  ({task})", short(&list.id))
+    };
+    let lines: Vec<String> = lists.iter().map(line).collect();
+    out.answer(
+        &json!({"checklists": lists}),
+        &or_none(&lines, "there are no checklists"),
+    );
+    Ok(())
+}
+
+async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let (list, items) = asking(shared, async |front| {
+        let list = of_kind(front.record(id).await?, Some("checklist"))?;
+        let wanted = Wanted {
+            of: Some(list.id.clone()),
+            ..Wanted::all(Listed::ChecklistItem, ITEMS_SHOWN)
+        };
+        let items = front.records(wanted).await?;
+        Ok((list, items))
+    })
+    .await?;
+    let line = |item: &JournalRecord| {
+        let ticked = if field(item, "checked") == "true" {
+            "x"
+        } else {
+            " "
+        };
+        format!("[{ticked}] {}  {}", short(&item.id), field(item, "text"))
+    };
+    let mut lines = vec![format!("{}  {}", short(&list.id), field(&list, "title"))];
+    lines.extend(items.iter().map(line));
+    out.answer(&json!({"checklist": list, "items": items}), &lines.join("\n"));
+    Ok(())
+}

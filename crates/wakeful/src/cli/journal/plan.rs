@@ -1,0 +1,237 @@
+//! `wakeful journal plan`: what days are for.
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{BlockWrite, JournalRecord, JournalWrite, Listed};
+use wakeful_core::journal::Day;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
+
+use super::{category_of, field, of_kind, or_none, short, write};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{Wanted, asking};
+use crate::show::Out;
+use crate::world::RealClock;
+
+/// Blocks that are shown: as many as a day may have.
+const BLOCKS_SHOWN: u32 = 96;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PlanVerb {
+    /// Show the plan of a day with its blocks
+    Show {
+        /// The day, such as 2026-11-15; today in UTC unless given
+        date: Option<String>,
+    },
+    /// Say what a day is for; makes its plan where there is none
+    Set {
+        /// The day, such as 2026-11-15
+        date: String,
+        /// What it is for
+        note: String,
+    },
+    /// The blocks of a day
+    #[command(subcommand)]
+    Block(BlockVerb),
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BlockVerb {
+    /// Add a block to the plan of a day; makes the plan where there is none
+    Add {
+        /// The day, such as 2026-11-15
+        date: String,
+        /// From when: 09:30+01:00, 08:30Z, or a whole time such as 2026-11-15T09:30:00+01:00
+        starts_at: String,
+        /// Until when, spelled alike
+        ends_at: String,
+        /// What is to be done: the first digits of a task's id
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// The part of a life that it is for: a category's name or id
+        #[arg(long, value_name = "NAME")]
+        category: Option<String>,
+        /// More about it
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Delete a block from the plan of a day
+    Delete {
+        /// The day, such as 2026-11-15
+        date: String,
+        /// The first digits of the block's id
+        id: String,
+    },
+}
+
+pub(super) async fn plan(verb: &PlanVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        PlanVerb::Show { date } => show(date.as_deref(), shared, out).await,
+        PlanVerb::Set { date, note } => {
+            let date = day(date)?.to_string();
+            let set = write(shared, out, async |_| {
+                Ok(JournalWrite::WriteDayPlan {
+                    date,
+                    note: Some(note.clone()),
+                    upserts: Vec::new(),
+                    deletes: Vec::new(),
+                })
+            });
+            set.await
+        }
+        PlanVerb::Block(BlockVerb::Add {
+            date,
+            starts_at,
+            ends_at,
+            task,
+            category,
+            note,
+        }) => {
+            let day = day(date)?;
+            let (starts_at, ends_at) = (moment(day, starts_at)?, moment(day, ends_at)?);
+            let added = write(shared, out, async |front| {
+                let block = BlockWrite {
+                    block_id: None,
+                    starts_at: starts_at.rfc3339(),
+                    ends_at: ends_at.rfc3339(),
+                    task_id: match task {
+                        Some(task) => Some(front.find(task).await?.task_id),
+                        None => None,
+                    },
+                    category_id: match category {
+                        Some(category) => Some(category_of(front, category).await?),
+                        None => None,
+                    },
+                    note: note.clone(),
+                };
+                Ok(blocks(day, vec![block], Vec::new()))
+            });
+            added.await
+        }
+        PlanVerb::Block(BlockVerb::Delete { date, id }) => {
+            let day = day(date)?;
+            let deleted = write(shared, out, async |front| {
+                let block = of_kind(front.record(id).await?, Some("day_plan_block"))?;
+                Ok(blocks(day, Vec::new(), vec![block.id]))
+            });
+            deleted.await
+        }
+    }
+}
+
+fn blocks(day: Day, upserts: Vec<BlockWrite>, deletes: Vec<String>) -> JournalWrite {
+    JournalWrite::WriteDayPlan {
+        date: day.to_string(),
+        note: None,
+        upserts,
+        deletes,
+    }
+}
+
+/// A day that somebody gave.
+pub(super) fn day(given: &str) -> Result<Day, Failure> {
+    let bad = |_| {
+        let message = format!("{given:?} is no day");
+        Failure::usage("bad_day", message, "give year, month and day, such as 2026-11-15")
+    };
+    Day::parse(given).map_err(bad)
+}
+
+/// A time of a day: the clock with an offset, or a whole time.
+fn moment(day: Day, given: &str) -> Result<Millis, Failure> {
+    let clock = format!("{day}T{given}");
+    // jiff wants seconds before an offset.
+    let (clock, offset) = clock.split_at(
+        clock
+            .find(['+', 'Z'])
+            .or_else(|| minus(&clock))
+            .unwrap_or(clock.len()),
+    );
+    let with_seconds = format!("{clock}:00{offset}");
+    let read = if given.contains('T') {
+        Millis::parse(given)
+    } else {
+        Millis::parse(&with_seconds)
+    };
+    read.ok_or_else(|| {
+        let message = format!("{given:?} is no time of a day");
+        Failure::usage(
+            "bad_time",
+            message,
+            "give the clock with an offset, such as 09:30+01:00 or 08:30Z",
+        )
+    })
+}
+
+/// Where an offset west of Greenwich begins: the only minus after those of the date.
+fn minus(clock: &str) -> Option<usize> {
+    clock.rfind('-').filter(|at| *at > 10)
+}
+
+async fn show(date: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let day = match date {
+        Some(date) => day(date)?,
+        None => day(RealClock::new().now().rfc3339().get(..10).unwrap_or_default())?,
+    };
+    let (plan, blocks) = asking(shared, async |front| {
+        let wanted = |kind, limit| Wanted {
+            date: Some(day.to_string()),
+            ..Wanted::all(kind, limit)
+        };
+        let plan = front
+            .records(wanted(Listed::DayPlan, 1))
+            .await?
+            .into_iter()
+            .next();
+        let blocks = match plan {
+            Some(_) => front.records(wanted(Listed::DayPlanBlock, BLOCKS_SHOWN)).await?,
+            None => Vec::new(),
+        };
+        Ok((plan, blocks))
+    })
+    .await?;
+    let mut lines: Vec<String> = plan
+        .iter()
+        .map(|plan| format!("{day}  {}", field(plan, "note")))
+        .collect();
+    lines.extend(blocks.iter().map(line));
+    out.answer(
+        &json!({"date": day.to_string(), "plan": plan, "blocks": blocks}),
+        &or_none(&lines, "this day has no plan"),
+    );
+    Ok(())
+}
+
+fn line(block: &JournalRecord) -> String {
+    let [starts_at, ends_at, task, category, note] =
+        ["starts_at", "ends_at", "task_title", "category", "note"].map(|name| field(block, name));
+    let said = [task, category, note].into_iter().filter(|word| !word.is_empty());
+    let said: Vec<String> = said.collect();
+    format!(
+        "{}  {starts_at} – {ends_at}  {}",
+        short(&block.id),
+        said.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_of_a_day_needs_its_offset() {
+        let day = day("2026-02-18").expect("a day");
+        let read = |given: &str| moment(day, given).ok().map(Millis::rfc3339);
+        assert_eq!(read("09:30+01:00").as_deref(), Some("2026-02-18T08:30:00.000Z"));
+        assert_eq!(read("09:30-05:00").as_deref(), Some("2026-02-18T14:30:00.000Z"));
+        assert_eq!(read("08:30Z").as_deref(), Some("2026-02-18T08:30:00.000Z"));
+        assert_eq!(
+            read("2026-02-18T09:00:00-05:00").as_deref(),
+            Some("2026-02-18T14:00:00.000Z")
+        );
+        for bad in ["", "09:30", "9", "25:00Z", "noon"] {
+            assert_eq!(read(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! `wakeful journal time`: time that is spent on tasks.
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{JournalRecord, JournalWrite, Listed};
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
+
+use super::{field, of_kind, or_none, short, write};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{JournalFront, Wanted, asking};
+use crate::show::Out;
+use crate::world::RealClock;
+
+/// Milliseconds of a minute.
+const MINUTE_MS: i64 = 60_000;
+
+/// Most minutes that are added at once: a week.
+const MINUTES_MAX: i64 = 7 * 24 * 60;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TimeVerb {
+    /// Start a timer; a task has one at a time
+    Start {
+        /// The first digits of the task's id
+        task: String,
+        /// What is done
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+    },
+    /// Stop a timer
+    Stop {
+        /// The first digits of the entry's or the task's id; not needed when only one runs
+        id: Option<String>,
+    },
+    /// Add time that was spent before
+    Add {
+        /// The first digits of the task's id
+        task: String,
+        /// Since when: a time such as 2026-11-15T09:30:00+01:00
+        #[arg(long, value_name = "TIME", required_unless_present = "minutes")]
+        started_at: Option<String>,
+        /// Until when; now unless given
+        #[arg(long, value_name = "TIME")]
+        ended_at: Option<String>,
+        /// How long it took, instead of since when
+        #[arg(long, value_name = "N", conflicts_with = "started_at", value_parser = clap::value_parser!(i64).range(1..=MINUTES_MAX))]
+        minutes: Option<i64>,
+        /// What was done
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
+    },
+    /// List time entries, the last start first
+    List {
+        /// Only those of this task
+        #[arg(long, value_name = "ID")]
+        task: Option<String>,
+        /// Only those that run
+        #[arg(long)]
+        running: bool,
+        /// Most of them
+        #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+}
+
+pub(super) async fn time(verb: &TimeVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        TimeVerb::Start { task, description } => {
+            let started = write(shared, out, async |front| {
+                Ok(JournalWrite::StartTime {
+                    task_id: front.find(task).await?.task_id,
+                    description: description.clone(),
+                })
+            });
+            started.await
+        }
+        TimeVerb::Stop { id } => {
+            let stopped = write(shared, out, async |front| {
+                let time_entry_id = running(front, id.as_deref()).await?;
+                Ok(JournalWrite::StopTime { time_entry_id })
+            });
+            stopped.await
+        }
+        TimeVerb::Add {
+            task,
+            started_at,
+            ended_at,
+            minutes,
+            description,
+        } => {
+            let ended_at =
+                moment("--ended-at", ended_at.as_deref())?.unwrap_or_else(|| RealClock::new().now());
+            let before = |minutes: i64| Millis(ended_at.0.saturating_sub(minutes.saturating_mul(MINUTE_MS)));
+            let started_at = match moment("--started-at", started_at.as_deref())? {
+                Some(started_at) => started_at,
+                None => before(minutes.unwrap_or_default()),
+            };
+            let added = write(shared, out, async |front| {
+                Ok(JournalWrite::AddTime {
+                    task_id: front.find(task).await?.task_id,
+                    started_at: started_at.rfc3339(),
+                    ended_at: ended_at.rfc3339(),
+                    description: description.clone(),
+                })
+            });
+            added.await
+        }
+        TimeVerb::List { task, running, limit } => list(task.as_deref(), *running, *limit, shared, out).await,
+    }
+}
+
+/// A time that somebody gave.
+pub(super) fn moment(name: &str, given: Option<&str>) -> Result<Option<Millis>, Failure> {
+    let read = |given: &str| {
+        let message = format!("{name}: {given:?} is no time");
+        let hint = "give RFC 3339 with an offset, such as 2026-11-15T09:30:00+01:00";
+        Millis::parse(given).ok_or_else(|| Failure::usage("bad_time", message, hint))
+    };
+    given.map(read).transpose()
+}
+
+/// The entry that runs: the one that is named, that of the task that is named, or the only one.
+async fn running(front: &JournalFront, given: Option<&str>) -> Result<String, Failure> {
+    let mut wanted = Wanted {
+        running: true,
+        ..Wanted::all(Listed::TimeEntry, 2)
+    };
+    if let Some(given) = given {
+        let record = front.record(given).await?;
+        match of_kind(record, Some("time_entry")) {
+            Ok(entry) => return Ok(entry.id),
+            Err(_) => wanted.of = Some(front.find(given).await?.task_id),
+        }
+    }
+    let mut found = front.records(wanted).await?.into_iter();
+    match (found.next(), found.next()) {
+        (Some(entry), None) => Ok(entry.id),
+        (None, _) => Err(Failure::new(
+            "timer_stopped",
+            "no timer is running",
+            "`wakeful journal time start` starts one",
+        )),
+        (Some(_), Some(_)) => Err(Failure::usage(
+            "timer_ambiguous",
+            "several timers are running",
+            "`wakeful journal time list --running` shows them; name one",
+        )),
+    }
+}
+
+async fn list(
+    task: Option<&str>,
+    running: bool,
+    limit: u32,
+    shared: &Shared,
+    out: &Out,
+) -> Result<(), Failure> {
+    let entries = asking(shared, async |front| {
+        let of = match task {
+            Some(task) => Some(front.find(task).await?.task_id),
+            None => None,
+        };
+        let wanted = Wanted {
+            of,
+            running,
+            ..Wanted::all(Listed::TimeEntry, limit)
+        };
+        front.records(wanted).await
+    });
+    let entries = entries.await?;
+    let lines: Vec<String> = entries.iter().map(line).collect();
+    out.answer(
+        &json!({"time_entries": entries}),
+        &or_none(&lines, "there are no time entries"),
+    );
+    Ok(())
+}
+
+fn line(entry: &JournalRecord) -> String {
+    let (started_at, task) = (field(entry, "started_at"), field(entry, "task_title"));
+    let seconds = entry.fields.get("seconds").and_then(serde_json::Value::as_u64);
+    let lasted = seconds.map_or_else(|| "running".to_owned(), |seconds| format!("{} min", seconds / 60));
+    let description = field(entry, "description");
+    format!(
+        "{}  {started_at}  {lasted:>8}  {task}  {description}",
+        short(&entry.id)
+    )
+    .trim_end()
+    .to_owned()
+}

@@ -1,0 +1,254 @@
+//! `wakeful subscribe`, `unsubscribe` and `subscriptions`: what agents want to be woken for.
+
+use clap::Args;
+use serde_json::{Value, json};
+use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
+use wakeful_core::id::{AgentId, RuleId};
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::alert::{asking, telling};
+use crate::show::Out;
+
+#[derive(Debug, Args)]
+pub(crate) struct SubscribeArgs {
+    /// The agent that is to be woken
+    agent: String,
+    /// What must have changed, one of these: a kind such as TASK, a value such as task.status=done, or id:RECORD
+    #[arg(long, value_name = "TOKEN", num_args = 1..)]
+    on: Vec<String>,
+    /// What must have changed, every one of these
+    #[arg(long, value_name = "TOKEN", num_args = 1..)]
+    all: Vec<String>,
+    /// Only records whose field is this, such as status=open; may be given several times
+    #[arg(long = "where", value_name = "FIELD=VALUE")]
+    fields: Vec<String>,
+    /// Only records that satisfy this predicate
+    #[arg(long, value_name = "JSON")]
+    predicate: Option<String>,
+    /// Only records of this category
+    #[arg(long, value_name = "NAME")]
+    category: Option<String>,
+    /// Only when this holds: a predicate over since_last_run_ms, queued, author and depth
+    #[arg(long, value_name = "JSON")]
+    guard: Option<String>,
+    /// How long nothing begins after a wake, such as 10m; what comes meanwhile is gathered
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    cooldown: Option<u64>,
+    /// How long changes are gathered before the first of them wakes, such as 1s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    debounce: Option<u64>,
+    /// What the agent is told to do
+    #[arg(long, value_name = "TEXT")]
+    say: Option<String>,
+    /// The name of the subscription; made up where none is given
+    #[arg(long, value_name = "NAME")]
+    id: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UnsubscribeArgs {
+    /// The name of the subscription
+    id: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SubscriptionsArgs {
+    /// Only those of this agent
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
+}
+
+/// Reads a time such as `500ms`, `10s`, `5m`, `2h` or `1d`.
+fn duration(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let unit_ms = match unit {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60 * 1_000,
+        "h" => 60 * 60 * 1_000,
+        "d" => 24 * 60 * 60 * 1_000,
+        _ => return Err("give a number and a unit: 500ms, 10s, 5m, 2h or 1d".to_owned()),
+    };
+    let number: u64 = number
+        .parse()
+        .map_err(|_| "give a number before the unit".to_owned())?;
+    Ok(number.saturating_mul(unit_ms))
+}
+
+impl SubscribeArgs {
+    fn wanted(&self) -> Result<CreateSubscription, Failure> {
+        Ok(CreateSubscription {
+            subscription_id: self.id.clone(),
+            agent_id: AgentId::parse(&self.agent)?.to_string(),
+            any: self.on.clone(),
+            all: self.all.clone(),
+            predicate: self.predicate()?,
+            guard: self
+                .guard
+                .as_deref()
+                .map(|json| parsed("--guard", json))
+                .transpose()?,
+            cooldown_ms: self.cooldown.unwrap_or(0),
+            debounce_ms: self.debounce.unwrap_or(0),
+            say: self.say.clone().unwrap_or_default(),
+        })
+    }
+
+    /// Everything that is asked about a record, as one predicate.
+    fn predicate(&self) -> Result<Option<Value>, Failure> {
+        let mut wanted = Vec::new();
+        for field in &self.fields {
+            let Some((name, value)) = field.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+                let message = format!("--where: {field:?} is not FIELD=VALUE");
+                return Err(Failure::usage(
+                    "bad_predicate",
+                    message,
+                    "give a field, `=` and its value",
+                ));
+            };
+            wanted.push(json!({"field": name, "op": "eq", "value": scalar(value)}));
+        }
+        if let Some(category) = &self.category {
+            wanted.push(json!({"field": "category", "op": "eq", "value": category}));
+        }
+        if let Some(json) = &self.predicate {
+            wanted.push(parsed("--predicate", json)?);
+        }
+        Ok(match wanted.len() {
+            0 | 1 => wanted.pop(),
+            _ => Some(json!({"all": wanted})),
+        })
+    }
+}
+
+fn parsed(flag: &str, json: &str) -> Result<Value, Failure> {
+    serde_json::from_str(json).map_err(|error| {
+        let message = format!("{flag}: this is no JSON: {error}");
+        let hint = "a predicate is like {\"field\": \"status\", \"op\": \"eq\", \"value\": \"open\"}";
+        Failure::usage("bad_predicate", message, hint)
+    })
+}
+
+/// A value as a person types it: numbers and yes or no are such, everything else is text.
+fn scalar(text: &str) -> Value {
+    match serde_json::from_str(text) {
+        Ok(value @ (Value::Number(_) | Value::Bool(_))) => value,
+        Ok(_) | Err(_) => Value::String(text.to_owned()),
+    }
+}
+
+/// Makes a subscription.
+pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let new = args.wanted()?;
+    let made = telling(shared, out, async |front| front.subscribe(new).await).await?;
+    out.answer(&made, &line(&made));
+    Ok(0)
+}
+
+/// Takes one away.
+pub(crate) async fn unsubscribe(args: &UnsubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let id = RuleId::parse(&args.id)?;
+    let gone = telling(shared, out, async |front| front.unsubscribe(id).await).await?;
+    out.answer(&gone, &format!("subscription {} is gone", gone.subscription_id));
+    Ok(0)
+}
+
+/// Lists them.
+pub(crate) async fn subscriptions(
+    args: &SubscriptionsArgs,
+    shared: &Shared,
+    out: &Out,
+) -> Result<u8, Failure> {
+    let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
+    let all = asking(shared, async |front| front.subscriptions(agent).await).await?;
+    let lines: Vec<String> = all.iter().map(line).collect();
+    let words = match lines.is_empty() {
+        true => "nobody subscribes to anything".to_owned(),
+        false => lines.join("\n"),
+    };
+    let list = SubscriptionList {
+        subscriptions: all,
+        next_after: None,
+    };
+    out.answer(&list, &words);
+    Ok(0)
+}
+
+/// A subscription in one line.
+fn line(one: &Subscription) -> String {
+    let mut words = vec![format!("{}   agent {}", one.subscription_id, one.agent_id)];
+    if !one.any.is_empty() {
+        words.push(format!("on {}", one.any.join(" or ")));
+    }
+    if !one.all.is_empty() {
+        words.push(format!("with {}", one.all.join(" and ")));
+    }
+    if let Some(predicate) = &one.predicate {
+        words.push(format!("where {predicate}"));
+    }
+    if let Some(guard) = &one.guard {
+        words.push(format!("when {guard}"));
+    }
+    if one.cooldown_ms > 0 {
+        words.push(format!("every {} ms at most", one.cooldown_ms));
+    }
+    if one.debounce_ms > 0 {
+        words.push(format!("gathered for {} ms", one.debounce_ms));
+    }
+    if !one.say.is_empty() {
+        words.push(format!("says {:?}", one.say));
+    }
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_a_number_and_a_unit() {
+        assert_eq!(duration("500ms"), Ok(500));
+        assert_eq!(duration("10m"), Ok(600_000));
+        assert_eq!(duration("1d"), Ok(86_400_000));
+        for bad in ["", "10", "m", "1w", "-1s", "1 s"] {
+            assert!(duration(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_asked_about_a_record_becomes_one_predicate() {
+        let args = |fields: &[&str], category: Option<&str>, predicate: Option<&str>| SubscribeArgs {
+            agent: "coach".into(),
+            on: vec!["TASK".into()],
+            all: Vec::new(),
+            fields: fields.iter().map(|&field| field.to_owned()).collect(),
+            predicate: predicate.map(str::to_owned),
+            category: category.map(str::to_owned),
+            guard: None,
+            cooldown: None,
+            debounce: None,
+            say: None,
+            id: None,
+        };
+        assert_eq!(args(&[], None, None).predicate().expect("fine"), None);
+        let gym = args(&[], Some("gym"), None).predicate().expect("fine");
+        assert_eq!(
+            gym,
+            Some(json!({"field": "category", "op": "eq", "value": "gym"}))
+        );
+        let both = args(&["version=3"], None, Some("{\"all\": []}"))
+            .predicate()
+            .expect("fine");
+        let version = json!({"field": "version", "op": "eq", "value": 3});
+        assert_eq!(both, Some(json!({"all": [version, {"all": []}]})));
+        for bad in [&["status"][..], &["=x"]] {
+            assert_eq!(
+                args(bad, None, None).predicate().expect_err("was taken").code(),
+                "bad_predicate"
+            );
+        }
+        assert!(args(&[], None, Some("{")).predicate().is_err());
+    }
+}

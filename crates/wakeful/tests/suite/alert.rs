@@ -1,0 +1,187 @@
+//! From a change in one terminal to a run in the daemon: once, whatever dies in between.
+
+use serde_json::Value;
+
+use super::crash::crash_binary;
+use super::daemon::{Daemon, is_ready};
+use super::world::{World, wait_until};
+
+const ANSWER: &str = "rounds:\n  - text: seen\n";
+
+/// A world with an agent that looks after the gym.
+fn subscribed(world: &World) {
+    for args in [
+        &["agent", "create", "coach"][..],
+        &["journal", "category", "add", "gym"],
+        &["journal", "category", "add", "garden"],
+        &[
+            "subscribe",
+            "coach",
+            "--on",
+            "TASK",
+            "--category",
+            "gym",
+            "--say",
+            "plan the week",
+            "--id",
+            "gym",
+        ],
+    ] {
+        let said = world.wakeful(args);
+        assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+    }
+}
+
+fn runs(world: &World) -> Vec<Value> {
+    let list = world
+        .wakeful(&["runs", "list", "--agent", "coach", "--json"])
+        .json();
+    list["runs"].as_array().expect("runs").clone()
+}
+
+fn completed(world: &World) -> usize {
+    runs(world)
+        .iter()
+        .filter(|run| run["status"] == "completed")
+        .count()
+}
+
+#[test]
+fn a_task_that_is_added_in_one_terminal_wakes_the_subscribed_agent_once() {
+    let world = World::new();
+    subscribed(&world);
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    world.wakeful(&["journal", "task", "add", "Mow the lawn", "--category", "garden"]);
+    world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
+    wait_until(|| completed(&world) == 1);
+    let all = runs(&world);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let key = all[0]["run_key"].as_str().expect("a key");
+    let run = world.wakeful(&["runs", "show", key, "--json"]).json().to_string();
+    assert!(run.contains("Leg day") && run.contains("plan the week"), "{run}");
+    let listed = world
+        .wakeful(&["subscriptions", "--agent", "coach", "--json"])
+        .json();
+    assert_eq!(listed["subscriptions"][0]["subscription_id"], "gym", "{listed}");
+    assert_eq!(world.wakeful(&["unsubscribe", "gym"]).code, Some(0));
+    assert_eq!(
+        world.wakeful(&["unsubscribe", "gym", "--json"]).error_code(),
+        "subscription_unknown"
+    );
+    world.wakeful(&["journal", "task", "add", "Arm day", "--category", "gym"]);
+    daemon.kill();
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    assert_eq!(runs(&world).len(), 1, "nobody subscribes any more");
+    daemon.kill();
+}
+
+#[test]
+fn what_changed_while_no_daemon_ran_wakes_when_one_does() {
+    let world = World::new();
+    subscribed(&world);
+    world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
+    assert!(runs(&world).is_empty());
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    wait_until(|| completed(&world) == 1);
+    daemon.kill();
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    assert_eq!(runs(&world).len(), 1, "a restart wakes nobody twice");
+    daemon.kill();
+}
+
+#[test]
+fn a_daemon_without_subscriptions_makes_no_journal() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "coach"]);
+    let daemon = Daemon::serve(&world, &[]);
+    assert!(
+        world
+            .wakeful(&["subscriptions"])
+            .stdout
+            .contains("nobody subscribes")
+    );
+    daemon.kill();
+    assert!(!world.home().join("db.sqlite").exists());
+}
+
+#[test]
+fn bad_subscriptions_are_told_with_their_code() {
+    let world = World::new();
+    subscribed(&world);
+    let long = "x".repeat(5_000);
+    let cases: [(&[&str], &str); 10] = [
+        (&["coach"], "tokens_missing"),
+        (&["coach", "--on", "=x"], "bad_token"),
+        (&["coach", "--on", "TASK", "--predicate", "{"], "bad_predicate"),
+        (
+            &["coach", "--on", "TASK", "--predicate", "{\"field\": 7}"],
+            "bad_predicate",
+        ),
+        (&["coach", "--on", "TASK", "--where", "status"], "bad_predicate"),
+        (&["coach", "--on", "TASK", "--cooldown", "30d"], "bad_cooldown"),
+        (&["coach", "--on", "TASK", "--say", &long], "say_too_long"),
+        (&["coach", "--on", "TASK", "--id", "A b"], "bad_id"),
+        (&["coach", "--on", "TASK", "--id", "gym"], "subscription_exists"),
+        (&["nobody", "--on", "TASK"], "agent_unknown"),
+    ];
+    for (args, code) in cases {
+        let said = world.wakeful(&[&["subscribe"], args, &["--json"]].concat());
+        assert_eq!(said.error_code(), code, "{args:?}: {said:?}");
+    }
+    assert_eq!(
+        world
+            .wakeful(&["subscribe", "coach", "--on", "TASK", "--cooldown", "soon"])
+            .code,
+        Some(2)
+    );
+}
+
+#[test]
+fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
+    let points = [
+        "journal.before_commit",
+        "journal.after_commit",
+        "notice.before_commit",
+        "notice.after_commit",
+        "admit.before_commit",
+        "admit.after_commit",
+        "model.before_ask",
+        "model.after_answer",
+        "transition.after_commit",
+    ];
+    for point in points {
+        let world = World::new();
+        subscribed(&world);
+        let model = world.script(ANSWER);
+        let mut command = world.command(crash_binary());
+        command.args(["serve", "--port", "0", "--model", &model]);
+        command.env("WAKEFUL_FAIL", point);
+        let child = command
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut daemon = Daemon::of(&world, child);
+        wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
+        let add = [
+            "journal",
+            "task",
+            "add",
+            "Leg day",
+            "--category",
+            "gym",
+            "--idempotency-key",
+            "k",
+        ];
+        world.wakeful(&add);
+        wait_until(|| daemon.is_dead());
+        let daemon = Daemon::serve(&world, &["--model", &model]);
+        // The person does not know whether it was written, and says it again under the same name.
+        assert_eq!(world.wakeful(&add).code, Some(0), "{point}");
+        wait_until(|| completed(&world) == 1);
+        let all = runs(&world);
+        assert_eq!(all.len(), 1, "{point}: {all:?}");
+        daemon.kill();
+    }
+}
