@@ -28,6 +28,7 @@
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
 //! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
 //! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
+//! | [`timer`] | schedules as records, and what a tick makes of them |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
 //! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
@@ -69,4 +70,5 @@ pub mod schema;
 pub mod step;
 pub mod subscription;
 pub mod time;
+pub mod timer;
 pub mod wake;

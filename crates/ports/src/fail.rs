@@ -29,6 +29,8 @@ pub const POINTS: &[&str] = &[
     "saga.after_undo",
     "saga.after_close",
     "decision.after_answer",
+    "timer.before_commit",
+    "timer.after_commit",
 ];
 
 /// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.

@@ -1,5 +1,6 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
+mod schedule;
 mod wake;
 
 use wakeful_core::attempt::AttemptRecord;
@@ -16,6 +17,7 @@ use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
+pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.

@@ -7,12 +7,14 @@
 mod cause;
 mod deciding;
 mod proof;
+mod schedule;
 
 use std::future::Future;
 
 pub use self::cause::{CauseTx, CauseView};
 pub use self::deciding::{DecidingTx, DecidingView};
 pub use self::proof::{ProofTx, ProofView};
+pub use self::schedule::{ScheduleTx, ScheduleView};
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
@@ -108,7 +110,7 @@ pub enum StoreError {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads.
-pub trait View: CauseView + DecidingView + ProofView {
+pub trait View: CauseView + DecidingView + ProofView + ScheduleView {
     /// The host and its life, as it enters event hashes.
     fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
     /// One agent.
@@ -208,7 +210,7 @@ pub trait View: CauseView + DecidingView + ProofView {
 }
 
 /// Reads and writes of one transaction.
-pub trait Tx: View + CauseTx + DecidingTx + ProofTx {
+pub trait Tx: View + CauseTx + DecidingTx + ProofTx + ScheduleTx {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
     /// Pauses an agent or lets it go on. False when there is no such agent.

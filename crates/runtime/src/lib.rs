@@ -9,6 +9,7 @@
 //! | [`inquiry`] | a model request: the gates, the money, the question |
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
+//! | [`timer`] | the clock's loop: schedules that are due become messages, and what became of them is kept |
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`proof`] | checks logs and runs, signs heads, erases and exports |
 //! | [`saga`] | takes back writes to the journal whose run can never go on |
@@ -34,11 +35,13 @@ pub mod run;
 pub mod saga;
 pub mod service;
 mod step;
+pub mod timer;
 mod wait;
 pub mod wake;
 
 use std::sync::Arc;
 
+pub use desk::scheduling::ScheduleFault;
 pub use halt::{Halt, HaltSwitch};
 use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
 use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
@@ -294,6 +297,9 @@ pub enum EngineError {
         /// Where it stands.
         status: String,
     },
+    /// A schedule cannot be had, or not like this.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleFault),
     /// The database said no.
     #[error(transparent)]
     Store(#[from] StoreError),

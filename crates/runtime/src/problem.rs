@@ -8,7 +8,7 @@ use wakeful_core::wake::Refusal;
 use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 
-use crate::EngineError;
+use crate::{EngineError, ScheduleFault};
 
 /// Where the runs are.
 const RUNS: &str = "`wakeful runs list` shows the runs there are";
@@ -145,6 +145,7 @@ impl From<&EngineError> for Problem {
                 message,
                 "`wakeful daemon logs` shows where; it is tried again by itself, nothing was lost",
             ),
+            EngineError::Schedule(fault) => of_schedule(fault, message),
             EngineError::MachineVersion { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }
@@ -215,6 +216,7 @@ fn of_run(error: &EngineError, message: String) -> Problem {
             format!("`wakeful runs show {run}` shows how far it came"),
         ),
         EngineError::Store(_)
+        | EngineError::Schedule(_)
         | EngineError::UnknownAgent(_)
         | EngineError::AgentExists(_)
         | EngineError::UnknownRun(_)
@@ -227,6 +229,25 @@ fn of_run(error: &EngineError, message: String) -> Problem {
         | EngineError::NoEngine { .. }
         | EngineError::Panicked(_) => Problem::new("engine_failed", message, "try again"),
     }
+}
+
+/// What is wrong with a schedule, or with a wish about one.
+fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
+    let (code, hint) = match fault {
+        ScheduleFault::Unknown(_) => ("schedule_unknown", "`wakeful schedule list` shows those there are"),
+        ScheduleFault::Exists(_) => ("schedule_exists", "choose another name with --id"),
+        ScheduleFault::Bad(_) => ("bad_schedule", "correct the field that is named; see docs/schedules.md"),
+        ScheduleFault::Status { .. } => (
+            "schedule_status",
+            "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
+        ),
+        ScheduleFault::Over { .. } => (
+            "schedule_over",
+            "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
+        ),
+        ScheduleFault::TooMany(_) => ("too_many_schedules", "disable some with `wakeful schedule disable`"),
+    };
+    Problem::new(code, message, hint)
 }
 
 fn unanswerable(why: &Unanswerable, message: String) -> Problem {

@@ -6,7 +6,7 @@
 //! | `access` | which hosts, origins and tokens are ours |
 //! | `rate` | how often somebody may ask |
 //! | `login` | one-time links and the cookies they become |
-//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `runtime` | the routes, one noun each |
+//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `schedule`, `runtime` | the routes, one noun each |
 //! | `stream` | events as they happen |
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |
@@ -40,6 +40,7 @@ mod proof;
 mod rate;
 mod run;
 mod runtime;
+mod schedule;
 mod serve;
 mod stream;
 mod transcript;

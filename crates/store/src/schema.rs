@@ -3,7 +3,7 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub const SCHEMA: u32 = 8;
+pub const SCHEMA: u32 = 9;
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
@@ -15,6 +15,7 @@ pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0006_care.sql"),
     include_str!("../migrations/sqlite/0007_saga.sql"),
     include_str!("../migrations/sqlite/0008_cause.sql"),
+    include_str!("../migrations/sqlite/0010_schedule.sql"),
 ];
 
 /// See [`SQLITE`].
@@ -27,6 +28,7 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0006_care.sql"),
     include_str!("../migrations/postgres/0007_saga.sql"),
     include_str!("../migrations/postgres/0008_cause.sql"),
+    include_str!("../migrations/postgres/0010_schedule.sql"),
 ];
 
 /// Everything that tells one kind of database from another.

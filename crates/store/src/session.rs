@@ -3,6 +3,7 @@
 mod cause;
 mod deciding;
 mod proof;
+mod schedule;
 
 use std::path::Path;
 

@@ -4,7 +4,7 @@
 //! two constants and [`Dialect::pick`] between them.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::{AgentId, Incarnation, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, Incarnation, RuleId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
@@ -85,6 +85,12 @@ impl From<Millis> for Param<'_> {
     }
 }
 
+impl From<bool> for Param<'_> {
+    fn from(value: bool) -> Self {
+        Self::Int(i64::from(value))
+    }
+}
+
 impl<'a> From<&'a str> for Param<'a> {
     fn from(value: &'a str) -> Self {
         Self::Text(value)
@@ -123,7 +129,7 @@ macro_rules! param_of {
         })*
     };
 }
-param_of!(text: AgentId, Incarnation, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
+param_of!(text: AgentId, Incarnation, RuleId, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
 
 /// How many rows a listing may return: what was asked for, within the bound of the port.
 pub(crate) fn limit(asked: u32) -> Param<'static> {
@@ -233,6 +239,16 @@ impl Row {
     /// The next column, an agent's name.
     pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
         AgentId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// The next column, yes or no.
+    pub(crate) fn flag(&mut self, column: &'static str) -> Result<bool, StoreError> {
+        Ok(self.int(column)? != 0)
+    }
+
+    /// The next column, the name of a standing order.
+    pub(crate) fn rule_id(&mut self, column: &'static str) -> Result<RuleId, StoreError> {
+        RuleId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
     /// The next column, one of our own words.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tokio::sync::OnceCell;
-use wakeful_core::journal::{Category, Note, RecordId, Task};
+use wakeful_core::journal::{Author, Category, Note, RecordId, Task};
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
@@ -201,6 +201,16 @@ impl Journal for HomeJournal {
             match self.get().await {
                 Ok(journal) => journal.categories().await,
                 Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.newest_change_not_by(author).await,
+                Err(JournalError::Store(StoreError::Absent)) => Ok(None),
+                Err(error) => Err(error),
             }
         })
     }

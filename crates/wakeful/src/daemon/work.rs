@@ -58,13 +58,13 @@ pub(super) async fn run_service(
         observer,
         halt: halt.clone(),
     };
+    let writers = match place.is_shared() {
+        true => Writers::Many,
+        false => Writers::Alone,
+    };
     let (service, clerk, stuck) = Service::new(ServiceOptions {
         store: place.store.clone(),
-        writers: if place.is_shared() {
-            Writers::Many
-        } else {
-            Writers::Alone
-        },
+        writers,
         runner: place.runner.runner_id.clone(),
         workshop: Arc::new(bench),
         hub: Arc::clone(&hub),
@@ -73,8 +73,11 @@ pub(super) async fn run_service(
         entropy: Arc::new(RealEntropy),
         governance: place.governance(),
     });
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
+    let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
-        desk: Arc::new(clerk),
+        desk: Arc::clone(&clerk) as _,
+        schedules: clerk,
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
     }));
@@ -88,7 +91,8 @@ pub(super) async fn run_service(
         keeper: &keeper,
         pulse: &pulse,
     };
-    tokio::join!(service.run(), stopping, announcing, round.go(&hub, &halt));
+    let ticking = timers.run(&halt);
+    tokio::join!(service.run(), stopping, announcing, ticking, round.go(&hub, &halt));
     // All that will be written is written, and the next daemon begins with a signed past.
     let signed = match notary(&place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),
