@@ -17,6 +17,7 @@ mod message;
 mod proof;
 mod run;
 mod runtime;
+mod schedule;
 pub mod sse;
 mod transcript;
 
@@ -46,6 +47,10 @@ pub use run::{
 };
 pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
+};
+pub use schedule::{
+    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList,
+    SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule, TriggerSource,
 };
 use serde::{Deserialize, Serialize};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};

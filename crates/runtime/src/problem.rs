@@ -234,9 +234,15 @@ fn of_run(error: &EngineError, message: String) -> Problem {
 /// What is wrong with a schedule, or with a wish about one.
 fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
     let (code, hint) = match fault {
-        ScheduleFault::Unknown(_) => ("schedule_unknown", "`wakeful schedule list` shows those there are"),
+        ScheduleFault::Unknown(_) => (
+            "schedule_unknown",
+            "`wakeful schedule list` shows those there are",
+        ),
         ScheduleFault::Exists(_) => ("schedule_exists", "choose another name with --id"),
-        ScheduleFault::Bad(_) => ("bad_schedule", "correct the field that is named; see docs/schedules.md"),
+        ScheduleFault::Bad(_) => (
+            "bad_schedule",
+            "correct the field that is named; see docs/schedules.md",
+        ),
         ScheduleFault::Status { .. } => (
             "schedule_status",
             "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
@@ -245,7 +251,10 @@ fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
             "schedule_over",
             "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
         ),
-        ScheduleFault::TooMany(_) => ("too_many_schedules", "disable some with `wakeful schedule disable`"),
+        ScheduleFault::TooMany(_) => (
+            "too_many_schedules",
+            "disable some with `wakeful schedule disable`",
+        ),
     };
     Problem::new(code, message, hint)
 }

@@ -98,7 +98,14 @@ impl<S: Store> Timers<S> {
             now,
         };
         let ticked = timer.tick(now);
-        let plan = Plan::new(&self.store, &timer, (ticked, is_changed), TriggerSource::Tick, &tools).await?;
+        let plan = Plan::new(
+            &self.store,
+            &timer,
+            (ticked, is_changed),
+            TriggerSource::Tick,
+            &tools,
+        )
+        .await?;
         fail::point("timer.before_commit");
         // Whoever else looked at it has moved it on: then there is nothing to do here.
         let fired = match self.store.write(move |tx| plan.commit(tx)).await {

@@ -15,7 +15,8 @@ use utoipa::{Modify, OpenApi as _};
 
 use crate::login::COOKIE;
 use crate::{
-    agent, brake, budget, decision, event, journal, login, message, metrics, proof, run, runtime, transcript,
+    agent, brake, budget, decision, event, journal, login, message, metrics, proof, run, runtime, schedule,
+    transcript,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -87,6 +88,8 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::tasks, journal::task, journal::create_task, journal::update_task,
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
+        schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,
+        schedule::disable, schedule::trigger, schedule::history,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
     tags(
@@ -99,6 +102,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "events", description = "Everything that happened, as pages and as streams"),
         (name = "daemon", description = "The program itself"),
         (name = "login", description = "How a browser comes in"),
+        (name = "schedules", description = "When agents are woken by the clock, and what became of it"),
         (name = "journal", description = "What people wrote, and what agents write for them"),
     ),
     security(("bearer" = []), ("cookie" = [])),

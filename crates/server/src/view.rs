@@ -5,12 +5,14 @@ mod decision;
 mod event;
 mod journal;
 mod proof;
+mod schedule;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions};
 pub use self::event::event;
 pub use self::journal::{journal_category, note, saga, task, task_status, written};
 pub use self::proof::erasure;
+pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule};
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,

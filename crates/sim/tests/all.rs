@@ -8,6 +8,7 @@
 mod notary;
 mod retention;
 mod service;
+mod timer;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;

@@ -69,11 +69,18 @@ fn wall_alarm(moment: Millis) -> std::io::Result<AsyncFd<OwnedFd>> {
         tv_nsec: moment.0.rem_euclid(1000) * 1_000_000,
     };
     let once = Itimerspec {
-        it_interval: Timespec { tv_sec: 0, tv_nsec: 0 },
+        it_interval: Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        },
         it_value: when,
     };
     let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
     timerfd_settime(&alarm, flags, &once)?;
+    #[expect(
+        deprecated,
+        reason = "what is said against it is that a descriptor may change under way, which an `OwnedFd` of ours does not"
+    )]
     AsyncFd::with_interest(alarm, Interest::READABLE)
 }
 

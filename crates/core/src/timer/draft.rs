@@ -78,8 +78,7 @@ impl Draft {
     pub fn check(&self, now: Millis) -> Result<Timer, TimerError> {
         let label_chars = self.label.chars().count();
         if !(1..=LABEL_CHARS_MAX).contains(&label_chars) || self.label.chars().any(char::is_control) {
-            let problem =
-                format!("must be 1 to {LABEL_CHARS_MAX} characters without control characters");
+            let problem = format!("must be 1 to {LABEL_CHARS_MAX} characters without control characters");
             return Err(wrong("label", problem));
         }
         if self.say.trim().is_empty() {
@@ -133,6 +132,66 @@ impl Draft {
             version: 1,
             created_at: now,
         })
+    }
+}
+
+/// When a schedule is to fire, as people and programs say it: a pattern in a zone, an interval, or one moment.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Pattern<'a> {
+    /// A pattern of the clock.
+    pub cron: Option<&'a str>,
+    /// The zone whose clocks it means.
+    pub time_zone: Option<&'a str>,
+    /// How far apart firings are.
+    pub interval_seconds: Option<u64>,
+    /// A moment at which it fires.
+    pub anchor: Option<&'a str>,
+    /// The one moment at which it fires.
+    pub at: Option<&'a str>,
+}
+
+impl Pattern<'_> {
+    /// What is meant, if it is exactly one of the three.
+    pub fn read(&self, now: Millis) -> Result<When, TimerError> {
+        let moment = |field, text: &str| {
+            let problem = || "must be an RFC 3339 time such as 2026-03-01T07:00:00Z".to_owned();
+            Millis::parse_rfc3339(text).ok_or_else(|| wrong(field, problem()))
+        };
+        let belongs = |field, to: &str| wrong(field, format!("belongs to `{to}`"));
+        let when = match (self.cron, self.interval_seconds, self.at) {
+            (Some(cron), None, None) => {
+                let missing = || {
+                    wrong(
+                        "time_zone",
+                        "is missing: a pattern means the clocks of a zone".to_owned(),
+                    )
+                };
+                When::Cron {
+                    cron: cron.to_owned(),
+                    time_zone: self.time_zone.ok_or_else(missing)?.to_owned(),
+                }
+            }
+            (None, Some(interval_seconds), None) => When::Every {
+                interval_seconds,
+                anchor: self.anchor.map_or(Ok(now), |anchor| moment("anchor", anchor))?,
+            },
+            (None, None, Some(at)) => When::At {
+                at: moment("at", at)?,
+            },
+            _ => {
+                let problem = "must be exactly one of `cron` with `time_zone`, `interval_seconds`, and `at`";
+                return Err(wrong("pattern", problem.to_owned()));
+            }
+        };
+        match &when {
+            When::Every { .. } | When::At { .. } if self.time_zone.is_some() => {
+                Err(belongs("time_zone", "cron"))
+            }
+            When::Cron { .. } | When::At { .. } if self.anchor.is_some() => {
+                Err(belongs("anchor", "interval_seconds"))
+            }
+            When::Cron { .. } | When::Every { .. } | When::At { .. } => Ok(when),
+        }
     }
 }
 

@@ -17,7 +17,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
-pub use self::draft::{Draft, TimerError};
+pub use self::draft::{Draft, Pattern, TimerError};
 pub use self::tick::{Firing, Settled, Ticked, When, settle};
 use crate::id::{AgentId, RuleId};
 use crate::key::{Cause, RunKey, SourceKind};

@@ -13,7 +13,10 @@ fn at(text: &str) -> Millis {
 }
 
 fn draft(when: When) -> Draft {
-    let (id, agent) = (RuleId::parse("daily").expect("id"), AgentId::parse("coach").expect("id"));
+    let (id, agent) = (
+        RuleId::parse("daily").expect("id"),
+        AgentId::parse("coach").expect("id"),
+    );
     Draft::new(id, agent, when, "Look at the day.".to_owned())
 }
 
@@ -73,7 +76,10 @@ fn each_field_that_is_wrong_is_named() {
         (with(|draft| draft.label = "x".repeat(201)), "label"),
         (with(|draft| draft.say = " \n".to_owned()), "say"),
         (with(|draft| draft.say = "x".repeat(SAY_BYTES_MAX + 1)), "say"),
-        (with(|draft| draft.catch_up_window_seconds = 0), "catch_up_window_seconds"),
+        (
+            with(|draft| draft.catch_up_window_seconds = 0),
+            "catch_up_window_seconds",
+        ),
         (
             with(|draft| draft.catch_up_window_seconds = u64::MAX),
             "catch_up_window_seconds",
@@ -97,6 +103,48 @@ fn each_field_that_is_wrong_is_named() {
         assert!(error.contains(&format!("`{field}`")), "{field}: {error}");
     }
     assert!(good.check(BEGIN).is_ok());
+}
+
+#[test]
+fn a_schedule_has_exactly_one_pattern() {
+    let pattern = |cron, time_zone, interval_seconds, anchor, at| Pattern {
+        cron,
+        time_zone,
+        interval_seconds,
+        anchor,
+        at,
+    };
+    let (cron, zone, time) = (
+        Some("0 7 * * *"),
+        Some("Europe/Berlin"),
+        Some("2026-04-01T00:00:00Z"),
+    );
+    assert_eq!(
+        pattern(cron, zone, None, None, None).read(BEGIN),
+        Ok(berlin("0 7 * * *"))
+    );
+    assert_eq!(
+        pattern(None, None, Some(3_600), None, None).read(BEGIN),
+        Ok(hourly())
+    );
+    let moment = at("2026-04-01T00:00:00Z");
+    assert_eq!(
+        pattern(None, None, None, None, time).read(BEGIN),
+        Ok(When::At { at: moment })
+    );
+    for (given, field) in [
+        (pattern(None, None, None, None, None), "pattern"),
+        (pattern(cron, zone, Some(5), None, None), "pattern"),
+        (pattern(None, None, Some(5), None, time), "pattern"),
+        (pattern(cron, None, None, None, None), "time_zone"),
+        (pattern(None, zone, Some(5), None, None), "time_zone"),
+        (pattern(cron, zone, None, time, None), "anchor"),
+        (pattern(None, None, Some(5), Some("noon"), None), "anchor"),
+        (pattern(None, None, None, None, Some("tomorrow")), "at"),
+    ] {
+        let error = given.read(BEGIN).expect_err(field).to_string();
+        assert!(error.starts_with(&format!("`{field}`")), "{field}: {error}");
+    }
 }
 
 #[test]
@@ -128,10 +176,14 @@ fn a_status_leads_only_where_the_matrix_says() {
 
 #[test]
 fn one_that_was_paused_goes_on_with_what_is_to_come() {
-    let paused = timer(hourly()).become_status(Status::Paused, later(1)).expect("paused");
+    let paused = timer(hourly())
+        .become_status(Status::Paused, later(1))
+        .expect("paused");
     let tick = paused.tick(later(5 * HOUR_MS)).expect("a tick");
     assert!(tick.firings.is_empty() && tick.timer == paused);
-    let again = paused.become_status(Status::Active, later(5 * HOUR_MS + 1)).expect("active");
+    let again = paused
+        .become_status(Status::Active, later(5 * HOUR_MS + 1))
+        .expect("active");
     assert_eq!(again.next_execution_at, Some(later(6 * HOUR_MS)));
     let tick = again.tick(later(5 * HOUR_MS + 2)).expect("a tick");
     assert_eq!((tick.firings.len(), tick.missed), (0, 0));
@@ -154,7 +206,11 @@ fn another_pattern_or_zone_is_another_timer_and_anything_else_is_not() {
     };
     let moved = daily.revised(&draft(elsewhere), later(5)).expect("revised");
     assert_eq!(moved.revision, 2);
-    assert_eq!(moved.next_execution_at, Some(at("2026-03-01T22:00:00Z")), "07:00 in Tokyo");
+    assert_eq!(
+        moved.next_execution_at,
+        Some(at("2026-03-01T22:00:00Z")),
+        "07:00 in Tokyo"
+    );
     assert_ne!(moved.run_key(BEGIN), daily.run_key(BEGIN));
     assert_eq!(daily.timer_id(), "daily.1");
 }
@@ -171,7 +227,11 @@ fn a_wall_clock_time_stays_one_across_both_changes_of_the_clocks() {
         ("2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z"),
         ("2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
     ] {
-        assert_eq!(daily.upcoming(at(day), 1).expect("firings"), [at(firing)], "{day}");
+        assert_eq!(
+            daily.upcoming(at(day), 1).expect("firings"),
+            [at(firing)],
+            "{day}"
+        );
     }
 }
 
@@ -226,7 +286,10 @@ fn once_is_over_after_a_firing_and_after_a_miss() {
     };
     for now in [later(HOUR_MS), later(3 * HOUR_MS + 120_000)] {
         let tick = once.tick(now).expect("a tick");
-        assert_eq!((tick.timer.status, tick.timer.next_execution_at), (Status::Disabled, None));
+        assert_eq!(
+            (tick.timer.status, tick.timer.next_execution_at),
+            (Status::Disabled, None)
+        );
     }
     let before = once.tick(later(1)).expect("a tick");
     assert_eq!(before.timer.status, Status::Active);
@@ -235,7 +298,10 @@ fn once_is_over_after_a_firing_and_after_a_miss() {
         auto_disable_after_run: false,
         ..timer(When::At { at: later(5) })
     };
-    assert_eq!(moment.tick(later(5)).expect("a tick").timer.status, Status::Expired);
+    assert_eq!(
+        moment.tick(later(5)).expect("a tick").timer.status,
+        Status::Expired
+    );
 }
 
 #[test]
@@ -272,7 +338,12 @@ fn the_three_ways_with_one_that_is_under_way() {
     assert_eq!((allow.fire, allow.skip.len(), allow.replaces), (two(), 0, false));
     let forbid = settle(Concurrency::Forbid, two(), true);
     assert_eq!((forbid.fire.len(), forbid.replaces), (0, false));
-    assert!(forbid.skip.iter().all(|(_, reason)| *reason == CONCURRENCY_FORBID));
+    assert!(
+        forbid
+            .skip
+            .iter()
+            .all(|(_, reason)| *reason == CONCURRENCY_FORBID)
+    );
     let free = settle(Concurrency::Forbid, two(), false);
     assert_eq!(free.fire, [firing(2)]);
     assert_eq!(free.skip, [(firing(1), CONCURRENCY_FORBID)]);

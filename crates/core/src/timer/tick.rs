@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CONCURRENCY_FORBID, CONCURRENCY_REPLACE, Concurrency, GRACE_SECONDS, SET_BACK_MS, Status, Timer};
+use super::{
+    CONCURRENCY_FORBID, CONCURRENCY_REPLACE, Concurrency, GRACE_SECONDS, SET_BACK_MS, Status, Timer,
+};
 use crate::schedule::{CatchUp, Schedule, ScheduleError};
 use crate::time::Millis;
 
@@ -195,7 +197,11 @@ impl Timer {
         let timer = &mut ticked.timer;
         timer.seen_until = now;
         timer.next_execution_at = self.when.first_after(now)?;
-        timer.last_execution_at = ticked.firings.last().map(|firing| firing.due_at).or(self.last_execution_at);
+        timer.last_execution_at = ticked
+            .firings
+            .last()
+            .map(|firing| firing.due_at)
+            .or(self.last_execution_at);
         let had_its_chance = !ticked.firings.is_empty() || missed > 0;
         if self.auto_disable_after_run && had_its_chance {
             timer.status = Status::Disabled;

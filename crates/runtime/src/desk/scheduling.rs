@@ -133,11 +133,7 @@ impl<S: Store> Clerk<S> {
         self.changed(made.await?, || EngineError::UnknownAgent(agent))
     }
 
-    fn changed(
-        &self,
-        changed: Changed,
-        unknown: impl FnOnce() -> EngineError,
-    ) -> Result<Timer, EngineError> {
+    fn changed(&self, changed: Changed, unknown: impl FnOnce() -> EngineError) -> Result<Timer, EngineError> {
         match changed {
             Changed::Unknown => Err(unknown()),
             Changed::Fault(fault) => Err(fault.into()),
@@ -232,16 +228,18 @@ impl<S: Store> Scheduling for Clerk<S> {
     }
 
     fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer> {
-        Box::pin(self.change_schedule(schedule, "schedule_edited", move |seen, now| {
-            match seen.status {
-                Status::Active | Status::Paused => {}
-                status @ (Status::Disabled | Status::Expired) => {
-                    let schedule = seen.schedule_id.clone();
-                    return Err(ScheduleFault::Over { schedule, status });
+        Box::pin(
+            self.change_schedule(schedule, "schedule_edited", move |seen, now| {
+                match seen.status {
+                    Status::Active | Status::Paused => {}
+                    status @ (Status::Disabled | Status::Expired) => {
+                        let schedule = seen.schedule_id.clone();
+                        return Err(ScheduleFault::Over { schedule, status });
+                    }
                 }
-            }
-            Ok(Some(seen.revised(&edited(seen, &edit), now)?))
-        }))
+                Ok(Some(seen.revised(&edited(seen, &edit), now)?))
+            }),
+        )
     }
 
     fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Asked<'_, Timer> {
@@ -257,7 +255,8 @@ impl<S: Store> Scheduling for Clerk<S> {
             }
             let schedule = seen.schedule_id.clone();
             let next = seen.become_status(status, now);
-            next.map(Some).map_err(|why| ScheduleFault::Status { schedule, why })
+            next.map(Some)
+                .map_err(|why| ScheduleFault::Status { schedule, why })
         }))
     }
 

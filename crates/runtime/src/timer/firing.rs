@@ -6,7 +6,9 @@ use wakeful_core::message::Message;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{ALREADY_RUN, Firing, MISSED, Outcome, Status, Ticked, Timer, TriggerSource, settle};
+use wakeful_core::timer::{
+    ALREADY_RUN, Firing, MISSED, Outcome, Status, Ticked, Timer, TriggerSource, settle,
+};
 use wakeful_ports::clock::Entropy;
 use wakeful_ports::records::{ExecutionRow, PackedBlob, RUN_OPEN};
 use wakeful_ports::store::{Store, StoreError, Tx};
@@ -114,7 +116,10 @@ impl Plan {
         // The head first, as in every transition: two who lock in two orders wait for each other.
         let head = tx.lock_head_to_announce(agent)?;
         let stored = tx.schedule(name)?;
-        if stored.as_ref().is_none_or(|stored| stored.version != self.seen.version) {
+        if stored
+            .as_ref()
+            .is_none_or(|stored| stored.version != self.seen.version)
+        {
             return Err(StoreError::Conflict);
         }
         let mut book = Book {

@@ -14,6 +14,7 @@ mod queue;
 mod run;
 mod runner;
 mod saga;
+mod schedule;
 mod spend;
 mod step;
 mod transaction;

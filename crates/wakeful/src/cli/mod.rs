@@ -24,6 +24,7 @@ pub(crate) mod retention;
 mod run;
 mod runs;
 mod saga;
+mod schedule;
 mod serve;
 mod service;
 mod status;
@@ -210,6 +211,9 @@ enum Verb {
     /// Look at what was written down and is to be done, and add to it
     #[command(subcommand)]
     Journal(journal::JournalVerb),
+    /// Wake agents by the clock, and see what became of it
+    #[command(subcommand)]
+    Schedule(schedule::ScheduleVerb),
     /// Look at writes of agents to the journal that are not over
     #[command(subcommand)]
     Saga(saga::SagaVerb),
@@ -286,6 +290,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Restore(args) => restore::restore(&args, &shared, out).await,
             Verb::Retention(verb) => retention::retention(&verb, &shared, out).await,
             Verb::Journal(verb) => journal::journal(&verb, &shared, out).await,
+            Verb::Schedule(verb) => schedule::schedule(&verb, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();

@@ -92,7 +92,13 @@ pub(super) async fn run_service(
         pulse: &pulse,
     };
     let ticking = timers.run(&halt);
-    tokio::join!(service.run(), stopping, announcing, ticking, round.go(&hub, &halt));
+    tokio::join!(
+        service.run(),
+        stopping,
+        announcing,
+        ticking,
+        round.go(&hub, &halt)
+    );
     // All that will be written is written, and the next daemon begins with a signed past.
     let signed = match notary(&place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),
