@@ -40,14 +40,14 @@ pub(super) const BEGIN: Millis = Millis(1_772_344_800_000);
 pub(super) const MINUTE_MS: u64 = 60_000;
 pub(super) const HOUR_MS: u64 = 60 * MINUTE_MS;
 
-/// How often everybody may have a turn before time moves on.
+/// Turns of everybody in which somebody who is at work does something.
 const TURNS: u32 = 60;
 
-/// What a model asks for that does not want to answer for a long time.
-const NEVER_MS: u64 = 1_000 * HOUR_MS;
+/// How long a model that is not there asks to wait.
+const LATER_MS: u64 = MINUTE_MS;
 
 /// Time that moves when it is told to, and a wall clock that can be set.
-pub(super) struct Wall(Mutex<State>);
+pub(super) struct Wall(Mutex<State>, AtomicU32);
 
 struct State {
     ticks_ms: u64,
@@ -58,16 +58,22 @@ struct State {
 
 impl Wall {
     pub(super) fn at(wall: Millis) -> Arc<Self> {
-        Arc::new(Self(Mutex::new(State {
+        let state = State {
             ticks_ms: 0,
             wall,
             next: 0,
             waits: BTreeMap::new(),
-        })))
+        };
+        Arc::new(Self(Mutex::new(state), AtomicU32::new(0)))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever does something asks for time or chance.
+    fn stir(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Somebody sets the clock. Who sleeps goes on sleeping.
@@ -95,6 +101,7 @@ impl Wall {
 
 impl Clock for Wall {
     fn now(&self) -> Millis {
+        self.stir();
         self.state().wall
     }
 
@@ -103,6 +110,7 @@ impl Clock for Wall {
     }
 
     fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.stir();
         let key = {
             let mut state = self.state();
             state.next += 1;
@@ -119,10 +127,11 @@ impl Clock for Wall {
     }
 }
 
-struct Salts;
+struct Salts(Arc<Wall>);
 
 impl Entropy for Salts {
     fn bytes32(&self) -> [u8; 32] {
+        self.0.stir();
         [7; 32]
     }
 }
@@ -133,7 +142,7 @@ pub(super) enum Says {
     Done,
     /// It fails for good.
     No,
-    /// It is not there for weeks: its run stays open.
+    /// It is not there for a minute, again and again: its run stays open.
     Later,
 }
 
@@ -154,7 +163,7 @@ impl Model for Counting {
             }),
             Says::No => Err(ModelFailure::new(ModelFailureKind::FailFast, artifact())),
             Says::Later => Err(ModelFailure {
-                retry_after_ms: Some(NEVER_MS),
+                retry_after_ms: Some(LATER_MS),
                 ..ModelFailure::new(ModelFailureKind::Retryable, artifact())
             }),
         }
@@ -214,7 +223,7 @@ impl Workshop<Store> for Shop {
             policy: Arc::new(Rules::new(BTreeSet::new())),
             guide: Arc::new(NoGuide),
             clock: Arc::<Wall>::clone(&self.wall),
-            entropy: Arc::new(Salts),
+            entropy: Arc::new(Salts(Arc::clone(&self.wall))),
             halt: Halt::never(),
             observer: Arc::<Hub>::clone(&self.hub),
             runner: RunnerId::new("daemon"),
@@ -247,15 +256,22 @@ impl Ground {
         }
     }
 
-    /// Lets everybody have their turns while time stands still.
+    /// Lets everybody have their turns while time stands still, until nobody stirs.
     pub(super) async fn settle(&self) {
-        for _ in 0..TURNS {
-            tokio::task::yield_now().await;
+        loop {
+            let before = self.wall.1.load(Ordering::Relaxed);
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            if self.wall.1.load(Ordering::Relaxed) == before {
+                return;
+            }
         }
     }
 
     /// Lets time pass.
     pub(super) async fn pass(&self, ms: u64) {
+        self.settle().await;
         let until_ms = self.wall.ticks_ms() + ms;
         while self.wall.ticks_ms() < until_ms || self.wall.advance(until_ms) {
             self.wall.advance(until_ms);
@@ -318,7 +334,7 @@ impl House {
             hub,
             halt: Halt::never(),
             clock: Arc::<Wall>::clone(&ground.wall),
-            entropy: Arc::new(Salts),
+            entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
             governance: Governance::default(),
         });
         let timers = clerk.timers(Arc::new(ground.journal.clone()), Writers::Alone);

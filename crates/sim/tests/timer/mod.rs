@@ -363,8 +363,8 @@ async fn the_three_ways_with_one_that_waits() {
 #[tokio::test]
 async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
     let house = House::fresh(Says::Later).await;
-    house.add("forbid", every(3_600), |_| {}).await;
-    house.ground.pass(2 * HOUR_MS + 1).await;
+    house.add("forbid", every(50), |_| {}).await;
+    house.ground.pass(110_000).await;
     assert_eq!(
         house.outcomes("forbid").await,
         [
@@ -374,11 +374,11 @@ async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
     );
     let house = House::fresh(Says::Later).await;
     house
-        .add("replace", every(3_600), |draft| {
+        .add("replace", every(50), |draft| {
             draft.concurrency = Concurrency::Replace
         })
         .await;
-    house.ground.pass(2 * HOUR_MS + 10_000).await;
+    house.ground.pass(110_000).await;
     let replaced = [
         (Outcome::Run, None),
         (Outcome::Replaced, None),
