@@ -18,6 +18,7 @@ mod proof;
 mod record;
 mod run;
 mod runtime;
+mod schedule;
 pub mod sse;
 mod subscription;
 mod transcript;
@@ -52,6 +53,10 @@ pub use run::{
 };
 pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
+};
+pub use schedule::{
+    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList,
+    SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule, TriggerSource,
 };
 use serde::{Deserialize, Serialize};
 pub use subscription::{CreateSubscription, Subscription, SubscriptionList};

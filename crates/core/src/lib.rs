@@ -29,6 +29,7 @@
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
 //! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
 //! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
+//! | [`timer`] | schedules as records, and what a tick makes of them |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
 //! | [`notice`] | what a notice says to an agent, in words |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
@@ -73,4 +74,5 @@ pub mod step;
 pub mod subrun;
 pub mod subscription;
 pub mod time;
+pub mod timer;
 pub mod wake;

@@ -7,6 +7,7 @@ mod clerk;
 pub mod deciding;
 pub mod journal;
 pub mod ledger;
+pub mod scheduling;
 mod spoil;
 mod work;
 
@@ -27,6 +28,7 @@ pub(crate) use self::clerk::append;
 pub use self::deciding::Deciding;
 pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
+pub use self::scheduling::{Edit, Scheduling};
 pub(crate) use self::work::Work;
 use crate::EngineError;
 use crate::hub::Listener;

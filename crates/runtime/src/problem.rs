@@ -8,8 +8,8 @@ use wakeful_core::wake::Refusal;
 use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 
-use crate::EngineError;
 use crate::desk::alert::Subscribing;
+use crate::{EngineError, ScheduleFault};
 
 /// What is left of a run that was erased.
 const ERASED: &str =
@@ -54,6 +54,9 @@ impl From<&EngineError> for Problem {
     fn from(error: &EngineError) -> Self {
         if let EngineError::Subscribing(error) = error {
             return error.into();
+        }
+        if let EngineError::Schedule(fault) = error {
+            return of_schedule(fault, error.to_string());
         }
         Self::new(code(error), with_causes(error), hint(error))
     }
@@ -118,6 +121,7 @@ fn code(error: &EngineError) -> &str {
     match error {
         EngineError::Store(error) => of_store(error).0,
         EngineError::Subscribing(_) => "subscription_refused",
+        EngineError::Schedule(_) => "schedule_refused",
         EngineError::UnknownAgent(_) => "agent_unknown",
         EngineError::AgentExists(_) => "agent_exists",
         EngineError::UnknownRun(_) => "run_unknown",
@@ -178,6 +182,7 @@ fn hint(error: &EngineError) -> String {
         EngineError::NoEngine { hint, .. } => hint,
         EngineError::Store(error) => of_store(error).1,
         EngineError::Subscribing(_) => "`wakeful subscriptions` shows those there are",
+        EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
@@ -201,6 +206,34 @@ fn hint(error: &EngineError) -> String {
         EngineError::RunPruned { .. } => PRUNED,
     };
     fixed.to_owned()
+}
+
+/// What is wrong with a schedule, or with a wish about one.
+fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
+    let (code, hint) = match fault {
+        ScheduleFault::Unknown(_) => (
+            "schedule_unknown",
+            "`wakeful schedule list` shows those there are",
+        ),
+        ScheduleFault::Exists(_) => ("schedule_exists", "choose another name with --id"),
+        ScheduleFault::Bad(_) => (
+            "bad_schedule",
+            "correct the field that is named; see docs/schedules.md",
+        ),
+        ScheduleFault::Status { .. } => (
+            "schedule_status",
+            "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
+        ),
+        ScheduleFault::Over { .. } => (
+            "schedule_over",
+            "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
+        ),
+        ScheduleFault::TooMany(_) => (
+            "too_many_schedules",
+            "disable some with `wakeful schedule disable`",
+        ),
+    };
+    Problem::new(code, message, hint)
 }
 
 const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {

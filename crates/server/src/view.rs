@@ -6,6 +6,7 @@ mod event;
 mod journal;
 mod order;
 mod proof;
+mod schedule;
 mod subscription;
 
 pub use self::budget::{budget, receipt, spending};
@@ -16,6 +17,7 @@ pub use self::journal::{
 };
 pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
+pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 use utoipa::IntoParams;
 use wakeful_api::{

@@ -352,6 +352,7 @@ impl Stage {
                 | EngineError::UnknownDecision(_)
                 | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
+                | EngineError::Schedule(_)
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }

@@ -11,6 +11,7 @@ mod notice;
 mod retention;
 mod service;
 mod subrun;
+mod timer;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;

@@ -176,6 +176,9 @@ mod tests {
         decision.agent_id decision.body decision.decision_id decision.run_key decision.status
         event_life.agent_id event_life.incarnation journal_host.host_id run.fault
         saga.last_error saga.operation_id saga.phase saga.run_key saga.status
+        schedule.agent_id schedule.concurrency schedule.intent schedule.label schedule.last_run schedule.say schedule.schedule_id
+        schedule.status scheduled_execution.outcome scheduled_execution.reason scheduled_execution.run_key
+        scheduled_execution.schedule_id scheduled_execution.source
         signed_head.agent_id signed_head.chain_hash signed_head.public_key signed_head.signature";
 
     const COLUMNS: &str = "

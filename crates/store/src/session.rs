@@ -4,6 +4,7 @@ mod alert;
 mod cause;
 mod deciding;
 mod proof;
+mod schedule;
 
 use std::path::Path;
 

@@ -17,6 +17,7 @@ mod queue;
 mod run;
 mod runner;
 mod saga;
+mod schedule;
 mod spend;
 mod step;
 mod subrun;

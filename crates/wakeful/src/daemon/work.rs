@@ -77,8 +77,10 @@ pub(super) async fn run_service(
     });
     let book = Arc::new(Book::default());
     let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
     stage.send_replace(Stage::Ready(Open {
-        desk: Arc::new(clerk),
+        desk: Arc::clone(&clerk) as _,
+        schedules: clerk,
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
         alert: Arc::new(alert::clerk(&place.store, &place.journal, book)),
@@ -94,11 +96,13 @@ pub(super) async fn run_service(
         pulse: &pulse,
     };
     let watching = watcher.run(&halt, log);
+    let ticking = timers.run(&halt);
     tokio::join!(
         service.run(),
         stopping,
         announcing,
         watching,
+        ticking,
         round.go(&hub, &halt)
     );
     // All that will be written is written, and the next daemon begins with a signed past.

@@ -138,6 +138,7 @@ impl From<EngineError> for Trouble {
             | EngineError::UnknownDecision(_)
             | EngineError::AmbiguousDecision(_)
             | EngineError::Unanswerable(_)
+            | EngineError::Schedule(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }
