@@ -78,6 +78,7 @@ pub(super) async fn run_service(
     let book = Arc::new(Book::default());
     let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
     let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
+    let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
         schedules: clerk,
