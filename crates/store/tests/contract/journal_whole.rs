@@ -82,7 +82,7 @@ fn assert_whole(receipt: &Receipt, all: &[wakeful_ports::journal::Change], recor
 }
 
 #[test]
-fn a_checklist_and_its_steps_are_one_transaction_and_one_change() {
+fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
     every_journal(async |journal| {
         let task = wrote(&journal, create("t", "Gym")).await.record_id;
         let made = wrote(&journal, order("l", pack(&task))).await;
@@ -164,7 +164,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
             .await
             .is_empty()
         );
-        // A step that somebody added since is theirs.
+        // An item that somebody added since is theirs.
         let made = wrote(&journal, order("l2", pack(&task))).await;
         let more = Mutation::AddItems {
             checklist: made.record_id,
@@ -180,7 +180,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
 }
 
 #[test]
-fn a_day_has_one_plan_whose_stretches_are_put_changed_and_taken_away_in_one_write() {
+fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write() {
     every_journal(async |journal| {
         let made = wrote(
             &journal,
@@ -226,7 +226,7 @@ fn a_day_has_one_plan_whose_stretches_are_put_changed_and_taken_away_in_one_writ
             1
         );
         assert_eq!(list(&journal, Listing::DayPlans { day: None }).await.len(), 1);
-        // One bad stretch, and nothing of it is written.
+        // One bad block, and nothing of it is written.
         let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
         let bad = BlockWrite {
             category: Some(nobody),

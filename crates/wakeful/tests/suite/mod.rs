@@ -22,6 +22,7 @@ mod help;
 mod home;
 mod init;
 mod journal;
+mod journal_rest;
 mod lifecycle;
 mod line;
 mod output;

@@ -27,7 +27,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         (task(), 0_usize..3).prop_map(|(task, items)| Mutation::CreateChecklist {
             task,
             title: "l".into(),
-            items: vec!["step".into(); items]
+            items: vec!["item".into(); items]
         }),
         known(Kind::Checklist).prop_map(|checklist| Mutation::AddItems {
             checklist,

@@ -38,7 +38,7 @@ pub(crate) enum JournalVerb {
     /// What tasks belong to
     #[command(subcommand)]
     Category(CategoryVerb),
-    /// The small steps of tasks
+    /// What tasks take, item by item
     #[command(subcommand)]
     Checklist(ChecklistVerb),
     /// Time that is spent on tasks
