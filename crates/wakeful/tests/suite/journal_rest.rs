@@ -270,7 +270,7 @@ fn digest(world: &World) -> String {
         let mut rows = rows.query([]).expect("rows");
         while let Some(row) = rows.next().expect("a row") {
             for column in 0..width {
-                let value = row.get_ref(column).expect("a value");
+                let value: rusqlite::types::Value = row.get(column).expect("a value");
                 all.push_str(&format!("{table} {value:?}\n"));
             }
         }
