@@ -247,6 +247,12 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
             "{body}"
         );
     }
+}
+
+#[tokio::test]
+async fn records_of_any_kind_and_changes_are_shown() {
+    let world = World::new();
+    let (id, nobody) = (task().id.to_string(), "0".repeat(32));
     let shown = world.get(&format!("/api/journal/records/{id}")).await;
     let shown: Value = serde_json::from_str(&shown.body).expect("JSON");
     assert_eq!(

@@ -65,6 +65,19 @@ fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() 
                 item.tokens
             );
         }
+    });
+}
+
+#[test]
+fn ratings_links_and_removals_say_what_they_are() {
+    every_journal(async |journal| {
+        let gym = wrote(
+            &journal,
+            order("gym", Mutation::CreateCategory { name: "gym".into() }),
+        )
+        .await
+        .record_id;
+        let task = wrote(&journal, order("t", in_gym(&gym))).await;
         let rate = Mutation::Rate {
             target: Target::Record(task.record_id.clone()),
             scale: "effort".into(),
