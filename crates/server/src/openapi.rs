@@ -93,7 +93,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,
         schedule::disable, schedule::trigger, schedule::history,
     ),
-    components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
+    components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta, wakeful_api::Listed)),
     tags(
         (name = "agents", description = "Agents and what they said"),
         (name = "messages", description = "What enters an agent's queue"),

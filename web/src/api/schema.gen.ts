@@ -348,6 +348,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/journal/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was committed after a place, oldest first: the outbox. */
+        get: operations["journal_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/journal/notes": {
         parameters: {
             query?: never;
@@ -360,6 +377,40 @@ export interface paths {
         put?: never;
         /** Makes a note. */
         post: operations["journal_create_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Records of a kind. */
+        get: operations["journal_records"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/records/{record_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One record of any kind; a deleted one too. */
+        get: operations["journal_record"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -430,6 +481,23 @@ export interface paths {
         put?: never;
         /** Changes a task. What is left out stays. */
         post: operations["journal_update_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/writes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Writes to the journal. Everything that one write touches is one transaction. */
+        post: operations["journal_write"];
         delete?: never;
         options?: never;
         head?: never;
@@ -643,6 +711,127 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Schedules by name. */
+        get: operations["list_schedules"];
+        put?: never;
+        /** Makes a schedule. Without `always` it wakes its agent only when something changed since the agent last ran. */
+        post: operations["add_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One schedule. */
+        get: operations["get_schedule"];
+        put?: never;
+        /** Changes what a schedule is meant to do. Another pattern or zone is another revision, and begins now. */
+        post: operations["edit_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a schedule for good. Its history stays. */
+        post: operations["disable_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/executions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A schedule and what became of its firings, newest first. */
+        get: operations["schedule_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a schedule rest: nothing fires, and what would have been due meanwhile is not made up for. */
+        post: operations["pause_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a schedule go on with what is to come. */
+        post: operations["resume_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a schedule fire now, also when nothing changed. What is to come stays as it is. */
+        post: operations["trigger_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/state": {
         parameters: {
             query?: never;
@@ -672,6 +861,41 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Subscriptions by name. */
+        get: operations["subscriptions"];
+        put?: never;
+        /** Makes a subscription: from now on, changes that it matches wake its agent. The same one again is the same one. */
+        post: operations["subscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{subscription_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Takes a subscription away. What waits because of it stays in line. */
+        delete: operations["unsubscribe"];
         options?: never;
         head?: never;
         patch?: never;
@@ -763,6 +987,39 @@ export interface components {
          * @enum {string}
          */
         Activity: "asleep" | "queued" | "working" | "waiting_on_human" | "waiting" | "stuck";
+        /** @description A schedule to make. */
+        AddSchedule: {
+            /** @description Whom it wakes. */
+            agent_id: string;
+            /** @description Whether missed firings are made up for. */
+            allows_catch_up?: boolean;
+            /** @description Whether it wakes the agent also when nothing changed. */
+            always?: boolean;
+            /** @description Whether it is over after its first firing. One moment always is. */
+            auto_disable_after_run?: boolean;
+            /**
+             * Format: int64
+             * @description How old a missed firing may be and still be made up for; a day where nothing is given.
+             */
+            catch_up_window_seconds?: number;
+            /** @description What becomes of a firing while the one before it is under way; `forbid` where nothing is given. */
+            concurrency?: components["schemas"]["Concurrency"];
+            /** @description Whether it begins at rest. */
+            is_paused?: boolean;
+            /** @description What people call it; its name where nothing is given. */
+            label?: string;
+            /**
+             * Format: int64
+             * @description How many of them run at once; 1 where nothing is given.
+             */
+            max_catch_up_runs_per_tick?: number;
+            /** @description When it fires. */
+            pattern: components["schemas"]["SchedulePattern"];
+            /** @description What it says to the agent. */
+            say: string;
+            /** @description Its name; one is made up where none is given. */
+            schedule_id?: string;
+        };
         /**
          * @description Whether a message was new.
          * @enum {string}
@@ -1089,6 +1346,21 @@ export interface components {
             /** @enum {string} */
             type: "tool_result";
         };
+        /** @description What a block of a day is to be from now on. */
+        BlockWrite: {
+            /** @description Which one; without it a new one is made. */
+            block_id?: string | null;
+            /** @description The part of a life that it is for. */
+            category_id?: string | null;
+            /** @description Until when: RFC 3339 with an offset. */
+            ends_at: string;
+            /** @description More about it. */
+            note?: string | null;
+            /** @description From when: RFC 3339 with an offset. */
+            starts_at: string;
+            /** @description What is to be done then. */
+            task_id?: string | null;
+        };
         /** @description A brake that is on: nothing that it holds begins anything. */
         Brake: {
             /** @description Who is held; absent for all. */
@@ -1159,6 +1431,11 @@ export interface components {
          */
         Channel: "cli" | "api" | "page";
         /**
+         * @description What becomes of a firing while the one before it is still under way.
+         * @enum {string}
+         */
+        Concurrency: "allow" | "forbid" | "replace";
+        /**
          * @description Whether an agent works on what waits for it.
          * @enum {string}
          */
@@ -1190,6 +1467,33 @@ export interface components {
             task_id?: string | null;
             /** @description What it says. */
             text: string;
+        };
+        /** @description A subscription to make. The same name with the same terms again is the same subscription. */
+        CreateSubscription: {
+            /** @description Who is woken. */
+            agent_id: string;
+            /** @description Tokens that must all be there. */
+            all?: string[];
+            /** @description Tokens of which one is enough. */
+            any?: string[];
+            /**
+             * Format: int64
+             * @description How long nothing begins after a wake by it.
+             */
+            cooldown_ms?: number;
+            /**
+             * Format: int64
+             * @description How long changes are gathered before the first of them wakes.
+             */
+            debounce_ms?: number;
+            /** @description What must hold of the agent and of the change. */
+            guard?: Record<string, unknown>;
+            /** @description What a changed record must be like. */
+            predicate?: Record<string, unknown>;
+            /** @description What the agent is told to do. */
+            say?: string;
+            /** @description Its name; made up where none is given. */
+            subscription_id?: string;
         };
         /** @description A task to make. */
         CreateTask: {
@@ -1343,6 +1647,21 @@ export interface components {
             /** @description The words. */
             text: string;
         };
+        /** @description What of a schedule is to be different. What is absent stays. */
+        EditSchedule: {
+            /** @description Whether missed firings are made up for. */
+            allows_catch_up?: boolean;
+            /** @description Whether it wakes the agent also when nothing changed. */
+            always?: boolean;
+            /** @description What becomes of a firing while the one before it is under way. */
+            concurrency?: components["schemas"]["Concurrency"];
+            /** @description What people call it. */
+            label?: string;
+            /** @description When it fires. */
+            pattern?: components["schemas"]["SchedulePattern"];
+            /** @description What it says to the agent. */
+            say?: string;
+        };
         /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
         EraseContent: {
             /**
@@ -1446,6 +1765,11 @@ export interface components {
              */
             next_after_seq: number;
         };
+        /**
+         * @description What was decided about a firing, or about the schedule itself.
+         * @enum {string}
+         */
+        ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed";
         /** @description What is kept of a failure. */
         FailureArtifact: {
             /** @description Where it failed. */
@@ -1522,6 +1846,210 @@ export interface components {
             /** @description The categories. */
             categories: components["schemas"]["JournalCategory"][];
         };
+        /** @description One record that a committed transaction wrote. Those of one transaction have the same `seq`. */
+        JournalChange: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description `person`, or `agent:` and a name. */
+            author: string;
+            /**
+             * Format: int64
+             * @description Which transaction of that host.
+             */
+            counter: number;
+            /** @description The host that wrote it, with its incarnation. */
+            host: string;
+            /** @description What kind of record. */
+            kind: string;
+            /** @description The operation that it was known by. */
+            operation_id: string;
+            /** @description Which one. */
+            record_id: string;
+            /**
+             * Format: int64
+             * @description Its place among everything that was committed.
+             */
+            seq: number;
+            /** @description The keys of what it says to the outside. */
+            tokens: string[];
+        };
+        /** @description What was committed, oldest first, in whole transactions. */
+        JournalChangeList: {
+            /** @description The changes. */
+            changes: components["schemas"]["JournalChange"][];
+            /**
+             * Format: int64
+             * @description The newest place there is.
+             */
+            last_seq: number;
+        };
+        /** @description A write that somebody wants. */
+        JournalOrder: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string | null;
+            /** @description What is to be written, in one transaction. */
+            write: components["schemas"]["JournalWrite"];
+        };
+        /**
+         * @description A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its
+         *     kind; what it has not is left out.
+         */
+        JournalRecord: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Its name: 32 hex digits. */
+            id: string;
+            /** @description What kind it is. */
+            kind: components["schemas"]["RecordKind"];
+            /** @description Whether it was deleted; its tombstone can be restored. */
+            removed: boolean;
+            /**
+             * Format: int64
+             * @description How many writes it has seen.
+             */
+            version: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Records. */
+        JournalRecordList: {
+            /** @description The records. */
+            records: components["schemas"]["JournalRecord"][];
+        };
+        /** @description What is to be written. */
+        JournalWrite: {
+            /** @description Which category. */
+            category_id: string;
+            /** @enum {string} */
+            kind: "rename_category";
+            /** @description Its new name. */
+            name: string;
+        } | {
+            /** @description The items, in order. */
+            items?: string[];
+            /** @enum {string} */
+            kind: "create_checklist";
+            /** @description The task that it belongs to. */
+            task_id: string;
+            /** @description One line. */
+            title: string;
+        } | {
+            /** @description Where. */
+            checklist_id: string;
+            /** @description The items, in order. */
+            items: string[];
+            /** @enum {string} */
+            kind: "add_items";
+        } | {
+            /** @description Whether it is done. */
+            checked?: boolean | null;
+            /** @description Which item. */
+            item_id: string;
+            /** @enum {string} */
+            kind: "update_item";
+            /** @description Its new line. */
+            text?: string | null;
+        } | {
+            /** @description Where. */
+            checklist_id: string;
+            /** @description The ids of all items, each once. */
+            items: string[];
+            /** @enum {string} */
+            kind: "order_items";
+        } | {
+            /** @description What is done. */
+            description?: string | null;
+            /** @enum {string} */
+            kind: "start_time";
+            /** @description Which task. */
+            task_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "stop_time";
+            /** @description Which time entry. */
+            time_entry_id: string;
+        } | {
+            /** @description What was done. */
+            description?: string | null;
+            /** @description Until when: RFC 3339 with an offset. */
+            ended_at: string;
+            /** @enum {string} */
+            kind: "add_time";
+            /** @description Since when: RFC 3339 with an offset. */
+            started_at: string;
+            /** @description On which task. */
+            task_id: string;
+        } | {
+            /** @description What was done. */
+            description?: string | null;
+            /** @description Until when: RFC 3339 with an offset. */
+            ended_at?: string | null;
+            /** @enum {string} */
+            kind: "update_time";
+            /** @description Since when: RFC 3339 with an offset. */
+            started_at?: string | null;
+            /** @description Which time entry. */
+            time_entry_id: string;
+        } | {
+            /** @description Which day. */
+            date: string;
+            /** @description The ids of blocks that go. */
+            deletes?: string[];
+            /** @enum {string} */
+            kind: "write_day_plan";
+            /** @description What the day is for; left out stays. */
+            note?: string | null;
+            /** @description Blocks that are new or different. */
+            upserts?: components["schemas"]["BlockWrite"][];
+        } | {
+            /** @description The day, unless it is a record. */
+            date?: string | null;
+            /** @enum {string} */
+            kind: "rate";
+            /**
+             * Format: int32
+             * @description The upper end of the scale; 5 unless given.
+             */
+            most?: number | null;
+            /** @description More about it. */
+            note?: string | null;
+            /** @description The record, unless it is a day. */
+            record_id?: string | null;
+            /** @description The name of the scale. */
+            scale: string;
+            /**
+             * Format: int32
+             * @description From 1 to `most`.
+             */
+            value: number;
+        } | {
+            /** @description The record that says it. */
+            from_id: string;
+            /** @enum {string} */
+            kind: "create_link";
+            /** @description `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`. */
+            link_kind: string;
+            /** @description The record that it is said of. */
+            to_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "remove";
+            /** @description The category that takes what is in this one; one that is used does not go without it. */
+            move_to?: string | null;
+            /** @description Which record. */
+            record_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "restore";
+            /** @description Which record. */
+            record_id: string;
+        };
         /** @description A failure that outlives its moment. */
         LastFailure: {
             /** @description Where to look. */
@@ -1546,6 +2074,11 @@ export interface components {
          * @enum {string}
          */
         Lifecycle: "created" | "active" | "dormant" | "destroyed";
+        /**
+         * @description What is listed.
+         * @enum {string}
+         */
+        Listed: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
         /** @description A file that guides an agent. */
         LoadedAgentsMd: {
             /** @description Which file it is. */
@@ -1717,7 +2250,7 @@ export interface components {
          * @description What kind of record something is.
          * @enum {string}
          */
-        RecordKind: "category" | "task" | "note";
+        RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
         /** @description A brake to release. */
         ReleaseBrake: {
             /** @description Whose; that of all where it is absent. */
@@ -1989,6 +2522,161 @@ export interface components {
          * @enum {string}
          */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
+        /** @description A schedule of an agent. */
+        Schedule: {
+            /** @description Whom it wakes. */
+            agent_id: string;
+            /** @description Whether missed firings are made up for. */
+            allows_catch_up: boolean;
+            /** @description Whether it wakes the agent also when nothing changed. */
+            always: boolean;
+            /** @description Whether it is over after its first firing. */
+            auto_disable_after_run: boolean;
+            /**
+             * Format: int64
+             * @description How old a missed firing may be and still be made up for.
+             */
+            catch_up_window_seconds: number;
+            /** @description What becomes of a firing while the one before it is under way. */
+            concurrency: components["schemas"]["Concurrency"];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How many records of its firings were ever made.
+             */
+            execution_count: number;
+            /** @description What people call it. */
+            label: string;
+            /**
+             * Format: date-time
+             * @description The moment that the newest firing was meant for.
+             */
+            last_execution_at?: string;
+            /** @description The newest run that it asked for. */
+            last_run_key?: string;
+            /**
+             * Format: int64
+             * @description How many of them run at once.
+             */
+            max_catch_up_runs_per_tick: number;
+            /**
+             * Format: date-time
+             * @description The moment that the next firing is meant for.
+             */
+            next_execution_at?: string;
+            /** @description When it fires. */
+            pattern: components["schemas"]["SchedulePattern"];
+            /**
+             * Format: int32
+             * @description Which pattern it has: another one is another revision, and its firings are others.
+             */
+            revision: number;
+            /** @description What it says to the agent. */
+            say: string;
+            /** @description Its name. */
+            schedule_id: string;
+            /** @description Whether it is at work. */
+            status: components["schemas"]["ScheduleStatus"];
+            /** @description That moment and the two after it. */
+            upcoming: string[];
+        };
+        /** @description A schedule and what became of its firings, newest first. The oldest records are not kept for ever. */
+        ScheduleHistory: {
+            /** @description The records. */
+            executions: components["schemas"]["ScheduledExecution"][];
+            /** @description The schedule. */
+            schedule: components["schemas"]["Schedule"];
+        };
+        /** @description Schedules by name. */
+        ScheduleList: {
+            /** @description The schedules. */
+            schedules: components["schemas"]["Schedule"][];
+        };
+        /** @description When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment. */
+        SchedulePattern: {
+            /**
+             * Format: date-time
+             * @description A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
+             */
+            anchor?: string;
+            /**
+             * Format: date-time
+             * @description The one moment at which it fires.
+             */
+            at?: string;
+            /** @description A cron pattern of five fields. */
+            cron?: string;
+            /**
+             * Format: int64
+             * @description How far apart firings are.
+             */
+            interval_seconds?: number;
+            /** @description The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`. */
+            time_zone?: string;
+        };
+        /**
+         * @description Whether a schedule is at work.
+         * @enum {string}
+         */
+        ScheduleStatus: "active" | "paused" | "disabled" | "expired";
+        /** @description A record of a firing. */
+        ScheduledExecution: {
+            /**
+             * Format: date-time
+             * @description When it was decided.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description How many firings it speaks of.
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description The moment that was meant; of several, the first.
+             */
+            due_at: string;
+            /** @description Whether there were even more. */
+            is_capped: boolean;
+            /** @description Whether it was missed and is made up for. */
+            is_catch_up: boolean;
+            /** @description What was decided. */
+            outcome: components["schemas"]["ExecutionOutcome"];
+            /** @description Why, where it did not run. */
+            reason?: string;
+            /**
+             * Format: int32
+             * @description Which revision of the schedule.
+             */
+            revision: number;
+            /**
+             * Format: date-time
+             * @description When the run ended.
+             */
+            run_ended_at?: string;
+            /** @description The run that it asked for. */
+            run_key?: string;
+            /**
+             * Format: date-time
+             * @description When the run began.
+             */
+            run_started_at?: string;
+            /** @description Where that run stands; absent before it has begun. */
+            run_status?: string;
+            /** @description Which schedule. */
+            schedule_id: string;
+            /**
+             * Format: int64
+             * @description Its place among all records of the schedule, from 1.
+             */
+            seq: number;
+            /** @description What made it fire. */
+            trigger_source: components["schemas"]["TriggerSource"];
+        };
         /** @description A message for an agent. */
         SendMessage: {
             /** @description Tools that this run may use only after a person said so. */
@@ -2105,6 +2793,45 @@ export interface components {
             /** @description Why. */
             message: string;
         };
+        /** @description A subscription: a change that it matches wakes its agent. */
+        Subscription: {
+            /** @description Who is woken. */
+            agent_id: string;
+            /** @description Tokens that must all be there. */
+            all: string[];
+            /** @description Tokens of which one is enough: a kind such as `TASK`, a value such as `task.status=done`, or `id:` and a record. */
+            any: string[];
+            /**
+             * Format: int64
+             * @description How long nothing begins after a wake by it; what comes meanwhile is gathered.
+             */
+            cooldown_ms: number;
+            /**
+             * Format: date-time
+             * @description When it was made. It does not see what was before.
+             */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How long changes are gathered before the first of them wakes.
+             */
+            debounce_ms: number;
+            /** @description What must hold of the agent and of the change: a predicate over `since_last_run_ms`, `queued`, `author` and `depth`. */
+            guard?: Record<string, unknown>;
+            /** @description What a changed record must be like. */
+            predicate?: Record<string, unknown>;
+            /** @description What the agent is told to do; may be empty. */
+            say: string;
+            /** @description Its name. */
+            subscription_id: string;
+        };
+        /** @description Subscriptions by name. */
+        SubscriptionList: {
+            /** @description Where the next page begins, if there is one. */
+            next_after?: string;
+            /** @description The subscriptions. */
+            subscriptions: components["schemas"]["Subscription"][];
+        };
         /** @description Something to do. */
         Task: {
             /** @description What it belongs to. */
@@ -2212,6 +2939,16 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description A wish that a schedule fires now. */
+        TriggerSchedule: {
+            /** @description Names this wish: the same key again is the same wish. */
+            key?: string;
+        };
+        /**
+         * @description What made a schedule fire.
+         * @enum {string}
+         */
+        TriggerSource: "tick" | "trigger_now" | "event";
         /** @description What changes in a task. What is left out stays. */
         UpdateTask: {
             /** @description What it belongs to. */
@@ -3466,6 +4203,40 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    journal_changes: {
+        parameters: {
+            query?: {
+                /** @description Only those after this place. */
+                after_seq?: number;
+                /** @description Most changes; the last transaction is told whole. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalChangeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     journal_notes: {
         parameters: {
             query?: {
@@ -3546,6 +4317,97 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_records: {
+        parameters: {
+            query: {
+                /** @description Of what kind. */
+                kind: components["schemas"]["Listed"];
+                /** @description Only those that belong to this record. */
+                of?: string;
+                /** @description Only those of this day. */
+                date?: string;
+                /** @description Only time entries that run. */
+                running?: boolean;
+                /** @description With the kind `any`: how the id begins. */
+                prefix?: string;
+                /** @description Most records. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalRecordList"];
+                };
+            };
+            /** @description What belongs to the kind is missing or misspelled */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_record: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The record's id */
+                record_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalRecord"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
@@ -3794,6 +4656,68 @@ export interface operations {
             };
             408: components["responses"]["RequestTimeout"];
             /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_write: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JournalOrder"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            /** @description A field is misspelled */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Something stands in the way, or the key was used for another write */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4262,6 +5186,452 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    list_schedules: {
+        parameters: {
+            query?: {
+                /** @description Only those of this agent. */
+                agent_id?: string;
+                /** @description Only those whose name comes after this one. */
+                after?: string;
+                /** @description Most schedules, by name. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schedules */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    add_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddSchedule"];
+            };
+        };
+        responses: {
+            /** @description It is made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The name is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description A field is not as it must be, and is named */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schedule */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    edit_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditSchedule"];
+            };
+        };
+        responses: {
+            /** @description It is changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description A field is not as it must be, and is named */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    disable_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    schedule_history: {
+        parameters: {
+            query?: {
+                /** @description Most records, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleHistory"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pause_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It rests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resume_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It fires again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    trigger_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerSchedule"];
+            };
+        };
+        responses: {
+            /** @description What became of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledExecution"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     default_agent_state: {
         parameters: {
             query?: never;
@@ -4322,6 +5692,154 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description It has not been made yet */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    subscriptions: {
+        parameters: {
+            query?: {
+                /** @description Only those of this agent. */
+                agent_id?: string;
+                /** @description Only those whose names come after this one. */
+                after?: string;
+                /** @description Most subscriptions. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscriptions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    subscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSubscription"];
+            };
+        };
+        responses: {
+            /** @description It holds */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Another one has this name, or there are too many */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description Its terms cannot be kept; the message says why */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its name */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone; this is what it was */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such subscription */
             404: {
                 headers: {
                     [name: string]: unknown;

@@ -25,6 +25,7 @@ mod home;
 mod init;
 mod journal;
 mod kernel;
+mod journal_rest;
 mod lifecycle;
 mod line;
 mod output;
