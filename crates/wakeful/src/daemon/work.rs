@@ -42,13 +42,7 @@ pub(super) async fn run_service(
         observer: Arc::clone(&sagas),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = Keeper {
-        store: place.store.clone(),
-        retention: start.settings.config.retention.rule(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        observer: Arc::clone(&hub) as _,
-    };
+    let keeper = keeper(&place, start, &hub);
     let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
     let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
     let bench = Bench {
@@ -59,11 +53,7 @@ pub(super) async fn run_service(
         observer,
         halt: halt.clone(),
     };
-    let writers = if place.is_shared() {
-        Writers::Many
-    } else {
-        Writers::Alone
-    };
+    let writers = writers(&place);
     let (service, clerk, stuck) = Service::new(ServiceOptions {
         store: place.store.clone(),
         writers,
@@ -106,8 +96,30 @@ pub(super) async fn run_service(
         ticking,
         round.go(&hub, &halt)
     );
-    // All that will be written is written, and the next daemon begins with a signed past.
-    let signed = match notary(&place, hub) {
+    sign_off(&place, hub).await;
+}
+
+fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
+    Keeper {
+        store: place.store.clone(),
+        retention: start.settings.config.retention.rule(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::clone(hub) as _,
+    }
+}
+
+fn writers(place: &Place) -> Writers {
+    if place.is_shared() {
+        Writers::Many
+    } else {
+        Writers::Alone
+    }
+}
+
+/// All that will be written is written, and the next daemon begins with a signed past.
+async fn sign_off(place: &Place, hub: Arc<Hub>) {
+    let signed = match notary(place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),
         Err(failure) => Err(failure),
     };
