@@ -74,7 +74,7 @@ pub struct JournalRecordList {
     pub records: Vec<JournalRecord>,
 }
 
-/// What a stretch of a day is to be from now on.
+/// What a block of a day is to be from now on.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockWrite {
@@ -115,7 +115,7 @@ pub enum JournalWrite {
     },
     /// A new checklist, with its first items.
     CreateChecklist {
-        /// Whose steps they are.
+        /// The task that it belongs to.
         #[schema(pattern = "^[0-9a-f]{32}$")]
         task_id: String,
         /// One line.

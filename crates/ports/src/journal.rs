@@ -107,7 +107,7 @@ pub enum Listing {
         /// Only those of this task.
         task: Option<RecordId>,
     },
-    /// The steps of a checklist, in order.
+    /// The items of a checklist, in order.
     Items {
         /// Which checklist.
         checklist: RecordId,
@@ -124,7 +124,7 @@ pub enum Listing {
         /// Only that of this day.
         day: Option<Day>,
     },
-    /// The stretches of a planned day, in order.
+    /// The blocks of a planned day, in order.
     Blocks {
         /// Which plan.
         plan: RecordId,

@@ -91,7 +91,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         subscription::list, subscription::create, subscription::remove,
         record::records, record::record, record::write_record, record::changes,
     ),
-    components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta)),
+    components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta, wakeful_api::Listed)),
     tags(
         (name = "agents", description = "Agents and what they said"),
         (name = "messages", description = "What enters an agent's queue"),

@@ -73,7 +73,9 @@ where
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
-        let Self { value, reply, .. } = *self;
+        let Self { f, value, reply } = *self;
+        // What the closure holds learns that it is over before the caller does.
+        drop(f);
         let _ = reply.send(outcome.and_then(|()| value.ok_or(StoreError::Closed)));
     }
 }

@@ -145,11 +145,13 @@ pub(crate) async fn perform(journal: Arc<dyn Journal>, act: Act) -> Done {
 }
 
 fn written(receipt: &Receipt) -> Done {
+    let also = receipt.also.iter().map(|unit| unit.payload_id.as_str());
+    let changed: Vec<&str> = std::iter::once(receipt.record_id.as_str()).chain(also).collect();
     let content = json!({
         "ok": true,
         "task_id": receipt.record_id,
         "version": receipt.version,
-        "changed_entity_ids": [receipt.record_id],
+        "changed_entity_ids": changed,
         "changed_tokens": receipt.tokens,
     });
     Done {

@@ -348,6 +348,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/journal/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was committed after a place, oldest first: the outbox. */
+        get: operations["journal_changes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/journal/notes": {
         parameters: {
             query?: never;
@@ -360,6 +377,40 @@ export interface paths {
         put?: never;
         /** Makes a note. */
         post: operations["journal_create_note"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/records": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Records of a kind. */
+        get: operations["journal_records"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/records/{record_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One record of any kind; a deleted one too. */
+        get: operations["journal_record"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -430,6 +481,23 @@ export interface paths {
         put?: never;
         /** Changes a task. What is left out stays. */
         post: operations["journal_update_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/journal/writes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Writes to the journal. Everything that one write touches is one transaction. */
+        post: operations["journal_write"];
         delete?: never;
         options?: never;
         head?: never;
@@ -672,6 +740,41 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Subscriptions by name. */
+        get: operations["subscriptions"];
+        put?: never;
+        /** Makes a subscription: from now on, changes that it matches wake its agent. The same one again is the same one. */
+        post: operations["subscribe"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/subscriptions/{subscription_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Takes a subscription away. What waits because of it stays in line. */
+        delete: operations["unsubscribe"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1089,6 +1192,21 @@ export interface components {
             /** @enum {string} */
             type: "tool_result";
         };
+        /** @description What a block of a day is to be from now on. */
+        BlockWrite: {
+            /** @description Which one; without it a new one is made. */
+            block_id?: string | null;
+            /** @description The part of a life that it is for. */
+            category_id?: string | null;
+            /** @description Until when: RFC 3339 with an offset. */
+            ends_at: string;
+            /** @description More about it. */
+            note?: string | null;
+            /** @description From when: RFC 3339 with an offset. */
+            starts_at: string;
+            /** @description What is to be done then. */
+            task_id?: string | null;
+        };
         /** @description A brake that is on: nothing that it holds begins anything. */
         Brake: {
             /** @description Who is held; absent for all. */
@@ -1190,6 +1308,33 @@ export interface components {
             task_id?: string | null;
             /** @description What it says. */
             text: string;
+        };
+        /** @description A subscription to make. The same name with the same terms again is the same subscription. */
+        CreateSubscription: {
+            /** @description Who is woken. */
+            agent_id: string;
+            /** @description Tokens that must all be there. */
+            all?: string[];
+            /** @description Tokens of which one is enough. */
+            any?: string[];
+            /**
+             * Format: int64
+             * @description How long nothing begins after a wake by it.
+             */
+            cooldown_ms?: number;
+            /**
+             * Format: int64
+             * @description How long changes are gathered before the first of them wakes.
+             */
+            debounce_ms?: number;
+            /** @description What must hold of the agent and of the change. */
+            guard?: Record<string, unknown>;
+            /** @description What a changed record must be like. */
+            predicate?: Record<string, unknown>;
+            /** @description What the agent is told to do. */
+            say?: string;
+            /** @description Its name; made up where none is given. */
+            subscription_id?: string;
         };
         /** @description A task to make. */
         CreateTask: {
@@ -1522,6 +1667,210 @@ export interface components {
             /** @description The categories. */
             categories: components["schemas"]["JournalCategory"][];
         };
+        /** @description One record that a committed transaction wrote. Those of one transaction have the same `seq`. */
+        JournalChange: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description `person`, or `agent:` and a name. */
+            author: string;
+            /**
+             * Format: int64
+             * @description Which transaction of that host.
+             */
+            counter: number;
+            /** @description The host that wrote it, with its incarnation. */
+            host: string;
+            /** @description What kind of record. */
+            kind: string;
+            /** @description The operation that it was known by. */
+            operation_id: string;
+            /** @description Which one. */
+            record_id: string;
+            /**
+             * Format: int64
+             * @description Its place among everything that was committed.
+             */
+            seq: number;
+            /** @description The keys of what it says to the outside. */
+            tokens: string[];
+        };
+        /** @description What was committed, oldest first, in whole transactions. */
+        JournalChangeList: {
+            /** @description The changes. */
+            changes: components["schemas"]["JournalChange"][];
+            /**
+             * Format: int64
+             * @description The newest place there is.
+             */
+            last_seq: number;
+        };
+        /** @description A write that somebody wants. */
+        JournalOrder: {
+            /** @description Names this write: the same key again is the same write. */
+            key?: string | null;
+            /** @description What is to be written, in one transaction. */
+            write: components["schemas"]["JournalWrite"];
+        };
+        /**
+         * @description A record of any kind: one flat object, and what a predicate sees. What it has besides these fields depends on its
+         *     kind; what it has not is left out.
+         */
+        JournalRecord: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description Its name: 32 hex digits. */
+            id: string;
+            /** @description What kind it is. */
+            kind: components["schemas"]["RecordKind"];
+            /** @description Whether it was deleted; its tombstone can be restored. */
+            removed: boolean;
+            /**
+             * Format: int64
+             * @description How many writes it has seen.
+             */
+            version: number;
+        } & {
+            [key: string]: unknown;
+        };
+        /** @description Records. */
+        JournalRecordList: {
+            /** @description The records. */
+            records: components["schemas"]["JournalRecord"][];
+        };
+        /** @description What is to be written. */
+        JournalWrite: {
+            /** @description Which category. */
+            category_id: string;
+            /** @enum {string} */
+            kind: "rename_category";
+            /** @description Its new name. */
+            name: string;
+        } | {
+            /** @description The items, in order. */
+            items?: string[];
+            /** @enum {string} */
+            kind: "create_checklist";
+            /** @description The task that it belongs to. */
+            task_id: string;
+            /** @description One line. */
+            title: string;
+        } | {
+            /** @description Where. */
+            checklist_id: string;
+            /** @description The items, in order. */
+            items: string[];
+            /** @enum {string} */
+            kind: "add_items";
+        } | {
+            /** @description Whether it is done. */
+            checked?: boolean | null;
+            /** @description Which item. */
+            item_id: string;
+            /** @enum {string} */
+            kind: "update_item";
+            /** @description Its new line. */
+            text?: string | null;
+        } | {
+            /** @description Where. */
+            checklist_id: string;
+            /** @description The ids of all items, each once. */
+            items: string[];
+            /** @enum {string} */
+            kind: "order_items";
+        } | {
+            /** @description What is done. */
+            description?: string | null;
+            /** @enum {string} */
+            kind: "start_time";
+            /** @description Which task. */
+            task_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "stop_time";
+            /** @description Which time entry. */
+            time_entry_id: string;
+        } | {
+            /** @description What was done. */
+            description?: string | null;
+            /** @description Until when: RFC 3339 with an offset. */
+            ended_at: string;
+            /** @enum {string} */
+            kind: "add_time";
+            /** @description Since when: RFC 3339 with an offset. */
+            started_at: string;
+            /** @description On which task. */
+            task_id: string;
+        } | {
+            /** @description What was done. */
+            description?: string | null;
+            /** @description Until when: RFC 3339 with an offset. */
+            ended_at?: string | null;
+            /** @enum {string} */
+            kind: "update_time";
+            /** @description Since when: RFC 3339 with an offset. */
+            started_at?: string | null;
+            /** @description Which time entry. */
+            time_entry_id: string;
+        } | {
+            /** @description Which day. */
+            date: string;
+            /** @description The ids of blocks that go. */
+            deletes?: string[];
+            /** @enum {string} */
+            kind: "write_day_plan";
+            /** @description What the day is for; left out stays. */
+            note?: string | null;
+            /** @description Blocks that are new or different. */
+            upserts?: components["schemas"]["BlockWrite"][];
+        } | {
+            /** @description The day, unless it is a record. */
+            date?: string | null;
+            /** @enum {string} */
+            kind: "rate";
+            /**
+             * Format: int32
+             * @description The upper end of the scale; 5 unless given.
+             */
+            most?: number | null;
+            /** @description More about it. */
+            note?: string | null;
+            /** @description The record, unless it is a day. */
+            record_id?: string | null;
+            /** @description The name of the scale. */
+            scale: string;
+            /**
+             * Format: int32
+             * @description From 1 to `most`.
+             */
+            value: number;
+        } | {
+            /** @description The record that says it. */
+            from_id: string;
+            /** @enum {string} */
+            kind: "create_link";
+            /** @description `relates_to`, `blocks`, `follows`, `part_of`, `derived_from`, `duplicates`, or `namespace:name`. */
+            link_kind: string;
+            /** @description The record that it is said of. */
+            to_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "remove";
+            /** @description The category that takes what is in this one; one that is used does not go without it. */
+            move_to?: string | null;
+            /** @description Which record. */
+            record_id: string;
+        } | {
+            /** @enum {string} */
+            kind: "restore";
+            /** @description Which record. */
+            record_id: string;
+        };
         /** @description A failure that outlives its moment. */
         LastFailure: {
             /** @description Where to look. */
@@ -1546,6 +1895,11 @@ export interface components {
          * @enum {string}
          */
         Lifecycle: "created" | "active" | "dormant" | "destroyed";
+        /**
+         * @description What is listed.
+         * @enum {string}
+         */
+        Listed: "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link" | "any";
         /** @description A file that guides an agent. */
         LoadedAgentsMd: {
             /** @description Which file it is. */
@@ -1717,7 +2071,7 @@ export interface components {
          * @description What kind of record something is.
          * @enum {string}
          */
-        RecordKind: "category" | "task" | "note";
+        RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
         /** @description A brake to release. */
         ReleaseBrake: {
             /** @description Whose; that of all where it is absent. */
@@ -2087,6 +2441,45 @@ export interface components {
             hint: string;
             /** @description Why. */
             message: string;
+        };
+        /** @description A subscription: a change that it matches wakes its agent. */
+        Subscription: {
+            /** @description Who is woken. */
+            agent_id: string;
+            /** @description Tokens that must all be there. */
+            all: string[];
+            /** @description Tokens of which one is enough: a kind such as `TASK`, a value such as `task.status=done`, or `id:` and a record. */
+            any: string[];
+            /**
+             * Format: int64
+             * @description How long nothing begins after a wake by it; what comes meanwhile is gathered.
+             */
+            cooldown_ms: number;
+            /**
+             * Format: date-time
+             * @description When it was made. It does not see what was before.
+             */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How long changes are gathered before the first of them wakes.
+             */
+            debounce_ms: number;
+            /** @description What must hold of the agent and of the change: a predicate over `since_last_run_ms`, `queued`, `author` and `depth`. */
+            guard?: Record<string, unknown>;
+            /** @description What a changed record must be like. */
+            predicate?: Record<string, unknown>;
+            /** @description What the agent is told to do; may be empty. */
+            say: string;
+            /** @description Its name. */
+            subscription_id: string;
+        };
+        /** @description Subscriptions by name. */
+        SubscriptionList: {
+            /** @description Where the next page begins, if there is one. */
+            next_after?: string;
+            /** @description The subscriptions. */
+            subscriptions: components["schemas"]["Subscription"][];
         };
         /** @description Something to do. */
         Task: {
@@ -3440,6 +3833,40 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    journal_changes: {
+        parameters: {
+            query?: {
+                /** @description Only those after this place. */
+                after_seq?: number;
+                /** @description Most changes; the last transaction is told whole. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The changes */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalChangeList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     journal_notes: {
         parameters: {
             query?: {
@@ -3520,6 +3947,97 @@ export interface operations {
             };
             413: components["responses"]["BodyTooLarge"];
             415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_records: {
+        parameters: {
+            query: {
+                /** @description Of what kind. */
+                kind: components["schemas"]["Listed"];
+                /** @description Only those that belong to this record. */
+                of?: string;
+                /** @description Only those of this day. */
+                date?: string;
+                /** @description Only time entries that run. */
+                running?: boolean;
+                /** @description With the kind `any`: how the id begins. */
+                prefix?: string;
+                /** @description Most records. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The records */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalRecordList"];
+                };
+            };
+            /** @description What belongs to the kind is missing or misspelled */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_record: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The record's id */
+                record_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The record */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JournalRecord"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
@@ -3768,6 +4286,68 @@ export interface operations {
             };
             408: components["responses"]["RequestTimeout"];
             /** @description The key was used before for another write */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    journal_write: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["JournalOrder"];
+            };
+        };
+        responses: {
+            /** @description It is written */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            /** @description A field is misspelled */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such record */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Something stands in the way, or the key was used for another write */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -4296,6 +4876,154 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             /** @description It has not been made yet */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    subscriptions: {
+        parameters: {
+            query?: {
+                /** @description Only those of this agent. */
+                agent_id?: string;
+                /** @description Only those whose names come after this one. */
+                after?: string;
+                /** @description Most subscriptions. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The subscriptions */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SubscriptionList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    subscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateSubscription"];
+            };
+        };
+        responses: {
+            /** @description It holds */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description Another one has this name, or there are too many */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description Its terms cannot be kept; the message says why */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    unsubscribe: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Its name */
+                subscription_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone; this is what it was */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Subscription"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such subscription */
             404: {
                 headers: {
                     [name: string]: unknown;

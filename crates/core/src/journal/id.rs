@@ -21,15 +21,15 @@ pub enum Kind {
     Task,
     /// Something written down.
     Note,
-    /// A list of a task's small steps.
+    /// What a task takes, item by item.
     Checklist,
-    /// One of those steps.
+    /// One of its items.
     ChecklistItem,
     /// Time that was spent on a task.
     TimeEntry,
     /// What a day is for.
     DayPlan,
-    /// A stretch of a planned day.
+    /// A block of a planned day.
     DayPlanBlock,
     /// How good something was.
     Rating,

@@ -44,13 +44,13 @@ pub const DETAILS_BYTES_MAX: usize = 16 * 1024;
 /// Longest note, in bytes.
 pub const NOTE_BYTES_MAX: usize = 64 * 1024;
 
-/// Longest remark on a time entry, a plan, one of its stretches or a rating, in bytes.
+/// Longest remark on a time entry, a plan, one of its blocks or a rating, in bytes.
 pub const REMARK_BYTES_MAX: usize = 4 * 1024;
 
-/// Most steps of a checklist.
+/// Most items of a checklist.
 pub const ITEMS_MAX: usize = 200;
 
-/// Most stretches of a planned day: its quarters of an hour.
+/// Most blocks of a planned day: its quarters of an hour.
 pub const BLOCKS_MAX: usize = 96;
 
 /// Most records that are moved along when a category is taken away.
@@ -116,4 +116,44 @@ pub fn compensation(operation: &OperationId) -> OperationId {
 #[must_use]
 pub fn operation_of_person(key: &str) -> OperationId {
     OperationId(h("operation.person", &[key]))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// Words for what an agent is, knows and says about itself.
+    const INSIDE: [&str; 8] = [
+        "agent",
+        "agent_state",
+        "agent_message",
+        "agent_report",
+        "memory",
+        "message",
+        "report",
+        "transcript",
+    ];
+
+    #[test]
+    fn nothing_of_an_agents_inside_can_be_said_in_the_journal() {
+        let id = RecordId::derived(Kind::Note, &operation_of_person("k"));
+        for word in INSIDE {
+            assert_eq!(Kind::parse(word), None, "{word}");
+            let record = json!({word: {"id": id, "text": "I think", "created_at": 1, "version": 1}});
+            assert!(serde_json::from_value::<Record>(record).is_err(), "{word}");
+            for kind in [word.to_owned(), format!("create_{word}"), format!("write_{word}")] {
+                let wanted = json!({"kind": kind, "text": "I think", "body": {}, "id": id});
+                assert!(serde_json::from_value::<Mutation>(wanted).is_err(), "{kind}");
+            }
+        }
+        // What is smuggled in beside the fields that there are is not kept.
+        let note = json!({"kind": "create_note", "text": "n", "task": null, "agent_state": {"goal": "x"}});
+        let note: Mutation = serde_json::from_value(note).expect("a note");
+        assert_eq!(
+            serde_json::to_value(&note).expect("JSON").get("agent_state"),
+            None::<&Value>
+        );
+    }
 }

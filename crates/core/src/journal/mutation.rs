@@ -10,7 +10,7 @@ use crate::json::{NotCanonical, digest};
 use crate::key::Digest;
 use crate::time::Millis;
 
-/// What a stretch of a day is to be from now on.
+/// What a block of a day is to be from now on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockWrite {
     /// Which one; none makes a new one.
@@ -72,36 +72,36 @@ pub enum Mutation {
         /// The task it is about.
         task: Option<RecordId>,
     },
-    /// A new checklist, with its first steps.
+    /// A new checklist, with its first items.
     CreateChecklist {
-        /// Whose steps they are.
+        /// The task that it belongs to.
         task: RecordId,
         /// One line.
         title: String,
-        /// The steps, in order.
+        /// The items, in order.
         items: Vec<String>,
     },
-    /// More steps, after those that are there.
+    /// More items, after those that are there.
     AddItems {
         /// Where.
         checklist: RecordId,
-        /// The steps, in order.
+        /// The items, in order.
         items: Vec<String>,
     },
-    /// Other words for a step, or another state. What is absent stays.
+    /// Other words for an item, or another state. What is absent stays.
     UpdateItem {
-        /// Which step.
+        /// Which item.
         item: RecordId,
         /// Its new line.
         text: Option<String>,
         /// Whether it is done.
         checked: Option<bool>,
     },
-    /// Another order of the steps.
+    /// Another order of the items.
     OrderItems {
         /// Where.
         checklist: RecordId,
-        /// Every step that is there, once.
+        /// Every item that is there, once.
         items: Vec<RecordId>,
     },
     /// Somebody begins to spend time on a task.
@@ -138,15 +138,15 @@ pub enum Mutation {
         /// What was done.
         description: Option<String>,
     },
-    /// The plan of a day: made where there is none, with its stretches, all in one transaction.
+    /// The plan of a day: made where there is none, with its blocks, all in one transaction.
     WriteDayPlan {
         /// Which day.
         day: Day,
         /// What the day is for; absent stays.
         note: Option<String>,
-        /// Stretches that are new or different.
+        /// Blocks that are new or different.
         upserts: Vec<BlockWrite>,
-        /// Stretches that go.
+        /// Blocks that go.
         deletes: Vec<RecordId>,
     },
     /// How good something was. What was said before on the same scale is replaced.
@@ -188,11 +188,11 @@ pub enum Mutation {
 /// Records that have to be read besides those that are named: present ones, and so many that a bound can be checked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Members {
-    /// The steps of a checklist, in order.
+    /// The items of a checklist, in order.
     Items(RecordId),
-    /// The stretches of a planned day.
+    /// The blocks of a planned day.
     Blocks(RecordId),
-    /// What is in a category: tasks, and stretches of days.
+    /// What is in a category: tasks, and blocks of days.
     InCategory(RecordId),
 }
 

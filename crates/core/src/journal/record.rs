@@ -129,12 +129,12 @@ impl Life {
     }
 }
 
-/// A list of a task's small steps.
+/// What a task takes, item by item.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checklist {
     /// Its name.
     pub id: RecordId,
-    /// Whose steps they are.
+    /// The task that it belongs to.
     pub task: RecordId,
     /// One line.
     pub title: String,
@@ -142,7 +142,7 @@ pub struct Checklist {
     pub life: Life,
 }
 
-/// One step of a checklist.
+/// One item of a checklist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChecklistItem {
     /// Its name.
@@ -189,7 +189,7 @@ pub struct DayPlan {
     pub life: Life,
 }
 
-/// A stretch of a planned day.
+/// A block of a planned day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DayPlanBlock {
     /// Its name.
@@ -266,13 +266,13 @@ pub enum Record {
     Note(Note),
     /// A checklist.
     Checklist(Checklist),
-    /// A step of a checklist.
+    /// An item of a checklist.
     ChecklistItem(ChecklistItem),
     /// Time that was spent.
     TimeEntry(TimeEntry),
     /// The plan of a day.
     DayPlan(DayPlan),
-    /// A stretch of a planned day.
+    /// A block of a planned day.
     DayPlanBlock(DayPlanBlock),
     /// A rating.
     Rating(Rating),

@@ -107,7 +107,7 @@ pub enum Refusal {
         /// The end.
         field: &'static str,
     },
-    /// A stretch of a day is not on that day.
+    /// A block of a day is not on that day.
     #[error("{field} is not on {day}, wherever one is")]
     NotOnDay {
         /// Its start or its end.
@@ -121,7 +121,7 @@ pub enum Refusal {
     /// The time entry has ended.
     #[error("time entry {0} is not running")]
     TimerStopped(String),
-    /// A new order leaves out a step, or names one twice or of another list.
+    /// A new order leaves out an item, or names one twice or of another list.
     #[error("items must name every item of the checklist once")]
     BadOrder,
     /// A word is no name of a scale.

@@ -8,7 +8,7 @@ use super::rule::Change;
 use super::{Category, Kind, Rating, Record, RecordId, Target, Task, TimeEntry};
 use crate::change::Token;
 
-/// How far what a record belongs to is followed: from a step over its checklist and its task to the category.
+/// How far what a record belongs to is followed: from an item over its checklist and its task to the category.
 pub const OWNERS_HOPS_MAX: usize = 3;
 
 /// What records belong to and speak of, as far as it was read.

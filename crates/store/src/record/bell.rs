@@ -1,9 +1,11 @@
 //! A bell that is rung after each commit, for whoever waits in this process.
 
 use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 use wakeful_ports::journal::Heard;
+use wakeful_ports::store::StoreError;
 
 /// Rung after each commit. Cloning it is cheap; all clones are one bell.
 #[derive(Debug, Clone)]
@@ -20,9 +22,12 @@ impl Default for Bell {
 }
 
 impl Bell {
-    /// Tells everybody who listens.
-    pub(super) fn ring(&self) {
-        self.rung.send_modify(|times| *times = times.wrapping_add(1));
+    /// Goes into the closure of a transaction, which is let go of when the transaction is over.
+    pub(super) fn in_transaction(&self) -> Ringing {
+        Ringing {
+            bell: self.clone(),
+            wrote: AtomicBool::new(false),
+        }
     }
 
     /// Listens from now on.
@@ -33,6 +38,28 @@ impl Bell {
             _bell: self.clone(),
             rung: self.rung.subscribe(),
         })
+    }
+}
+
+/// Rings when a transaction that wrote something is over, also when whoever asked for it has gone, or the answer of the
+/// server was lost. Now and then it rings for nothing, which costs one read.
+pub(super) struct Ringing {
+    bell: Bell,
+    wrote: AtomicBool,
+}
+
+impl Ringing {
+    /// Looks at what the transaction is about to commit.
+    pub(super) fn see<T, R>(&self, outcome: &Result<Result<T, R>, StoreError>) {
+        self.wrote.store(matches!(outcome, Ok(Ok(_))), Ordering::Relaxed);
+    }
+}
+
+impl Drop for Ringing {
+    fn drop(&mut self) {
+        if *self.wrote.get_mut() {
+            self.bell.rung.send_modify(|times| *times = times.wrapping_add(1));
+        }
     }
 }
 

@@ -110,30 +110,30 @@ impl JournalStore {
             .digest()
             .map_err(|error| StoreError::Backend(error.into()))?;
         fail::point("journal.before_commit");
+        let ringing = self.bell.in_transaction();
         let written = self
             .inner
-            .write(move |session| carry_out(session, &order, digest))
+            .write(move |session| {
+                let outcome = carry_out(session, &order, digest);
+                ringing.see(&outcome);
+                outcome
+            })
             .await?;
         fail::point("journal.after_commit");
-        self.told(&written);
         Ok(written?)
     }
 
     async fn take_back(&self, operation: OperationId, at: Millis) -> Result<Undone, JournalError> {
+        let ringing = self.bell.in_transaction();
         let undone = self
             .inner
-            .write(move |session| take_back(session, &operation, at))
+            .write(move |session| {
+                let outcome = take_back(session, &operation, at);
+                ringing.see(&outcome);
+                outcome
+            })
             .await?;
-        self.told(&undone);
         Ok(undone?)
-    }
-
-    /// Only what was committed is told, and only after it was. One that was known already, or was made void, rings once
-    /// too often, which costs a read.
-    fn told<T>(&self, committed: &Result<T, Refusal>) {
-        if committed.is_ok() {
-            self.bell.ring();
-        }
     }
 }
 

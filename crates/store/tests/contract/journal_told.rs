@@ -51,7 +51,7 @@ fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() 
         let item = all
             .iter()
             .find(|change| change.unit.payload_type == "checklist_item")
-            .expect("a step");
+            .expect("an item");
         for token in [
             "semanticKey|-|CHECKLIST",
             &format!("entityId|-|{}", task.record_id),
@@ -65,6 +65,19 @@ fn a_change_names_what_it_belongs_to_and_what_a_subscription_may_narrow_it_by() 
                 item.tokens
             );
         }
+    });
+}
+
+#[test]
+fn ratings_links_and_removals_say_what_they_are() {
+    every_journal(async |journal| {
+        let gym = wrote(
+            &journal,
+            order("gym", Mutation::CreateCategory { name: "gym".into() }),
+        )
+        .await
+        .record_id;
+        let task = wrote(&journal, order("t", in_gym(&gym))).await;
         let rate = Mutation::Rate {
             target: Target::Record(task.record_id.clone()),
             scale: "effort".into(),
@@ -182,5 +195,17 @@ fn whoever_listens_hears_of_commits_and_of_nothing_else() {
             .await
             .expect("undone");
         assert!(has_heard(&mut heard).await && has_heard(&mut late).await);
+    });
+}
+
+#[test]
+fn a_commit_is_heard_of_although_whoever_asked_for_it_has_gone() {
+    every_journal(async |journal| {
+        let mut heard = journal.heard();
+        let mut asking = journal.write(create("a", "Buy milk"));
+        let _ = poll_fn(|context| Poll::Ready(asking.as_mut().poll(context).is_ready())).await;
+        drop(asking);
+        heard.next().await;
+        assert_eq!(journal.last_seq().await.expect("read"), 1);
     });
 }

@@ -1,5 +1,7 @@
 //! Writes that touch several records: one transaction, on every database.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::change::LogicalChangeKey;
 use wakeful_core::journal::{
     BlockWrite, Day, LinkKind, Mutation, Record, RecordId, Target, operation_of_person,
@@ -82,7 +84,7 @@ fn assert_whole(receipt: &Receipt, all: &[wakeful_ports::journal::Change], recor
 }
 
 #[test]
-fn a_checklist_and_its_steps_are_one_transaction_and_one_change() {
+fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
     every_journal(async |journal| {
         let task = wrote(&journal, create("t", "Gym")).await.record_id;
         let made = wrote(&journal, order("l", pack(&task))).await;
@@ -164,7 +166,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
             .await
             .is_empty()
         );
-        // A step that somebody added since is theirs.
+        // An item that somebody added since is theirs.
         let made = wrote(&journal, order("l2", pack(&task))).await;
         let more = Mutation::AddItems {
             checklist: made.record_id,
@@ -180,7 +182,7 @@ fn what_several_records_were_is_given_back_in_one_transaction_too() {
 }
 
 #[test]
-fn a_day_has_one_plan_whose_stretches_are_put_changed_and_taken_away_in_one_write() {
+fn a_day_has_one_plan_whose_blocks_are_put_changed_and_taken_away_in_one_write() {
     every_journal(async |journal| {
         let made = wrote(
             &journal,
@@ -226,7 +228,7 @@ fn a_day_has_one_plan_whose_stretches_are_put_changed_and_taken_away_in_one_writ
             1
         );
         assert_eq!(list(&journal, Listing::DayPlans { day: None }).await.len(), 1);
-        // One bad stretch, and nothing of it is written.
+        // One bad block, and nothing of it is written.
         let nobody = RecordId::parse("task_id", &"0".repeat(32)).expect("an id");
         let bad = BlockWrite {
             category: Some(nobody),
@@ -277,120 +279,103 @@ fn a_category_that_is_used_is_taken_away_with_somewhere_to_put_what_is_in_it() {
     });
 }
 
+/// Makes one record of every kind, and says which they are.
+async fn one_of_each(journal: &JournalStore) -> Vec<RecordId> {
+    let task = wrote(journal, create("t", "Gym")).await.record_id;
+    let other = wrote(journal, create("o", "Other")).await.record_id;
+    let note = Mutation::CreateNote {
+        text: "n".into(),
+        task: Some(task.clone()),
+    };
+    let rate = |target: Target| Mutation::Rate {
+        target,
+        scale: "energy".into(),
+        value: 4,
+        most: 5,
+        note: String::new(),
+    };
+    let time = Mutation::AddTime {
+        task: task.clone(),
+        started_at: at("09:00"),
+        ended_at: at("10:00"),
+        description: "squats".into(),
+    };
+    let made = [
+        Mutation::CreateCategory { name: "gym".into() },
+        note,
+        pack(&task),
+        time,
+        plan(vec![block("09:00", "10:00")], vec![]),
+        rate(Target::Record(task.clone())),
+        rate(Target::Day(day())),
+        Mutation::CreateLink {
+            from: task.clone(),
+            to: other,
+            link: LinkKind::parse("gym:before").expect("a kind"),
+        },
+    ];
+    let mut ids = vec![task];
+    for (number, mutation) in made.into_iter().enumerate() {
+        let receipt = wrote(journal, order(&format!("make {number}"), mutation)).await;
+        let also = receipt.also.iter();
+        ids.extend(also.map(|unit| RecordId::parse("id", &unit.payload_id).expect("an id")));
+        ids.push(receipt.record_id);
+    }
+    ids
+}
+
 #[test]
 fn every_kind_of_record_can_be_taken_away_and_comes_back() {
     every_journal(async |journal| {
-        let task = wrote(&journal, create("t", "Gym")).await.record_id;
-        let note = Mutation::CreateNote {
-            text: "n".into(),
-            task: Some(task.clone()),
-        };
-        let rate = |target: Target| Mutation::Rate {
-            target,
-            scale: "energy".into(),
-            value: 4,
-            most: 5,
-            note: String::new(),
-        };
-        let time = Mutation::AddTime {
-            task: task.clone(),
-            started_at: at("09:00"),
-            ended_at: at("10:00"),
-            description: "squats".into(),
-        };
-        let mut ids = vec![task.clone()];
-        let other = wrote(&journal, create("o", "Other")).await.record_id;
-        let made = [
-            Mutation::CreateCategory { name: "gym".into() },
-            note,
-            pack(&task),
-            time,
-            plan(vec![block("09:00", "10:00")], vec![]),
-            rate(Target::Record(task.clone())),
-            rate(Target::Day(day())),
-            Mutation::CreateLink {
-                from: task.clone(),
-                to: other,
-                link: LinkKind::parse("gym:before").expect("a kind"),
-            },
-        ];
-        for (number, mutation) in made.into_iter().enumerate() {
-            let receipt = wrote(&journal, order(&format!("make {number}"), mutation)).await;
-            let also = receipt
-                .also
-                .iter()
-                .map(|unit| RecordId::parse("id", &unit.payload_id).expect("an id"));
-            ids.extend(also);
-            ids.push(receipt.record_id);
-        }
-        let kinds: std::collections::BTreeSet<_> = journal
-            .entities(ids.clone())
-            .await
-            .expect("read")
-            .into_values()
+        let ids = one_of_each(&journal).await;
+        let entities = journal.entities(ids.clone()).await.expect("read");
+        let kinds: BTreeSet<String> = entities
+            .values()
             .map(|entity| entity["kind"].to_string())
             .collect();
         assert_eq!(kinds.len(), 10, "one of every kind: {kinds:?}");
+        let found = async |id: &RecordId| journal.found(id.to_string(), 2).await.expect("read").remove(0);
         for id in ids {
-            let before = journal.found(id.to_string(), 2).await.expect("read");
+            let before = found(&id).await;
             let remove = Mutation::Remove {
                 record: id.clone(),
                 move_to: None,
             };
             let gone = wrote(&journal, order(&format!("remove {id}"), remove.clone())).await;
-            assert_eq!(
-                refused(&journal, order(&format!("again {id}"), remove)).await,
-                "record_removed"
-            );
-            let found = journal.found(id.to_string(), 2).await.expect("read");
+            let again = order(&format!("again {id}"), remove.clone());
+            assert_eq!(refused(&journal, again).await, "record_removed");
+            let tombstone = found(&id).await;
             assert!(
-                found[0].is_removed() && found[0].version() == gone.version,
-                "{found:?}"
+                tombstone.is_removed() && tombstone.version() == gone.version,
+                "{tombstone:?}"
             );
             let restore = Mutation::Restore { record: id.clone() };
             wrote(&journal, order(&format!("restore {id}"), restore)).await;
             // And the same by taking a removal back.
             let operation = format!("once more {id}");
-            let remove = Mutation::Remove {
-                record: id.clone(),
-                move_to: None,
-            };
             wrote(&journal, order(&operation, remove)).await;
-            journal
-                .undo(sample::operation(&operation), Millis(9))
-                .await
-                .expect("undone");
-            let after = journal.found(id.to_string(), 2).await.expect("read");
+            let undone = journal.undo(sample::operation(&operation), Millis(9)).await;
+            undone.expect("undone");
+            let after = found(&id).await;
             assert_eq!(
-                (after[0].is_removed(), after[0].version()),
-                (false, before[0].version() + 4)
+                (after.is_removed(), after.version()),
+                (false, before.version() + 4)
             );
         }
-        assert_eq!(
-            list(
-                &journal,
-                Listing::Ratings {
-                    target: Some(Target::Day(day()))
-                }
-            )
-            .await
-            .len(),
-            1
-        );
-        assert_eq!(
-            list(
-                &journal,
-                Listing::Ratings {
-                    target: Some(Target::Record(task.clone()))
-                }
-            )
-            .await
-            .len(),
-            1
-        );
-        assert_eq!(list(&journal, Listing::Ratings { target: None }).await.len(), 2);
-        assert_eq!(list(&journal, Listing::Links { of: Some(task) }).await.len(), 1);
-        assert_eq!(list(&journal, Listing::Links { of: None }).await.len(), 1);
+    });
+}
+
+#[test]
+fn ratings_and_links_are_listed_by_what_they_are_about() {
+    every_journal(async |journal| {
+        let task = one_of_each(&journal).await.remove(0);
+        let count = async |listing: Listing| list(&journal, listing).await.len();
+        let of = |target: Option<Target>| Listing::Ratings { target };
+        assert_eq!(count(of(Some(Target::Day(day())))).await, 1);
+        assert_eq!(count(of(Some(Target::Record(task.clone())))).await, 1);
+        assert_eq!(count(of(None)).await, 2);
+        assert_eq!(count(Listing::Links { of: Some(task) }).await, 1);
+        assert_eq!(count(Listing::Links { of: None }).await, 1);
     });
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use wakeful_api::client::Client;
 use wakeful_api::{
     CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, JournalChangeList,
-    JournalOrder, JournalRecord, JournalRecordList, JournalWrite, Listed, Note, NoteList, Saga, SagaList,
-    Task, TaskList, TaskStatus, UpdateTask, Written,
+    JournalOrder, JournalRecord, JournalRecordList, JournalWrite, Listed, Note, NoteList, RecordKind, Saga,
+    SagaList, Task, TaskList, TaskStatus, UpdateTask, Written,
 };
 use wakeful_core::journal::{Mutation, RECORD_ID_DIGITS, RecordId, Refusal};
 use wakeful_core::key::{Digest, OperationId};
@@ -153,12 +153,23 @@ impl JournalFront {
         let mut found = self.tasks(wanted).await?.into_iter();
         match (found.next(), found.next()) {
             (Some(task), None) => Ok(task),
-            (None, _) => Err(refused(&Refusal::UnknownTask(hex))),
+            (None, _) => Err(self.why_no_task(hex).await),
             (Some(_), Some(_)) => Err(Failure::usage(
                 "task_ambiguous",
                 format!("several tasks begin with {hex}"),
                 "give more digits",
             )),
+        }
+    }
+
+    /// A task that was deleted is not unknown, and can be brought back.
+    async fn why_no_task(&self, hex: String) -> Failure {
+        match self.record(&hex).await {
+            Ok(record) if record.removed && record.kind == RecordKind::Task => refused(&Refusal::Removed {
+                kind: "task",
+                id: record.id,
+            }),
+            Ok(_) | Err(_) => refused(&Refusal::UnknownTask(hex)),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 66] = [
+const VERBS: [&str; 84] = [
     "init",
     "run",
     "message",
@@ -70,6 +70,24 @@ const VERBS: [&str; 66] = [
     "retention show",
     "retention run",
     "completion",
+    "journal",
+    "journal category",
+    "journal category delete",
+    "journal task",
+    "journal task add",
+    "journal task update",
+    "journal note",
+    "journal checklist",
+    "journal checklist add",
+    "journal time",
+    "journal time add",
+    "journal plan",
+    "journal plan block",
+    "journal plan block add",
+    "journal rate",
+    "journal link",
+    "journal link add",
+    "journal changes",
 ];
 
 fn help(args: &[&str]) -> String {

@@ -23,6 +23,7 @@ mod help;
 mod home;
 mod init;
 mod journal;
+mod journal_rest;
 mod kernel;
 mod lifecycle;
 mod line;

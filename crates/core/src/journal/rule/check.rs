@@ -19,19 +19,7 @@ pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
             line("title", title, TITLE_CHARS_MAX)?;
             text("details", details, DETAILS_BYTES_MAX)
         }
-        Mutation::UpdateTask {
-            title,
-            details,
-            status,
-            category,
-            ..
-        } => {
-            if title.is_none() && details.is_none() && status.is_none() && category.is_none() {
-                return Err(Refusal::NothingToChange);
-            }
-            given(title, |title| line("title", title, TITLE_CHARS_MAX))?;
-            given(details, |details| text("details", details, DETAILS_BYTES_MAX))
-        }
+        Mutation::UpdateTask { .. } => changed_task(mutation),
         Mutation::CreateNote { text: said, .. } => {
             if said.trim().is_empty() {
                 return Err(Refusal::Empty { field: "text" });
@@ -66,17 +54,7 @@ pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
             in_order(*started_at, *ended_at)?;
             remark("description", description)
         }
-        Mutation::UpdateTime {
-            started_at,
-            ended_at,
-            description,
-            ..
-        } => {
-            if started_at.is_none() && ended_at.is_none() && description.is_none() {
-                return Err(Refusal::NothingToChange);
-            }
-            given(description, |description| remark("description", description))
-        }
+        Mutation::UpdateTime { .. } => changed_time(mutation),
         Mutation::WriteDayPlan {
             day,
             note,
@@ -96,6 +74,40 @@ pub fn check(mutation: &Mutation) -> Result<(), Refusal> {
         Mutation::CreateLink { from, to, .. } if from == to => Err(Refusal::LinkToSelf),
         Mutation::CreateLink { .. } => Ok(()),
     }
+}
+
+fn changed_task(mutation: &Mutation) -> Result<(), Refusal> {
+    let Mutation::UpdateTask {
+        title,
+        details,
+        status,
+        category,
+        ..
+    } = mutation
+    else {
+        return Ok(());
+    };
+    if title.is_none() && details.is_none() && status.is_none() && category.is_none() {
+        return Err(Refusal::NothingToChange);
+    }
+    given(title, |title| line("title", title, TITLE_CHARS_MAX))?;
+    given(details, |details| text("details", details, DETAILS_BYTES_MAX))
+}
+
+fn changed_time(mutation: &Mutation) -> Result<(), Refusal> {
+    let Mutation::UpdateTime {
+        started_at,
+        ended_at,
+        description,
+        ..
+    } = mutation
+    else {
+        return Ok(());
+    };
+    if started_at.is_none() && ended_at.is_none() && description.is_none() {
+        return Err(Refusal::NothingToChange);
+    }
+    given(description, |description| remark("description", description))
 }
 
 fn given<T>(value: &Option<T>, check: impl FnMut(&T) -> Result<(), Refusal>) -> Result<(), Refusal> {

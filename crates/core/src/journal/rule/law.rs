@@ -27,7 +27,7 @@ fn mutation() -> impl Strategy<Value = Mutation> {
         (task(), 0_usize..3).prop_map(|(task, items)| Mutation::CreateChecklist {
             task,
             title: "l".into(),
-            items: vec!["step".into(); items]
+            items: vec!["item".into(); items]
         }),
         known(Kind::Checklist).prop_map(|checklist| Mutation::AddItems {
             checklist,
@@ -98,8 +98,12 @@ proptest! {
                 }
             }
         }
-        let names: Vec<&str> = world.present().filter_map(|record| { let Record::Category(category) = record else { return None }; Some(category.name.as_str()) }).collect();
-        let unique: std::collections::BTreeSet<&&str> = names.iter().collect();
+        let name = |record: &Record| match rival(record) {
+            Some(Rival::Named(name)) => Some(name.to_owned()),
+            Some(Rival::Running(_)) | None => None,
+        };
+        let names: Vec<String> = world.present().filter_map(name).collect();
+        let unique: std::collections::BTreeSet<&String> = names.iter().collect();
         prop_assert_eq!(unique.len(), names.len());
     }
 }

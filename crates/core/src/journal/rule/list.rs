@@ -1,4 +1,4 @@
-//! Checklists and their steps.
+//! Checklists and their items.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +22,8 @@ pub(super) fn create(
         title: title.trim().to_owned(),
         life: Life::begun(at),
     });
-    let steps = new_items(&id, items, 1, operation, at);
-    std::iter::once(Written::new(checklist)).chain(steps).collect()
+    let items = new_items(&id, items, 1, operation, at);
+    std::iter::once(Written::new(checklist)).chain(items).collect()
 }
 
 /// Steps that come after those that are there.
@@ -35,7 +35,7 @@ pub(super) fn add(
     at: Millis,
 ) -> Result<Vec<Written>, Refusal> {
     at_most("items", there.len().saturating_add(items.len()), ITEMS_MAX)?;
-    let last = steps(there).map(|item| item.position).max().unwrap_or(0);
+    let last = of_list(there).map(|item| item.position).max().unwrap_or(0);
     Ok(new_items(checklist, items, last.saturating_add(1), operation, at).collect())
 }
 
@@ -72,9 +72,9 @@ pub(super) fn update(item: &ChecklistItem, text: Option<&str>, checked: Option<b
     Written::from(Record::ChecklistItem(item.clone()), Record::ChecklistItem(after))
 }
 
-/// Only steps that get another place are written.
+/// Only items that get another place are written.
 pub(super) fn order(wanted: &[RecordId], there: &[Record]) -> Result<Vec<Written>, Refusal> {
-    let there: BTreeMap<&RecordId, &ChecklistItem> = steps(there).map(|item| (&item.id, item)).collect();
+    let there: BTreeMap<&RecordId, &ChecklistItem> = of_list(there).map(|item| (&item.id, item)).collect();
     let named: BTreeSet<&RecordId> = wanted.iter().collect();
     if named.len() != wanted.len() || !named.into_iter().eq(there.keys().copied()) {
         return Err(Refusal::BadOrder);
@@ -100,7 +100,7 @@ pub(super) fn order(wanted: &[RecordId], there: &[Record]) -> Result<Vec<Written
     Ok(written)
 }
 
-fn steps(records: &[Record]) -> impl Iterator<Item = &ChecklistItem> {
+fn of_list(records: &[Record]) -> impl Iterator<Item = &ChecklistItem> {
     records.iter().filter_map(|record| {
         let Record::ChecklistItem(item) = record else {
             return None;

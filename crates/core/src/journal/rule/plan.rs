@@ -1,4 +1,4 @@
-//! Plans of days and their stretches.
+//! Plans of days and their blocks.
 
 use super::super::{
     BLOCKS_MAX, BlockWrite, Day, DayPlan, DayPlanBlock, Kind, Life, Record, RecordId, Refusal,
@@ -8,7 +8,7 @@ use super::{Reads, Written, there, unknown};
 use crate::key::OperationId;
 use crate::time::Millis;
 
-/// Writes the plan and its stretches. The plan is written each time: whoever watches it hears of its stretches too.
+/// Writes the plan and its blocks. The plan is written each time: whoever watches it hears of its blocks too.
 pub(super) fn write(
     day: Day,
     note: Option<&str>,
@@ -97,7 +97,7 @@ fn block(
     })
 }
 
-/// A stretch of this very plan.
+/// A block of this very plan.
 fn of_plan<'a>(plan: &RecordId, id: &RecordId, reads: &'a Reads) -> Result<&'a DayPlanBlock, Refusal> {
     let block = reads.block(id)?;
     if block.plan == *plan {

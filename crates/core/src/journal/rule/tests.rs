@@ -105,7 +105,7 @@ fn bounds_are_told_with_field_and_way_out() {
     let note = |text: String| Mutation::CreateNote { text, task: None };
     let list = |items: Vec<String>| Mutation::CreateChecklist {
         task: id.clone(),
-        title: "steps".into(),
+        title: "items".into(),
         items,
     };
     let time = |started_at: i64, ended_at: i64| Mutation::AddTime {
@@ -260,11 +260,7 @@ fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
     };
     assert_eq!(refused(&mut world, &to(&gym)).0, "record_removed");
     let written = world.write("gone", &to(&home), 3).unwrap();
-    assert_eq!(
-        written.len(),
-        3,
-        "the category, its task and its stretch of a day"
-    );
+    assert_eq!(written.len(), 3, "the category, its task and its block of a day");
     assert!(matches!(&world.records[&task], Record::Task(task) if task.category.as_ref() == Some(&home)));
     // The name is free again, and then the old one cannot come back.
     let again = id_of(&mut world, "again", &category("gym"));
@@ -291,7 +287,7 @@ fn a_category_that_is_used_goes_only_when_somebody_takes_what_is_in_it() {
 }
 
 #[test]
-fn steps_are_added_ticked_and_put_in_order() {
+fn items_are_added_ticked_and_put_in_order() {
     let mut world = World::default();
     let id = id_of(&mut world, "t", &task("t"));
     let list = Mutation::CreateChecklist {
@@ -301,7 +297,7 @@ fn steps_are_added_ticked_and_put_in_order() {
     };
     let made = world.write("l", &list, 1).unwrap();
     let ids: Vec<RecordId> = made.iter().map(|one| one.after.id().clone()).collect();
-    let [list, shoes, towel] = <[RecordId; 3]>::try_from(ids).expect("a list and two steps");
+    let [list, shoes, towel] = <[RecordId; 3]>::try_from(ids).expect("a list and two items");
     let more = Mutation::AddItems {
         checklist: list.clone(),
         items: vec!["water".into()],
@@ -337,7 +333,7 @@ fn steps_are_added_ticked_and_put_in_order() {
     let moved = world
         .write("order", &order(&[&water, &towel, &shoes]), 3)
         .unwrap();
-    assert_eq!(moved.len(), 2, "one step has its place already");
+    assert_eq!(moved.len(), 2, "one item has its place already");
     let many = Mutation::AddItems {
         checklist: list,
         items: vec!["x".into(); ITEMS_MAX - 2],
@@ -382,7 +378,7 @@ fn one_timer_runs_per_task_and_is_stopped_once() {
 }
 
 #[test]
-fn a_day_has_one_plan_and_its_stretches_change_with_it_in_one_write() {
+fn a_day_has_one_plan_and_its_blocks_change_with_it_in_one_write() {
     let mut world = World::default();
     let made = world
         .write(

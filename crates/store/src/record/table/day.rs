@@ -1,4 +1,4 @@
-//! Plans of days, their stretches, ratings and links.
+//! Plans of days, their blocks, ratings and links.
 
 use wakeful_core::journal::{Day, DayPlan, DayPlanBlock, Link, LinkKind, Rating, RecordId, Target};
 use wakeful_ports::store::StoreError;
@@ -115,7 +115,7 @@ const BLOCKS_IN_CATEGORY: &str = "
     SELECT block_id, plan_id, starts_at_ms, ends_at_ms, task_id, category_id, note, created_at_ms, version, removed_at_ms
     FROM day_plan_block WHERE removed_at_ms IS NULL AND category_id = ?2 ORDER BY block_id LIMIT ?1";
 
-/// The stretches of a planned day, in order.
+/// The blocks of a planned day, in order.
 pub(super) fn blocks(
     sql: &mut dyn Sql,
     plan: &RecordId,
@@ -127,7 +127,7 @@ pub(super) fn blocks(
     )
 }
 
-/// Stretches that are for a category.
+/// Blocks that are for a category.
 pub(super) fn blocks_in(
     sql: &mut dyn Sql,
     category: &RecordId,

@@ -1,4 +1,4 @@
-//! What belongs to tasks: checklists, their steps, and time.
+//! What belongs to tasks: checklists, their items, and time.
 
 use wakeful_core::journal::{Checklist, ChecklistItem, RecordId, TimeEntry};
 use wakeful_core::time::Millis;
@@ -107,7 +107,7 @@ const ITEMS: &str = "
     SELECT item_id, checklist_id, body, checked, position, created_at_ms, version, removed_at_ms
     FROM checklist_item WHERE removed_at_ms IS NULL AND checklist_id = ?2 ORDER BY position, item_id LIMIT ?1";
 
-/// The steps of a checklist, in order.
+/// The items of a checklist, in order.
 pub(super) fn items(
     sql: &mut dyn Sql,
     checklist: &RecordId,

@@ -1,4 +1,4 @@
-//! `wakeful journal checklist`: the small steps of tasks.
+//! `wakeful journal checklist`: what tasks take, item by item.
 
 use clap::Subcommand;
 use serde_json::json;
@@ -17,7 +17,7 @@ const ITEMS_SHOWN: u32 = 200;
 pub(crate) enum ChecklistVerb {
     /// Add a checklist with its first items
     Add {
-        /// The task whose steps they are: the first digits of its id
+        /// The task that it belongs to: the first digits of its id
         task: String,
         /// One line
         title: String,

@@ -1,6 +1,7 @@
 //! `wakeful journal`: what people wrote, and what agents wrote for them.
 
 mod about;
+mod category;
 mod checklist;
 mod plan;
 mod time;
@@ -8,11 +9,11 @@ mod time;
 use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{
-    CreateCategory, CreateNote, CreateTask, JournalRecord, JournalWrite, Task, TaskStatus, UpdateTask,
-    Written,
+    CreateNote, CreateTask, JournalRecord, JournalWrite, Task, TaskStatus, UpdateTask, Written,
 };
 
 use self::about::{Changes, LinkVerb, Rate};
+use self::category::{CategoryVerb, category_of};
 use self::checklist::ChecklistVerb;
 use self::plan::PlanVerb;
 use self::time::TimeVerb;
@@ -38,7 +39,7 @@ pub(crate) enum JournalVerb {
     /// What tasks belong to
     #[command(subcommand)]
     Category(CategoryVerb),
-    /// The small steps of tasks
+    /// What tasks take, item by item
     #[command(subcommand)]
     Checklist(ChecklistVerb),
     /// Time that is spent on tasks
@@ -161,32 +162,6 @@ pub(crate) enum NoteVerb {
     },
 }
 
-#[derive(Debug, Subcommand)]
-pub(crate) enum CategoryVerb {
-    /// Add a category
-    Add {
-        /// Its name
-        name: String,
-    },
-    /// List categories by name
-    List,
-    /// Give a category another name
-    Rename {
-        /// Its name or id
-        category: String,
-        /// Its new name
-        name: String,
-    },
-    /// Delete a category
-    Delete {
-        /// Its name or id
-        category: String,
-        /// The category that takes what is in it: a name or id
-        #[arg(long, value_name = "NAME")]
-        move_to: Option<String>,
-    },
-}
-
 fn status(word: &str) -> Result<TaskStatus, String> {
     serde_json::from_value(json!(word)).map_err(|_| "give open, in_progress, done or dropped".to_owned())
 }
@@ -196,7 +171,7 @@ pub(crate) async fn journal(verb: &JournalVerb, shared: &Shared, out: &Out) -> R
     match verb {
         JournalVerb::Task(verb) => task(verb, shared, out).await?,
         JournalVerb::Note(verb) => note(verb, shared, out).await?,
-        JournalVerb::Category(verb) => category(verb, shared, out).await?,
+        JournalVerb::Category(verb) => category::category(verb, shared, out).await?,
         JournalVerb::Checklist(verb) => checklist::checklist(verb, shared, out).await?,
         JournalVerb::Time(verb) => time::time(verb, shared, out).await?,
         JournalVerb::Plan(verb) => plan::plan(verb, shared, out).await?,
@@ -244,22 +219,7 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
             let lines: Vec<String> = tasks.iter().map(line).collect();
             out.answer(&json!({"tasks": tasks}), &or_none(&lines, "there are no tasks"));
         }
-        TaskVerb::Show { id } => {
-            let (task, notes) = asking(shared, async |front| {
-                let task = front.find(id).await?;
-                let notes = front.notes(Some(task.task_id.clone()), 50).await?;
-                Ok((task, notes))
-            })
-            .await?;
-            let mut lines = vec![line(&task), format!("id         {}", task.task_id)];
-            lines.extend((!task.details.is_empty()).then(|| task.details.clone()));
-            lines.extend(
-                notes
-                    .iter()
-                    .map(|note| format!("{}  {}", note.created_at, note.text)),
-            );
-            out.answer(&json!({"task": task, "notes": notes}), &lines.join("\n"));
-        }
+        TaskVerb::Show { id } => show(id, shared, out).await?,
         TaskVerb::Update {
             id,
             title,
@@ -285,6 +245,24 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
         TaskVerb::Delete { id } => remove(id, Some("task"), shared, out).await?,
         TaskVerb::Restore { id } => restore(id, Some("task"), shared, out).await?,
     }
+    Ok(())
+}
+
+async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let (task, notes) = asking(shared, async |front| {
+        let task = front.find(id).await?;
+        let notes = front.notes(Some(task.task_id.clone()), 50).await?;
+        Ok((task, notes))
+    })
+    .await?;
+    let mut lines = vec![line(&task), format!("id         {}", task.task_id)];
+    lines.extend((!task.details.is_empty()).then(|| task.details.clone()));
+    lines.extend(
+        notes
+            .iter()
+            .map(|note| format!("{}  {}", note.created_at, note.text)),
+    );
+    out.answer(&json!({"task": task, "notes": notes}), &lines.join("\n"));
     Ok(())
 }
 
@@ -401,50 +379,6 @@ async fn note(verb: &NoteVerb, shared: &Shared, out: &Out) -> Result<(), Failure
     Ok(())
 }
 
-async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    match verb {
-        CategoryVerb::Add { name } => {
-            let new = CreateCategory {
-                name: name.clone(),
-                key: None,
-            };
-            let add = telling(shared, out, async |front| front.create_category(new).await);
-            tell(&add.await?, out);
-        }
-        CategoryVerb::List => {
-            let categories = asking(shared, async |front| front.categories().await).await?;
-            let lines: Vec<String> = categories
-                .iter()
-                .map(|category| format!("{}  {}", category.category_id, category.name))
-                .collect();
-            out.answer(
-                &json!({"categories": categories}),
-                &or_none(&lines, "there are no categories"),
-            );
-        }
-        CategoryVerb::Rename { category, name } => {
-            write(shared, out, async |front| {
-                let category_id = category_of(front, category).await?;
-                let name = name.clone();
-                Ok(JournalWrite::RenameCategory { category_id, name })
-            })
-            .await?;
-        }
-        CategoryVerb::Delete { category, move_to } => {
-            write(shared, out, async |front| {
-                let record_id = category_of(front, category).await?;
-                let move_to = match move_to {
-                    Some(heir) => Some(category_of(front, heir).await?),
-                    None => None,
-                };
-                Ok(JournalWrite::Remove { record_id, move_to })
-            })
-            .await?;
-        }
-    }
-    Ok(())
-}
-
 /// A daemon has the old journal in its hands, so it has to end first.
 async fn adopt(shared: &Shared, out: &Out) -> Result<(), Failure> {
     if daemon(shared).await?.is_some() {
@@ -461,22 +395,6 @@ async fn adopt(shared: &Shared, out: &Out) -> Result<(), Failure> {
         "this home writes to the journal that is there from now on",
     );
     Ok(())
-}
-
-/// The category of a name or an id.
-async fn category_of(front: &JournalFront, given: &str) -> Result<String, Failure> {
-    let categories = front.categories().await?;
-    let found = categories
-        .into_iter()
-        .find(|category| category.name == given || category.category_id == given);
-    found.map(|category| category.category_id).ok_or_else(|| {
-        let message = format!("there is no category {given:?}");
-        Failure::new(
-            "category_unknown",
-            message,
-            "`wakeful journal category add` makes it",
-        )
-    })
 }
 
 async fn task_of(front: &JournalFront, given: Option<&str>) -> Result<Option<String>, Failure> {

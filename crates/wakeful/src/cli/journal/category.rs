@@ -1,0 +1,97 @@
+//! `wakeful journal category`: what tasks belong to.
+
+use clap::Subcommand;
+use serde_json::json;
+use wakeful_api::{CreateCategory, JournalWrite};
+
+use super::{or_none, tell, write};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::front::journal::{JournalFront, asking, telling};
+use crate::show::Out;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CategoryVerb {
+    /// Add a category
+    Add {
+        /// Its name
+        name: String,
+    },
+    /// List categories by name
+    List,
+    /// Give a category another name
+    Rename {
+        /// Its name or id
+        category: String,
+        /// Its new name
+        name: String,
+    },
+    /// Delete a category
+    Delete {
+        /// Its name or id
+        category: String,
+        /// The category that takes what is in it: a name or id
+        #[arg(long, value_name = "NAME")]
+        move_to: Option<String>,
+    },
+}
+
+pub(super) async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    match verb {
+        CategoryVerb::Add { name } => {
+            let new = CreateCategory {
+                name: name.clone(),
+                key: None,
+            };
+            let add = telling(shared, out, async |front| front.create_category(new).await);
+            tell(&add.await?, out);
+        }
+        CategoryVerb::List => {
+            let categories = asking(shared, async |front| front.categories().await).await?;
+            let lines: Vec<String> = categories
+                .iter()
+                .map(|category| format!("{}  {}", category.category_id, category.name))
+                .collect();
+            out.answer(
+                &json!({"categories": categories}),
+                &or_none(&lines, "there are no categories"),
+            );
+        }
+        CategoryVerb::Rename { category, name } => {
+            write(shared, out, async |front| {
+                let category_id = category_of(front, category).await?;
+                let name = name.clone();
+                Ok(JournalWrite::RenameCategory { category_id, name })
+            })
+            .await?;
+        }
+        CategoryVerb::Delete { category, move_to } => {
+            write(shared, out, async |front| {
+                let record_id = category_of(front, category).await?;
+                let move_to = match move_to {
+                    Some(heir) => Some(category_of(front, heir).await?),
+                    None => None,
+                };
+                Ok(JournalWrite::Remove { record_id, move_to })
+            })
+            .await?;
+        }
+    }
+    Ok(())
+}
+
+/// The category of a name or an id.
+pub(super) async fn category_of(front: &JournalFront, given: &str) -> Result<String, Failure> {
+    let categories = front.categories().await?;
+    let found = categories
+        .into_iter()
+        .find(|category| category.name == given || category.category_id == given);
+    found.map(|category| category.category_id).ok_or_else(|| {
+        let message = format!("there is no category {given:?}");
+        Failure::new(
+            "category_unknown",
+            message,
+            "`wakeful journal category add` makes it",
+        )
+    })
+}
