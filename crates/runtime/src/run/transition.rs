@@ -280,9 +280,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             decisions: moved.decisions,
             waits_on,
             patience_ms: self.governance.decision_patience_ms,
-            telling: outcome
-                .as_ref()
-                .map(|status| Telling::run_ended(&before.agent_id, &run_key, status)),
+            telling: ended(&before, outcome.as_deref()),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 due_at: due(&moved.turn, now),
@@ -294,6 +292,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             },
         })
     }
+}
+
+/// What the end of a run says to other agents, if this is its end.
+fn ended(run: &RunRow, outcome: Option<&str>) -> Option<Telling> {
+    outcome.map(|status| Telling::run_ended(&run.agent_id, &run.run_key, status))
 }
 
 /// Whether an action is among these.

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use wakeful_ports::store::StoreError;
-use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
+use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
 use wakeful_store::Store;
 
@@ -42,31 +42,13 @@ pub(super) async fn run_service(
         observer: Arc::clone(&sagas),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = Keeper {
-        store: place.store.clone(),
-        retention: start.settings.config.retention.rule(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        observer: Arc::clone(&hub) as _,
-    };
+    let keeper = keeper(&place, start, &hub);
     let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
     let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
-    let bench = Bench {
-        place: Arc::clone(&place),
-        config: start.settings.config.clone(),
-        models: start.models.clone(),
-        sandboxing: start.sandboxing,
-        observer,
-        halt: halt.clone(),
-    };
-    let writers = if place.is_shared() {
-        Writers::Many
-    } else {
-        Writers::Alone
-    };
+    let bench = bench(&place, start, observer, &halt);
     let (service, clerk, stuck) = Service::new(ServiceOptions {
         store: place.store.clone(),
-        writers,
+        writers: writers(&place),
         runner: place.runner.runner_id.clone(),
         workshop: Arc::new(bench),
         hub: Arc::clone(&hub),
@@ -76,7 +58,11 @@ pub(super) async fn run_service(
         governance: place.governance(),
     });
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
+    let watcher = clerk.watcher(
+        Arc::clone(&place.journal) as _,
+        Arc::clone(&book),
+        writers(&place),
+    );
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::new(clerk),
         stuck,
@@ -108,6 +94,38 @@ pub(super) async fn run_service(
     };
     if let Err(failure) = signed {
         log(&format!("the log was not signed: {failure}"));
+    }
+}
+
+/// Whether others write to the same databases.
+fn writers(place: &Place) -> Writers {
+    if place.is_shared() {
+        Writers::Many
+    } else {
+        Writers::Alone
+    }
+}
+
+/// Who makes engines.
+fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, halt: &Halt) -> Bench {
+    Bench {
+        place: Arc::clone(place),
+        config: start.settings.config.clone(),
+        models: start.models.clone(),
+        sandboxing: start.sandboxing,
+        observer,
+        halt: halt.clone(),
+    }
+}
+
+/// Who takes away what is old.
+fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
+    Keeper {
+        store: place.store.clone(),
+        retention: start.settings.config.retention.rule(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::clone(hub) as _,
     }
 }
 
