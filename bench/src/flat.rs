@@ -40,7 +40,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let store = world::sqlite(&folder)?;
     let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
     let most = u32::try_from(rounds + 1)?;
-    runtime.block_on(world::drive(&engine, "long", "/", most))?;
+    runtime.block_on(world::drive(&engine, ("long", 1), "/", most))?;
     runtime.block_on(store.close())?;
     let asked = model.asked.lock().unwrap_or_else(PoisonError::into_inner);
     let took: Vec<f64> = asked

@@ -11,6 +11,8 @@
 //! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`verify`] | events of a log verified per second |
+//! | [`matching`] | whom a notice concerns, of many subscriptions |
+//! | [`causal`] | joining two records of an agent's state |
 //! | [`parallel`] | committed transitions per second of many agents, on both databases |
 //!
 //! `measure` is what a number looks like, `machine` what it was measured on, `world` what an engine needs,
@@ -20,9 +22,11 @@
 #![forbid(unsafe_code)]
 
 mod binary;
+mod causal;
 mod disk;
 mod flat;
 mod machine;
+mod matching;
 mod measure;
 mod models;
 mod parallel;
@@ -119,7 +123,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 25] = [
+const PARTS: [Part; 29] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -213,12 +217,28 @@ const PARTS: [Part; 25] = [
         take: verify::take,
     },
     Part {
+        names: &[matching::NAME],
+        take: matching::take,
+    },
+    Part {
+        names: &[causal::NAME],
+        take: causal::take,
+    },
+    Part {
         names: &[parallel::SQLITE],
         take: parallel::take_sqlite,
     },
     Part {
         names: &[parallel::POSTGRES],
         take: parallel::take_postgres,
+    },
+    Part {
+        names: &[parallel::FIVE_STEPS],
+        take: parallel::take_five_steps,
+    },
+    Part {
+        names: &[parallel::FIVE_STEPS_POSTGRES],
+        take: parallel::take_five_steps_postgres,
     },
 ];
 

@@ -76,6 +76,11 @@ impl Measure {
         Self::of(name, unit, p95(samples), samples, target)
     }
 
+    /// A measure whose value only one sample in a hundred exceeds.
+    pub(crate) fn p99(name: &'static str, unit: &'static str, samples: &[f64], target: Target) -> Self {
+        Self::of(name, unit, p99(samples), samples, target)
+    }
+
     fn of(name: &'static str, unit: &'static str, value: f64, samples: &[f64], wanted: Target) -> Self {
         let (target, met) = match wanted {
             Target::Below(limit) => (Some(format!("< {limit}")), Some(value < limit)),
@@ -113,6 +118,11 @@ impl Measure {
     /// The same with the bare limit, which only one of its samples in twenty exceeds.
     pub(crate) fn beside_p95(self, what: &'static str, samples: &[f64]) -> Self {
         self.against(what, p95(samples))
+    }
+
+    /// The same with the bare limit, which only one of its samples in a hundred exceeds.
+    pub(crate) fn beside_p99(self, what: &'static str, samples: &[f64]) -> Self {
+        self.against(what, p99(samples))
     }
 
     fn against(mut self, what: &'static str, bare: f64) -> Self {
@@ -182,9 +192,18 @@ pub(crate) fn median(samples: &[f64]) -> f64 {
 
 /// What only one sample in twenty exceeds.
 pub(crate) fn p95(samples: &[f64]) -> f64 {
+    percentile(samples, 95)
+}
+
+/// What only one sample in a hundred exceeds.
+pub(crate) fn p99(samples: &[f64]) -> f64 {
+    percentile(samples, 99)
+}
+
+fn percentile(samples: &[f64], percent: usize) -> f64 {
     let mut sorted = samples.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let place = (sorted.len() * 95).div_ceil(100).saturating_sub(1);
+    let place = (sorted.len() * percent).div_ceil(100).saturating_sub(1);
     sorted.get(place).copied().unwrap_or(f64::NAN)
 }
 
@@ -237,6 +256,7 @@ mod tests {
     fn one_sample_in_twenty_may_lie_above_the_high_mark() {
         let samples: Vec<f64> = (1..=40).rev().map(f64::from).collect();
         assert!((p95(&samples) - 38.0).abs() < f64::EPSILON);
+        assert!((p99(&samples) - 40.0).abs() < f64::EPSILON);
         assert!(p95(&[]).is_nan());
     }
 }

@@ -34,7 +34,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     world::runtime()?.block_on(async {
         let store = world::sqlite(&home)?;
         let engine = world::engine(store.clone(), Arc::new(model), Arc::clone(&tools));
-        world::drive(&engine, "rounds", &workspace.to_string_lossy(), 1_000).await?;
+        world::drive(&engine, ("rounds", 1), &workspace.to_string_lossy(), 1_000).await?;
         store.close().await?;
         anyhow::Ok(())
     })?;

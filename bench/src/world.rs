@@ -72,7 +72,7 @@ pub(crate) fn engine<M: Model, T: ToolHost>(
 /// Admits one message for an agent, which is made if need be, and drives its run to the end.
 pub(crate) async fn drive<M: Model, T: ToolHost>(
     engine: &Engine<Store, M, T>,
-    agent: &str,
+    (agent, turn): (&str, usize),
     workspace: &str,
     max_rounds: u32,
 ) -> Result<()> {
@@ -80,7 +80,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
         agent: AgentId::parse(agent)?,
         when_missing: WhenMissing::Create(Visibility::Public),
         session: SessionId::new("bench"),
-        turn: TurnId::parse("1")?,
+        turn: TurnId::parse(&turn.to_string())?,
         prompt: format!("Do your work, {agent}."),
         attachments: Vec::new(),
         limits: Limits {
@@ -90,6 +90,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
             workspace: workspace.to_owned(),
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
         },
     };
     match engine.admit(ask).await? {
@@ -97,7 +98,9 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
             Driven::Ended(_) => Ok(()),
             Driven::Halted(run) => bail!("run {run} was halted"),
             Driven::Parked(run, _) => bail!("run {run} was parked"),
-            Driven::Asked(run) | Driven::Asleep(run, _) | Driven::Braked(run) => bail!("run {run} waits"),
+            Driven::Asked(run) | Driven::Asleep(run, _) | Driven::Braked(run) | Driven::Waits(run) => {
+                bail!("run {run} waits")
+            }
         },
         Admitted::Before(run) => bail!("run {run} was there before"),
     }

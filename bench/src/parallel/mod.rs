@@ -14,8 +14,11 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-pub(crate) use self::postgres::{NAME as POSTGRES, take as take_postgres};
-pub(crate) use self::sqlite::{NAME as SQLITE, commits, take as take_sqlite};
+pub(crate) use self::postgres::{
+    FIVE_STEPS as FIVE_STEPS_POSTGRES, NAME as POSTGRES, take as take_postgres,
+    take_five_steps as take_five_steps_postgres,
+};
+pub(crate) use self::sqlite::{FIVE_STEPS, NAME as SQLITE, commits, take as take_sqlite, take_five_steps};
 pub(crate) use self::workload::{NoOp, TOOL};
 
 use crate::machine::processor_ms;

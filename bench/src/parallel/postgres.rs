@@ -17,11 +17,13 @@ use wakeful_store::{PostgresOptions, Store};
 
 use super::rows::{Rows, Transition};
 use super::table::bytes;
-use super::{Spent, sqlite, workload};
+use super::workload::{self, Load};
+use super::{Spent, sqlite};
 use crate::measure::{Measure, Target, median};
 use crate::{Setting, say, world};
 
 pub(crate) const NAME: &str = "parallel_transitions_per_s_postgres";
+pub(crate) const FIVE_STEPS: &str = "five_step_runs_per_s_postgres";
 
 /// Connections of the store, and of the bare limit: a few more than the processors of a small machine, so that
 /// some can wait for the disk while others work.
@@ -31,34 +33,52 @@ const CONNECTIONS: usize = 8;
 const KEPT: [&str; 2] = ["schema_version", "host"];
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let load = workload::LONG;
+    measured(setting, load, |rows| {
+        (NAME, "transitions/s", rows, Target::Informs)
+    })
+}
+
+/// The same with short runs of sixteen clients, counted in runs.
+pub(crate) fn take_five_steps(setting: &Setting) -> Result<Vec<Measure>> {
+    let load = workload::FIVE_STEPS;
+    measured(setting, load, |_| {
+        (FIVE_STEPS, "runs/s", load.all_runs(), Target::RatioAtLeast(0.45))
+    })
+}
+
+/// A measure's name and unit, how much was done, and what is wanted.
+type Named = (&'static str, &'static str, usize, Target);
+
+fn measured(setting: &Setting, load: Load, named: impl FnOnce(usize) -> Named) -> Result<Vec<Measure>> {
     let Some(url) = &setting.postgres else {
         say("  no PostgreSQL was given; scripts/with-postgres starts one");
         return Ok(Vec::new());
     };
     // The rows are the same on both databases, and SQLite gives them back more easily.
-    let rows = sqlite::engine_pass(&setting.folder.join("parallel-rows"))?.rows;
-    let count = rows.transitions.len();
+    let rows = sqlite::engine_pass(&setting.folder.join("parallel-rows"), load)?.rows;
+    let (name, unit, count, target) = named(rows.transitions.len());
     let (mut engine, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..setting.effort.pick(1, 3) {
         let scratch = Scratch::new(url)?;
         let runtime = world::runtime()?;
-        engine.push(Spent::on(|| runtime.block_on(engine_pass(&scratch)))?.per_second(count));
+        engine.push(Spent::on(|| runtime.block_on(engine_pass(&scratch, load)))?.per_second(count));
         scratch.empty()?;
         bare.push(Spent::on(|| scratch.write(&rows))?.per_second(count));
     }
-    let measure = Measure::most(NAME, "transitions/s", &engine, Target::Informs)
+    let measure = Measure::most(name, unit, &engine, target)
         .beside_most(
             "plain driver: the same rows and connections, a transaction for each transition",
             &bare,
         )
         .with("ratio_of_medians", median(&engine) / median(&bare))
-        .with("agents", workload::AGENTS as f64)
+        .with("agents", load.agents as f64)
         .with("connections", CONNECTIONS as f64);
     Ok(vec![measure])
 }
 
 /// One pass of the engine on a fresh database.
-async fn engine_pass(scratch: &Scratch) -> Result<Duration> {
+async fn engine_pass(scratch: &Scratch, load: Load) -> Result<Duration> {
     let options = PostgresOptions {
         url: scratch.url.clone(),
         connections: CONNECTIONS,
@@ -71,7 +91,7 @@ async fn engine_pass(scratch: &Scratch) -> Result<Duration> {
         pid_started: 0,
     };
     store.write(move |tx| tx.register_runner(&runner)).await?;
-    let wall = workload::drive(&store).await?;
+    let wall = workload::drive(&store, load).await?;
     store.close().await?;
     Ok(wall)
 }

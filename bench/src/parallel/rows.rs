@@ -262,6 +262,7 @@ fn contents(input: &Input, moved: &Moved) -> Vec<BlobHash> {
         | Input::Parked { .. }
         | Input::Resumed
         | Input::Postponed
+        | Input::Started { .. }
         | Input::Decided { .. }
         | Input::Lapsed { .. }
         | Input::Cancelled => Vec::new(),

@@ -10,17 +10,15 @@ use rusqlite::params_from_iter;
 
 use super::Spent;
 use super::rows::Rows;
-use super::workload;
+use super::workload::{self, Load};
 use crate::measure::{Measure, Target, median, most};
 use crate::{Setting, plain, world};
 
 pub(crate) const NAME: &str = "parallel_transitions_per_s";
+pub(crate) const FIVE_STEPS: &str = "five_step_runs_per_s";
 
 /// What the engine must reach of the bare limit.
 const TARGET: Target = Target::RatioAtLeast(0.45);
-
-/// Transitions in a commit when every agent waits for the same one: what groups could grow to.
-const LARGE_GROUP: usize = workload::AGENTS;
 
 /// Where the shared memory beside a database counts its transactions, as SQLite's file format documents it.
 const TRANSACTIONS_AT: u64 = 8;
@@ -64,40 +62,63 @@ impl Written {
 }
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let (passes, written) = passes(setting, workload::LONG)?;
+    let measure = told(
+        &passes,
+        (NAME, "transitions/s"),
+        written.transitions(),
+        written.transitions(),
+    );
+    Ok(vec![about(measure, &written, workload::LONG)])
+}
+
+/// The same with short runs of sixteen clients, counted in runs.
+pub(crate) fn take_five_steps(setting: &Setting) -> Result<Vec<Measure>> {
+    let (passes, written) = passes(setting, workload::FIVE_STEPS)?;
+    let runs = workload::FIVE_STEPS.all_runs();
+    let measure = told(&passes, (FIVE_STEPS, "runs/s"), runs, written.transitions());
+    Ok(vec![about(measure, &written, workload::FIVE_STEPS)])
+}
+
+fn passes(setting: &Setting, load: Load) -> Result<(Vec<Pass>, Written)> {
     let folder = setting.folder.join("parallel");
     let (with_engine, without) = (folder.join("engine"), folder.join("bare"));
     // The first pass is not counted: it warms up.
-    let mut written = engine_pass(&with_engine)?;
+    let mut written = engine_pass(&with_engine, load)?;
     let mut passes = Vec::new();
     for _ in 0..setting.effort.pick(3, 9) {
-        written = engine_pass(&with_engine)?;
+        written = engine_pass(&with_engine, load)?;
         passes.push(Pass {
             engine: written.spent,
-            bare: written.bare_in_groups_of(LARGE_GROUP, &without)?,
+            // Everybody in every commit: what groups could grow to.
+            bare: written.bare_in_groups_of(load.agents, &without)?,
             bare_alike: written.bare_alike(&without)?,
             group: written.group(),
         });
     }
-    let measure = told(&passes, written.transitions()).with(
-        "bare_statements_per_transition",
-        written.rows.statements_per_transition(),
-    );
-    Ok(vec![measure])
+    Ok((passes, written))
 }
 
 /// Compares the best passes. Whatever else the machine does can only add to the time of a pass, so the best one is
 /// nearest to the truth; and of a limit no less should be said than what was reached.
-fn told(passes: &[Pass], transitions: usize) -> Measure {
+fn told(
+    passes: &[Pass],
+    (name, unit): (&'static str, &'static str),
+    count: usize,
+    transitions: usize,
+) -> Measure {
     let column = |pick: &dyn Fn(&Pass) -> f64| passes.iter().map(pick).collect::<Vec<_>>();
-    let engine = column(&|pass| pass.engine.per_second(transitions));
-    let bare = column(&|pass| pass.bare.per_second(transitions));
-    let alike = column(&|pass| pass.bare_alike.per_second(transitions));
-    Measure::most(NAME, "transitions/s", &engine, TARGET)
-        .beside_most("plain SQLite: one thread, the same rows, groups of 64", &bare)
-        .with("bare_in_groups_of_64_per_s", most(&bare))
+    let engine = column(&|pass| pass.engine.per_second(count));
+    let bare = column(&|pass| pass.bare.per_second(count));
+    let alike = column(&|pass| pass.bare_alike.per_second(count));
+    Measure::most(name, unit, &engine, TARGET)
+        .beside_most(
+            "plain SQLite: one thread, the same rows, all agents in every commit",
+            &bare,
+        )
+        .with("bare_in_large_groups_per_s", most(&bare))
         .with("bare_in_groups_of_same_size_per_s", most(&alike))
         .with("ratio_of_medians", median(&engine) / median(&bare))
-        .with("agents", workload::AGENTS as f64)
         .with("transitions_per_commit", median(&column(&|pass| pass.group)))
         .with(
             "processor_us_per_transition",
@@ -109,14 +130,25 @@ fn told(passes: &[Pass], transitions: usize) -> Measure {
         )
 }
 
+/// What was done, beside how fast.
+fn about(measure: Measure, written: &Written, load: Load) -> Measure {
+    measure
+        .with("agents", load.agents as f64)
+        .with("transitions", written.transitions() as f64)
+        .with(
+            "bare_statements_per_transition",
+            written.rows.statements_per_transition(),
+        )
+}
+
 /// One pass of the engine on a fresh file.
-pub(crate) fn engine_pass(folder: &Path) -> Result<Written> {
+pub(crate) fn engine_pass(folder: &Path, load: Load) -> Result<Written> {
     fresh(folder)?;
     let database = folder.join("agent.sqlite");
     let runtime = world::runtime()?;
     let store = world::sqlite(folder)?;
     let before = commits(&database)?;
-    let spent = Spent::on(|| runtime.block_on(workload::drive(&store)))?;
+    let spent = Spent::on(|| runtime.block_on(workload::drive(&store, load)))?;
     let commits = commits(&database)?.wrapping_sub(before);
     ensure!(commits > 0, "no commit was counted");
     runtime.block_on(store.close())?;

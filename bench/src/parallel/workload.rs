@@ -19,24 +19,56 @@ use wakeful_store::Store;
 
 use crate::world;
 
-/// Agents that run at the same time.
-pub(crate) const AGENTS: usize = 64;
+/// How much there is to do.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    /// Agents that run at the same time.
+    pub(crate) agents: usize,
+    /// Runs of each, one after the other.
+    pub(crate) runs: usize,
+    /// Rounds of a run with a tool; one more answers.
+    tool_rounds: u32,
+}
 
-/// Rounds with a tool. With the answer at the end they are the rounds that a run has by default.
-const TOOL_ROUNDS: u32 = ROUNDS_DEFAULT - 1;
+/// Many agents with one long run each: the rounds that a run has by default.
+pub(crate) const LONG: Load = Load {
+    agents: 64,
+    runs: 1,
+    tool_rounds: ROUNDS_DEFAULT - 1,
+};
+
+/// Sixteen clients with short runs: three rounds and two calls are five steps.
+pub(crate) const FIVE_STEPS: Load = Load {
+    agents: 16,
+    runs: 40,
+    tool_rounds: 2,
+};
+
+impl Load {
+    /// Runs of all agents.
+    pub(crate) const fn all_runs(self) -> usize {
+        self.agents * self.runs
+    }
+}
 
 pub(crate) const TOOL: &str = "Note";
 
-/// Drives one run of every agent to its end and says how long all of them took.
-pub(crate) async fn drive(store: &Store) -> Result<Duration> {
+/// Drives the runs of every agent to their end and says how long all of them took.
+pub(crate) async fn drive(store: &Store, load: Load) -> Result<Duration> {
     let tools = Arc::new(NoOp);
     let mut runs = JoinSet::new();
     let begun = Instant::now();
-    for agent in 0..AGENTS {
-        let engine = world::engine(store.clone(), Arc::new(Prompt { agent }), Arc::clone(&tools));
-        runs.spawn(
-            async move { world::drive(&engine, &format!("agent-{agent:02}"), "/", ROUNDS_DEFAULT).await },
-        );
+    for agent in 0..load.agents {
+        let tool_rounds = load.tool_rounds;
+        let model = Arc::new(Prompt { agent, tool_rounds });
+        let engine = world::engine(store.clone(), model, Arc::clone(&tools));
+        runs.spawn(async move {
+            let name = format!("agent-{agent:02}");
+            for run in 0..load.runs {
+                world::drive(&engine, (&name, run), "/", ROUNDS_DEFAULT).await?;
+            }
+            anyhow::Ok(())
+        });
     }
     while let Some(run) = runs.join_next().await {
         run??;
@@ -48,6 +80,7 @@ pub(crate) async fn drive(store: &Store) -> Result<Duration> {
 /// contents would be stored only once.
 struct Prompt {
     agent: usize,
+    tool_rounds: u32,
 }
 
 impl Model for Prompt {
@@ -59,7 +92,7 @@ impl Model for Prompt {
         let (agent, round) = (self.agent, request.request);
         let text = format!("Agent {agent} looks at round {round} and decides what to do next.");
         let mut blocks = vec![Block::Text { text }];
-        if round < TOOL_ROUNDS {
+        if round < self.tool_rounds {
             blocks.push(Block::ToolUse(ToolCall {
                 call_id: format!("call_{round}_0"),
                 name: TOOL.to_owned(),

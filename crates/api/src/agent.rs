@@ -64,6 +64,10 @@ pub enum Activity {
     Queued,
     /// A run is under way.
     Working,
+    /// A run is open, and a person has to decide before it goes on.
+    WaitingOnHuman,
+    /// A run is open, and a brake holds it.
+    Waiting,
     /// A run is open, but cannot go on; the runtime's status says why.
     Stuck,
 }

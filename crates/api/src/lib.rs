@@ -18,6 +18,7 @@ mod proof;
 mod record;
 mod run;
 mod runtime;
+mod schedule;
 pub mod sse;
 mod subscription;
 mod transcript;
@@ -47,11 +48,15 @@ pub use record::{
     JournalWrite, Listed,
 };
 pub use run::{
-    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunList, RunState, Step, StepKind,
-    StepStatus, ToolCall,
+    FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunLink, RunList, RunState, Step,
+    StepKind, StepStatus, ToolCall,
 };
 pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
+};
+pub use schedule::{
+    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList,
+    SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule, TriggerSource,
 };
 use serde::{Deserialize, Serialize};
 pub use subscription::{CreateSubscription, Subscription, SubscriptionList};

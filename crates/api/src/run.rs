@@ -66,6 +66,13 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub workspace: Option<String>,
+    /// The run that started it and waits for its end, if one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub parent: Option<RunLink>,
+    /// The runs of other agents that it started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub children: Vec<RunLink>,
     /// Every model round and tool call, in order.
     pub steps: Vec<Step>,
     /// Why its state could not be read, as a code; then only its rows are shown.
@@ -76,6 +83,21 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub fault: Option<String>,
+}
+
+/// A run that another one started or was started by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RunLink {
+    /// Its name.
+    pub run_key: String,
+    /// Whose run it is.
+    pub agent_id: String,
+    /// How it stands: `queued`, `open`, `quarantined`, or how it ended.
+    pub status: String,
+    /// What holds its agent, if something does: `braked` or `paused`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub held: Option<String>,
 }
 
 /// Why a run ran: the message, and every gate it passed.
@@ -131,6 +153,9 @@ pub struct RunLine {
     /// Whether it is open and waits for money; the run itself says how much.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub parked: bool,
+    /// The runs that it started and can do nothing without, while it waits for one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waiting_on: Vec<String>,
     /// State changes so far.
     pub transitions: u64,
     /// When it began.

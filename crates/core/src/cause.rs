@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
 use crate::id::{RuleId, SourceName};
+use crate::key::RunKey;
 use crate::time::Millis;
 
 /// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
@@ -92,14 +93,19 @@ pub enum Origin {
         /// The delivery.
         delivery: String,
     },
+    /// A run of another agent asks for something.
+    Run {
+        /// Which run.
+        run: RunKey,
+    },
 }
 
 impl Origin {
-    /// Whether one run may take up several of these. What a person said always gets a run of its own.
+    /// Whether one run may take up several of these. What a person or another run says always gets a run of its own.
     #[must_use]
     pub const fn is_absorbed(&self) -> bool {
         match self {
-            Self::Operator => false,
+            Self::Operator | Self::Run { .. } => false,
             Self::Subscription { .. } | Self::Schedule { .. } | Self::Trigger { .. } => true,
         }
     }
@@ -112,6 +118,7 @@ impl Origin {
             Self::Subscription { subscription, .. } => format!("subscription:{subscription}"),
             Self::Schedule { schedule, .. } => format!("schedule:{schedule}"),
             Self::Trigger { trigger, .. } => format!("trigger:{trigger}"),
+            Self::Run { run } => format!("run:{run}"),
         })
     }
 }

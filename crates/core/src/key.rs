@@ -263,6 +263,13 @@ impl RunKey {
         let (session, turn) = (session.as_str(), turn.as_str());
         Self::of(agent.as_str(), &Cause::User { session, turn })
     }
+
+    /// The run that another run started. Its message is named by the operation that started it, so that a start which
+    /// is repeated after a crash starts nothing new.
+    #[must_use]
+    pub fn of_spawn(agent: &AgentId, source: &OperationId) -> Self {
+        Self(h("run.spawn", &[agent.as_str(), &source.to_string()]))
+    }
 }
 
 /// The part of a thread that a summary stands for.
@@ -366,6 +373,72 @@ mod tests {
         let turn = TurnId::parse("t1").expect("id");
         let key = RunKey::of_user(&agent, &SessionId::new("cli"), &turn);
         assert_eq!(key.0, Digest::of(b"v1|run.user|main|cli|t1"));
+    }
+
+    #[test]
+    fn every_cause_has_a_key_of_its_own() {
+        let (source, change) = ("x", LogicalChangeKey(Digest::ZERO));
+        let mut causes = vec![
+            Cause::Subscription {
+                subscription: source,
+                change,
+            },
+            Cause::Timer {
+                timer: source,
+                scheduled_at: Millis(0),
+            },
+            Cause::User {
+                session: source,
+                turn: source,
+            },
+        ];
+        causes.extend(SourceKind::ALL.map(|kind| Cause::Source { kind, source }));
+        let keys: std::collections::BTreeSet<RunKey> =
+            causes.iter().map(|cause| RunKey::of("main", cause)).collect();
+        assert_eq!(keys.len(), causes.len());
+        let zeros = "0".repeat(64);
+        let spelled = |text: &str| RunKey(Digest::of(text.as_bytes()));
+        assert!(keys.contains(&spelled(&format!("v1|run.subscription|main|x|{zeros}"))));
+        assert!(keys.contains(&spelled("v1|run.timer|main|x|1970-01-01T00:00:00.000Z")));
+        assert!(keys.contains(&spelled("v1|run.catchup|main|x")));
+        assert!(
+            SourceKind::ALL
+                .iter()
+                .all(|kind| SourceKind::parse(kind.as_str()) == Some(*kind))
+        );
+    }
+
+    #[test]
+    fn a_summary_is_named_by_its_span_and_contract() {
+        let span = Span {
+            agent: "a",
+            thread: "t",
+            start: "m1",
+            end: "m2",
+        };
+        let inner = Digest::of(b"v1|span|a|t|m1|m2");
+        assert_eq!(
+            SummaryId::new(&span, "1").0,
+            Digest::of(format!("v1|summary|{inner}|1").as_bytes())
+        );
+        assert_ne!(SummaryId::new(&span, "1"), SummaryId::new(&span, "2"));
+    }
+
+    #[test]
+    fn a_label_is_lower_case_letters_digits_dots_and_underscores() {
+        assert!(is_label("run.user") && is_label("_9.a"));
+        for bad in ["", "A", "a b", "a|b", "\u{e9}", "a-b"] {
+            assert!(!is_label(bad), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_started_run_is_named_by_its_agent_and_the_operation_that_started_it() {
+        let (b, c) = (AgentId::parse("b").expect("id"), AgentId::parse("c").expect("id"));
+        let operation = OperationId(Digest::of(b"operation"));
+        let text = format!("v1|run.spawn|b|{operation}");
+        assert_eq!(RunKey::of_spawn(&b, &operation).0, Digest::of(text.as_bytes()));
+        assert_ne!(RunKey::of_spawn(&b, &operation), RunKey::of_spawn(&c, &operation));
     }
 
     #[test]

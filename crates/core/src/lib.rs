@@ -14,6 +14,7 @@
 //! | [`mod@line`] | who is driven next, when more have work than there are places |
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
+//! | [`subrun`] | whether a run may start another, and what it is told of its end |
 //! | [`decision`] | what a person is asked, and what may become of the question |
 //! | [`policy`] | whether an action may be taken, and by which rule |
 //! | [`inference`] | whether a model may be asked, and what it may be shown |
@@ -28,6 +29,7 @@
 //! | [`journal`] | what people wrote: records, what may be written, and how a write is undone |
 //! | [`causal`] | what an agent durably is on several devices at once, and how they come to agree |
 //! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
+//! | [`timer`] | schedules as records, and what a tick makes of them |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
 //! | [`notice`] | what a notice says to an agent, in words |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
@@ -69,6 +71,8 @@ pub mod saga;
 pub mod schedule;
 pub mod schema;
 pub mod step;
+pub mod subrun;
 pub mod subscription;
 pub mod time;
+pub mod timer;
 pub mod wake;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::blob::BlobHash;
 use crate::cause::{Cause, Origin};
 use crate::id::{AgentId, SessionId, ThreadId, TurnId};
-use crate::key::RunKey;
+use crate::key::{OperationId, RunKey};
 use crate::time::Millis;
 
 /// Largest prompt in bytes. A longer text belongs in a file of the workspace, which the agent can read in parts.
@@ -30,6 +30,8 @@ pub enum Kind {
     TimerTick,
     /// A system outside says that there may be something to do.
     Hint,
+    /// A run of another agent asks for something.
+    InternalFollowup,
 }
 
 /// Whose word it is. Derived at admission, never accepted from outside.
@@ -122,8 +124,24 @@ pub struct Message {
     /// What it came from.
     #[serde(default)]
     pub cause: Cause,
+    /// The run that sent it, where no person did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<Parent>,
     /// When it was admitted.
     pub admitted_at: Millis,
+}
+
+/// The run that sent a message, and that waits for the end of the run it asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parent {
+    /// The run.
+    pub run_key: RunKey,
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// The action by which it was sent.
+    pub operation_id: OperationId,
+    /// How many runs stand above the one it asks for.
+    pub depth: u32,
 }
 
 impl Message {
@@ -148,6 +166,7 @@ impl Message {
             body,
             wishes: Wishes::default(),
             cause: Cause::default(),
+            parent: None,
             admitted_at: now,
         }
     }
@@ -181,6 +200,12 @@ impl Message {
                 DeliverySurface::HttpCallbackWake,
                 AdmissionContext::ExternalTriggerCapability,
             ),
+            Origin::Run { .. } => (
+                Kind::InternalFollowup,
+                Authority::RuntimeInstruction,
+                DeliverySurface::RuntimeSystem,
+                AdmissionContext::RuntimeOwned,
+            ),
         };
         Self {
             run_key,
@@ -193,6 +218,32 @@ impl Message {
             body,
             wishes: Wishes::default(),
             cause,
+            parent: None,
+            admitted_at: now,
+        }
+    }
+
+    /// What one run asks of another agent. Its key comes from the agent and the operation alone. The run gets a thread
+    /// of its own: nobody's conversation is continued by somebody else.
+    #[must_use]
+    pub fn from_run(agent: AgentId, parent: Parent, body: BlobHash, now: Millis) -> Self {
+        let run_key = RunKey::of_spawn(&agent, &parent.operation_id);
+        Self {
+            run_key,
+            thread_id: ThreadId::of_run(&agent, &run_key),
+            agent_id: agent,
+            kind: Kind::InternalFollowup,
+            authority: Authority::RuntimeInstruction,
+            surface: DeliverySurface::RuntimeSystem,
+            context: AdmissionContext::RuntimeOwned,
+            body,
+            wishes: Wishes::default(),
+            cause: Cause {
+                origin: Origin::Run { run: parent.run_key },
+                depth: parent.depth,
+                ..Cause::default()
+            },
+            parent: Some(parent),
             admitted_at: now,
         }
     }

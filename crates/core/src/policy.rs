@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::PolicyVersion;
 use crate::key::h;
+use crate::subrun::START_RUN;
+
+/// The rule that keeps a run from starting one of an agent that it may not start.
+pub const DENIED_AGENT: &str = "denied_agent";
 
 /// One question to the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +24,17 @@ pub struct Question<'a> {
     pub denied: &'a BTreeSet<String>,
     /// Tools that this run may use only after a person said so.
     pub asked: &'a BTreeSet<String>,
+    /// The agents of which this run may start runs.
+    pub may_start: &'a BTreeSet<String>,
+    /// The agent of which it wants to start one.
+    pub starts: Option<&'a str>,
+}
+
+impl Question<'_> {
+    /// Whether it is about the start of a run that this one may not start.
+    fn starts_too_much(&self) -> bool {
+        self.tool == START_RUN && !self.starts.is_some_and(|agent| self.may_start.contains(agent))
+    }
 }
 
 /// The answer, with the rule that gave it.
@@ -87,6 +102,8 @@ impl Rules {
             (Effect::Deny, "unknown_tool")
         } else if question.denied.contains(question.tool) {
             (Effect::Deny, "denied_tool")
+        } else if question.starts_too_much() {
+            (Effect::Deny, DENIED_AGENT)
         } else if question.asked.contains(question.tool) {
             (Effect::Ask, "ask_tool")
         } else {
@@ -95,12 +112,13 @@ impl Rules {
         Verdict {
             effect,
             rule: rule.to_owned(),
-            policy_version: self.version(question.denied, question.asked),
+            policy_version: self.version(question),
         }
     }
 
     /// Names this set of rules by its content, so that equal rules have equal versions.
-    fn version(&self, denied: &BTreeSet<String>, asked: &BTreeSet<String>) -> PolicyVersion {
+    fn version(&self, question: &Question<'_>) -> PolicyVersion {
+        let (denied, asked, may_start) = (question.denied, question.asked, question.may_start);
         let registered = self.registered.iter().map(String::as_str);
         let mut fields: Vec<&str> = registered
             .chain(["/"])
@@ -109,6 +127,10 @@ impl Rules {
         if !asked.is_empty() {
             fields.push("/");
             fields.extend(asked.iter().map(String::as_str));
+        }
+        if !may_start.is_empty() {
+            fields.push("/start");
+            fields.extend(may_start.iter().map(String::as_str));
         }
         PolicyVersion::new(format!(
             "rules-1-{}",
@@ -146,12 +168,43 @@ mod tests {
                     tool,
                     denied: &names(denied),
                     asked: &names(&[]),
+                    may_start: &names(&[]),
+                    starts: None,
                 })
                 .policy_version
         };
         assert_eq!(version(&["A"], "A"), version(&["A"], "B"));
         assert_ne!(version(&["A"], "A"), version(&["B"], "A"));
         assert_ne!(version(&[], "A"), version(&["A"], "A"));
+    }
+
+    #[test]
+    fn a_run_of_an_agent_is_started_only_where_that_agent_is_named() {
+        let rules = Rules::new(names(&[START_RUN]));
+        let decide = |may_start: &[&str], starts, asked: &[&str]| {
+            let verdict = rules.decide(&Question {
+                tool: START_RUN,
+                denied: &names(&[]),
+                asked: &names(asked),
+                may_start: &names(may_start),
+                starts,
+            });
+            (verdict.effect, verdict.rule, verdict.policy_version)
+        };
+        assert_eq!(decide(&[], Some("b"), &[]).0, Effect::Deny);
+        assert_eq!(decide(&["c"], Some("b"), &[]).1, DENIED_AGENT);
+        assert_eq!(decide(&["b"], None, &[]).0, Effect::Deny);
+        assert_eq!(decide(&["b"], Some("b"), &[]).0, Effect::Permit);
+        assert_eq!(decide(&["b"], Some("b"), &[START_RUN]).0, Effect::Ask);
+        assert_eq!(
+            decide(&["c"], Some("b"), &[START_RUN]).0,
+            Effect::Deny,
+            "nobody is asked in vain"
+        );
+        assert_ne!(
+            decide(&["b"], Some("b"), &[]).2,
+            decide(&["b", "c"], Some("b"), &[]).2
+        );
     }
 
     proptest! {
@@ -163,7 +216,8 @@ mod tests {
             let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };
             let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
             let rules = Rules::new(names(&["A", "B"]));
-            let verdict = rules.decide(&Question { tool: &tool, denied: &denied, asked: &asked });
+            let (may_start, starts) = (&names(&[]), None);
+            let verdict = rules.decide(&Question { tool: &tool, denied: &denied, asked: &asked, may_start, starts });
             let expected = match tool.as_str() {
                 "A" if deny_a => Effect::Deny,
                 "A" if ask_a => Effect::Ask,

@@ -42,6 +42,8 @@ pub enum Kind {
     RuntimeError,
     /// A run waits for something that only a person or time can bring, such as money.
     RunParked,
+    /// A run started one of another agent, and waits for its end.
+    SubRunStarted,
     /// A run ended.
     RunEnded,
     /// A person is asked whether an action may be taken.
@@ -63,7 +65,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -75,6 +77,7 @@ impl Kind {
         Self::ActionCalledOff,
         Self::RuntimeError,
         Self::RunParked,
+        Self::SubRunStarted,
         Self::RunEnded,
         Self::DecisionAsked,
         Self::DecisionAnswered,
@@ -101,6 +104,7 @@ impl Kind {
             Self::ActionCalledOff => "action_called_off",
             Self::RuntimeError => "runtime_error",
             Self::RunParked => "run_parked",
+            Self::SubRunStarted => "sub_run_started",
             Self::RunEnded => "run_ended",
             Self::DecisionAsked => "decision_asked",
             Self::DecisionAnswered => "decision_answered",

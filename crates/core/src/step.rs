@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::blob::{Blob, BlobHash};
 use crate::conversation::Block;
 use crate::failure::clip;
+use crate::id::AgentId;
 use crate::json::{NotCanonical, canonical};
 use crate::key::{ActionBase, ActionParts, DecisionId, Digest, OperationId, RunKey, h};
 use crate::policy;
@@ -275,8 +276,19 @@ pub enum Fate {
     Asked,
     /// Its intent is committed.
     Intended,
+    /// It started a run, and ends with it.
+    Started(Child),
     /// It ended; this is what the model reads of it.
     Settled(BlobHash),
+}
+
+/// A run that an action started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Child {
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// Its name.
+    pub run_key: RunKey,
 }
 
 /// How one performed action ended. The contents are kept as a blob; the journal holds its hash.

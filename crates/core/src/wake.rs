@@ -230,7 +230,7 @@ impl Refusal {
         match self {
             Self::RunOpen { .. } => Some("wait for that run, or cancel it"),
             Self::Paused | Self::Stopped => Some("let it go on with `wakeful agent resume`"),
-            Self::Braked => Some("release the brake with `wakeful brake off`"),
+            Self::Braked => Some("release the brake with `wakeful brake off`; nothing was lost"),
             Self::NotActive | Self::Dormant => Some("let it loose with `wakeful agent activate`"),
             Self::Destroyed => Some("make another agent"),
             Self::InteractiveOnly => Some("change its mode with `wakeful agent mode`"),

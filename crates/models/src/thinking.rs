@@ -26,6 +26,14 @@ const BY_TOKENS: [&str; 10] = [
     "gemini-2",
 ];
 
+/// How many tokens the models of Gemini that count them may think with, by a part of their names, the longer first:
+/// fewest, most, and whether they can be told not to think.
+const GEMINI: [(&str, u32, u32, bool); 3] = [
+    ("gemini-2.5-flash-lite", 512, 24_576, true),
+    ("gemini-2.5-flash", 1, 24_576, true),
+    ("gemini-2.5-pro", 128, 32_768, false),
+];
+
 /// How much a model is asked to think. Where nobody says anything, the provider's own default holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thinking {
@@ -76,13 +84,34 @@ impl Thinking {
                 Asked::Tokens(tokens) if tokens >= longest => Err(bad(Why::TooMany { longest })),
                 asked @ (Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_)) => Ok(asked),
             },
-            Provider::Gemini => match self.lowered(model, longest) {
-                // Where it is told no longest reply, its own is longer than any number here.
-                Asked::Tokens(tokens) if told.is_some() && tokens >= longest => {
-                    Err(bad(Why::TooMany { longest }))
+            Provider::Gemini => {
+                let asked = self.of_gemini(model, longest).map_err(bad)?;
+                match asked {
+                    // Where it is told no longest reply, its own is longer than any number here.
+                    Asked::Tokens(tokens) if told.is_some() && tokens >= longest => {
+                        Err(bad(Why::TooMany { longest }))
+                    }
+                    Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_) => Ok(asked),
                 }
-                asked @ (Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_)) => Ok(asked),
-            },
+            }
+        }
+    }
+
+    /// A word becomes what the model can take; what a person counted is taken as it is or not at all.
+    fn of_gemini(self, model: &str, longest: u32) -> Result<Asked, Why> {
+        let asked = self.lowered(model, longest);
+        let Some((_, least, most, has_off)) = GEMINI.iter().find(|(part, ..)| model.contains(part)) else {
+            return Ok(asked);
+        };
+        let is_word = !matches!(self, Self::Tokens(_));
+        match asked {
+            Asked::Nothing if !has_off => Err(Why::AlwaysThinks { least: *least }),
+            Asked::Tokens(tokens) if is_word => Ok(Asked::Tokens(tokens.clamp(*least, *most))),
+            Asked::Tokens(tokens) if !(*least..=*most).contains(&tokens) => Err(Why::Between {
+                least: *least,
+                most: *most,
+            }),
+            Asked::Nothing | Asked::Effort(_) | Asked::Tokens(_) => Ok(asked),
         }
     }
 
@@ -181,6 +210,8 @@ enum Why {
     WordsOnly,
     TooFew,
     TooMany { longest: u32 },
+    AlwaysThinks { least: u32 },
+    Between { least: u32, most: u32 },
 }
 
 impl fmt::Display for Why {
@@ -193,6 +224,13 @@ impl fmt::Display for Why {
                 "thoughts are part of the reply, and the longest reply has {longest} tokens; raise `max_output_tokens` or \
                  think less"
             ),
+            Self::AlwaysThinks { least } => {
+                write!(
+                    f,
+                    "this model always thinks, with {least} tokens at least; write {least}"
+                )
+            }
+            Self::Between { least, most } => write!(f, "this model takes {least} to {most} tokens"),
         }
     }
 }

@@ -31,6 +31,8 @@ pub const POINTS: &[&str] = &[
     "decision.after_answer",
     "notice.before_commit",
     "notice.after_commit",
+    "timer.before_commit",
+    "timer.after_commit",
 ];
 
 /// Ends the process here if the environment says so: `WAKEFUL_FAIL=name` or `name:n` for the n-th passage.

@@ -163,6 +163,8 @@ pub trait Journal: Send + Sync + 'static {
     fn notes(&self, task: Option<RecordId>, limit: u32) -> Pending<'_, Vec<Note>>;
     /// Categories by name.
     fn categories(&self) -> Pending<'_, Vec<Category>>;
+    /// The newest place in the outbox that somebody else than this author wrote, and when; none where there is none.
+    fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>>;
     /// What was committed after a place, oldest first: the outbox. Whole transactions only, so there may be a few more
     /// than asked for.
     fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>>;

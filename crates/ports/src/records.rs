@@ -1,6 +1,7 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
 mod alert;
+mod schedule;
 mod wake;
 
 use wakeful_core::attempt::AttemptRecord;
@@ -18,6 +19,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 pub use self::alert::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.
@@ -243,6 +245,9 @@ pub const RUN_OPEN: &str = "open";
 /// The status of a run that cannot go on until a person says so.
 pub const RUN_QUARANTINED: &str = "quarantined";
 
+/// The status of a run that a person ended.
+pub const RUN_CANCELLED: &str = "cancelled";
+
 /// The status of a run that a person gave up.
 pub const RUN_ABANDONED: &str = "abandoned";
 
@@ -455,8 +460,9 @@ pub enum PackedBody {
     Raw(Vec<u8>),
     /// In the row, compressed.
     Lz4(Vec<u8>),
-    /// In a compressed file, already synced and in its place.
-    File,
+    /// In a compressed file, already synced and in its place. The same bytes again, because an erasure may take the file
+    /// away before a row names it.
+    File(Vec<u8>),
 }
 
 /// The head of an agent's log, locked for this transaction.

@@ -8,6 +8,7 @@ mod alert;
 mod cause;
 mod deciding;
 mod proof;
+mod schedule;
 
 use std::future::Future;
 
@@ -15,6 +16,7 @@ pub use self::alert::{AlertTx, AlertView};
 pub use self::cause::{CauseTx, CauseView};
 pub use self::deciding::{DecidingTx, DecidingView};
 pub use self::proof::{ProofTx, ProofView};
+pub use self::schedule::{ScheduleTx, ScheduleView};
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
@@ -110,7 +112,7 @@ pub enum StoreError {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads.
-pub trait View: AlertView + CauseView + DecidingView + ProofView {
+pub trait View: AlertView + CauseView + DecidingView + ProofView + ScheduleView {
     /// The host and its life, as it enters event hashes.
     fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
     /// One agent.
@@ -210,7 +212,7 @@ pub trait View: AlertView + CauseView + DecidingView + ProofView {
 }
 
 /// Reads and writes of one transaction.
-pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx {
+pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx + ScheduleTx {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
     /// Pauses an agent or lets it go on. False when there is no such agent.

@@ -2,10 +2,12 @@
 
 pub mod alert;
 pub mod archive;
+mod calling;
 mod clerk;
 pub mod deciding;
 pub mod journal;
 pub mod ledger;
+pub mod scheduling;
 mod spoil;
 mod work;
 
@@ -26,6 +28,7 @@ pub(crate) use self::clerk::append;
 pub use self::deciding::Deciding;
 pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
+pub use self::scheduling::{Edit, Scheduling};
 pub(crate) use self::work::Work;
 use crate::EngineError;
 use crate::hub::Listener;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use wakeful_core::attempt::Diagnostics;
 use wakeful_core::budget::{self, Caps, Day, Exceeded, MicroUsd, Price};
+use wakeful_core::conversation::ToolSpec;
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{
@@ -14,7 +15,8 @@ use wakeful_core::inference::{
 };
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::prompt::{Ingredients, Request, assemble};
-use wakeful_core::run::{BUDGET_EXCEEDED, Bill, Input, reply};
+use wakeful_core::run::{BUDGET_EXCEEDED, Bill, Input, Turn, reply};
+use wakeful_core::subrun;
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::{Answer, Audience, Model};
@@ -49,6 +51,7 @@ impl Permit {
             provider: self.provider,
             rule: self.rule,
             cost: self.money.map(|(reserved, price)| cost(reserved, price)),
+            exceeded: None,
         }
     }
 }
@@ -56,7 +59,8 @@ impl Permit {
 /// What became of asking for leave.
 enum Leave {
     Granted(Permit),
-    Denied(Denial),
+    /// And where it is for want of money, which cap stands in the way.
+    Denied(Denial, Option<Exceeded>),
     Exceeded(Exceeded),
 }
 
@@ -98,7 +102,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let permit = match self.leave(claimed, operation_id, &request, terms).await? {
             Leave::Granted(permit) => permit,
             Leave::Exceeded(exceeded) => return Ok(Next::just(Input::Parked { exceeded })),
-            Leave::Denied(denial) => {
+            Leave::Denied(denial, exceeded) => {
                 let (failure, rule) = (
                     denied(&request.model_ref, &provider, &denial),
                     denial.code.to_owned(),
@@ -107,6 +111,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     provider,
                     rule,
                     cost: None,
+                    exceeded,
                 };
                 return Ok(Next::Input(Box::new(failed(failure, 0, bill))));
             }
@@ -163,8 +168,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             request: claimed.turn.requests,
             opening: &thread.opening,
             entries: &thread.entries,
-            tools: self.tools.specs(),
+            tools: self.specs(&claimed.turn),
         }))
+    }
+
+    /// The tools on offer: those of the host, and the engine's own where the run may use it.
+    fn specs(&self, turn: &Turn) -> Vec<ToolSpec> {
+        let mut specs = self.tools.specs();
+        if !turn.may_start.is_empty() {
+            specs.push(subrun::spec(&turn.may_start));
+        }
+        specs
     }
 
     /// Walks the gates and puts the money aside.
@@ -196,7 +210,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         if is_free && claimed.freshness == Freshness::Fresh {
             return Ok(match petition.judge(Receipt::Missing) {
                 Ok(()) => Leave::Granted(petition.permit(ALL_GATES)),
-                Err(denial) => Leave::Denied(denial),
+                Err(denial) => Leave::Denied(denial, None),
             });
         }
         fail::point("model.before_reserve");
@@ -205,9 +219,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(match leave {
             // Who costs nothing need not wait for money.
             Leave::Exceeded(exceeded) if self.has_free_model(claimed, request) => {
-                Leave::Denied(too_dear(&exceeded))
+                Leave::Denied(too_dear(&exceeded), Some(exceeded))
             }
-            Leave::Granted(_) | Leave::Denied(_) | Leave::Exceeded(_) => leave,
+            Leave::Granted(_) | Leave::Denied(..) | Leave::Exceeded(_) => leave,
         })
     }
 
@@ -295,7 +309,7 @@ impl Petition {
             Receipt::Missing
         };
         if let Err(denial) = self.judge(receipt) {
-            return Ok(Leave::Denied(denial));
+            return Ok(Leave::Denied(denial, None));
         }
         let day = Day::of(self.now);
         let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);

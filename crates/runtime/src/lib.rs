@@ -10,6 +10,7 @@
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`notice`] | from change to wake: whoever subscribes to something is told of it, once |
+//! | [`timer`] | the clock's loop: schedules that are due become messages, and what became of them is kept |
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`proof`] | checks logs and runs, signs heads, erases and exports |
 //! | [`saga`] | takes back writes to the journal whose run can never go on |
@@ -37,11 +38,14 @@ pub mod run;
 pub mod saga;
 pub mod service;
 mod step;
+mod subrun;
+pub mod timer;
 mod wait;
 pub mod wake;
 
 use std::sync::Arc;
 
+pub use desk::scheduling::ScheduleFault;
 pub use halt::{Halt, HaltSwitch};
 use wakeful_core::budget::{DAILY_CAP_DEFAULT, Exceeded, MicroUsd};
 use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
@@ -302,6 +306,9 @@ pub enum EngineError {
     /// A subscription cannot be made or found.
     #[error(transparent)]
     Subscribing(#[from] Subscribing),
+    /// A schedule cannot be had, or not like this.
+    #[error(transparent)]
+    Schedule(#[from] ScheduleFault),
     /// The database said no.
     #[error(transparent)]
     Store(#[from] StoreError),

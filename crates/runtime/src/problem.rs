@@ -3,23 +3,27 @@
 
 use wakeful_core::decision::Unanswerable;
 use wakeful_core::key::RunKey;
-use wakeful_core::run::BUDGET_EXCEEDED;
+use wakeful_core::run::{BUDGET_EXCEEDED, is_newer};
 use wakeful_core::wake::Refusal;
 use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 
-use crate::EngineError;
 use crate::desk::alert::Subscribing;
-
-/// Where the runs are.
-const RUNS: &str = "`wakeful runs list` shows the runs there are";
+use crate::{EngineError, ScheduleFault};
 
 /// What is left of a run that was erased.
 const ERASED: &str =
     "`wakeful verify` shows that its place in the log is whole; `wakeful events` shows who erased it and why";
 
-/// What is said to whoever waits for a message in the queue.
-const QUEUED: &str = "the daemon answers it: `wakeful daemon start`";
+/// How long what a run was told is kept.
+const PRUNED: &str = "`wakeful retention show` says how long it is kept; a backup from before may have it";
+
+/// How a run comes by money.
+const RAISE: &str =
+    "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); then `wakeful run --resume`";
+
+/// Whose a run of a newer machine is.
+const NEWER: &str = "the newer wakeful that began it goes on with it, and this one leaves it alone; bring this one up to date";
 
 /// A failure in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,199 +45,199 @@ impl Problem {
 
 impl From<&StoreError> for Problem {
     fn from(error: &StoreError) -> Self {
-        let (code, hint) = match error {
-            StoreError::Conflict => ("conflict", "try again"),
-            StoreError::FenceLost(_) => (
-                "fence_lost",
-                "another process goes on with this agent; look with `wakeful runs list`",
-            ),
-            StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off`"),
-            StoreError::QueueFull(_) => (
-                "queue_full",
-                "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
-            ),
-            StoreError::Full => (
-                "disk_full",
-                "free some space and run `wakeful run --resume`; nothing was lost",
-            ),
-            StoreError::ReadOnly => (
-                "home_read_only",
-                "make the home writable or choose another with --home",
-            ),
-            StoreError::Corrupt(_) => (
-                "database_corrupt",
-                "keep the file, move it aside and put a copy from a backup in its place",
-            ),
-            StoreError::LogRemoved => (
-                "log_removed",
-                "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
-                 back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
-            ),
-            StoreError::Foreign => ("database_foreign", "choose another home with --home"),
-            StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
-            StoreError::OlderSchema { .. } => ("schema_older", "`wakeful run --resume` brings it up to date"),
-            StoreError::Absent => (
-                "home_missing",
-                "`wakeful run \"…\"` makes one, or give another with --home",
-            ),
-            StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
-            StoreError::Unreachable(_) => (
-                "database_unreachable",
-                "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
-            ),
-            StoreError::Malformed(_) => (
-                "database_malformed",
-                "the row was not written by this program; restore a backup",
-            ),
-            StoreError::Closed => ("store_closed", "try again"),
-            StoreError::Backend(_) => (
-                "storage_failed",
-                "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
-            ),
-        };
+        let (code, hint) = of_store(error);
         Self::new(code, with_causes(error), hint)
     }
 }
 
 impl From<&EngineError> for Problem {
     fn from(error: &EngineError) -> Self {
-        let message = error.to_string();
-        match error {
-            EngineError::Store(error) => error.into(),
-            EngineError::Subscribing(error) => error.into(),
-            EngineError::UnknownAgent(agent) => Self::new(
-                "agent_unknown",
-                message,
-                format!("create it with `wakeful agent create {agent}`"),
-            ),
-            EngineError::AgentExists(_) => Self::new(
-                "agent_exists",
-                message,
-                "use it with `wakeful run --agent`, or choose another name",
-            ),
-            EngineError::UnknownRun(_) => Self::new("run_unknown", message, RUNS),
-            EngineError::Refused(refusal) => {
-                let hint = if let Refusal::RunOpen { run } = refusal {
-                    ways_out(*run)
-                } else {
-                    refusal.way_out().unwrap_or("see `wakeful why-not`").to_owned()
-                };
-                Self::new(refusal.code(), message, hint)
-            }
-            EngineError::KeyReused { run } => Self::new(
-                "idempotency_conflict",
-                message,
-                format!("use a new key; `wakeful runs show {run}` shows the run that has this one"),
-            ),
-            EngineError::Waits { .. } => Self::new("message_queued", message, QUEUED),
-            EngineError::AgentBusy { .. } => Self::new(
-                "agent_busy",
-                message,
-                "wait for it to finish, or end its run with `wakeful runs cancel`",
-            ),
-            EngineError::LeaseLost(_) => Self::new(
-                "lease_lost",
-                message,
-                "check the database connection, then `wakeful run --resume`",
-            ),
-            EngineError::BudgetExceeded { .. } => Self::new(
-                BUDGET_EXCEEDED,
-                message,
-                "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); then `wakeful run --resume`",
-            ),
-            EngineError::NoEngine { code, hint, .. } => Self::new(code, message, hint.as_str()),
-            EngineError::Panicked(_) => Self::new(
-                "turn_panicked",
-                message,
-                "`wakeful daemon logs` shows where; it is tried again by itself, nothing was lost",
-            ),
-            EngineError::MachineVersion { .. }
-            | EngineError::Undecided { .. }
-            | EngineError::Braked { .. }
-            | EngineError::CrashLoop { .. }
-            | EngineError::Quarantined { .. }
-            | EngineError::UnknownDecision(_)
-            | EngineError::AmbiguousDecision(_)
-            | EngineError::Unanswerable(_)
-            | EngineError::NotQuarantined { .. }
-            | EngineError::NotEnded { .. }
-            | EngineError::RunErased { .. }
-            | EngineError::RunPruned { .. }
-            | EngineError::Broken { .. } => of_run(error, message),
+        if let EngineError::Subscribing(error) = error {
+            return error.into();
         }
+        if let EngineError::Schedule(fault) = error {
+            return of_schedule(fault, error.to_string());
+        }
+        Self::new(code(error), with_causes(error), hint(error))
     }
 }
 
-/// What is wrong with one run, or with a question about it. The others are told where they are matched.
-fn of_run(error: &EngineError, message: String) -> Problem {
+/// The word and the way out.
+const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
     match error {
-        EngineError::MachineVersion { .. } => Problem::new(
-            "machine_version_unsupported",
-            message,
-            "use the wakeful that began the run",
+        StoreError::Conflict => ("conflict", "try again"),
+        StoreError::FenceLost(_) => (
+            "fence_lost",
+            "another process goes on with this agent; look with `wakeful runs list`",
         ),
-        EngineError::Undecided { run, .. } => Problem::new(
-            "decision_pending",
-            message,
-            format!("`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"),
+        StoreError::Braked(_) => ("braked", "release the brake with `wakeful brake off`"),
+        StoreError::QueueFull(_) => (
+            "queue_full",
+            "wait until the agent has worked off some, or take some back with `wakeful runs cancel`",
         ),
-        EngineError::Braked { .. } => Problem::new(
-            "braked",
-            message,
-            "release the brake with `wakeful brake off`; the run goes on where it stands",
+        StoreError::Full => (
+            "disk_full",
+            "free some space and run `wakeful run --resume`; nothing was lost",
         ),
-        EngineError::CrashLoop { run, .. } => Problem::new(
-            "crash_loop",
-            message,
-            format!("`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows how far it came"),
+        StoreError::ReadOnly => (
+            "home_unwritable",
+            "make the home writable or choose another with --home",
         ),
-        EngineError::Quarantined { run, .. } => Problem::new(
-            "run_quarantined",
-            message,
-            format!("`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"),
+        StoreError::Corrupt(_) => (
+            "database_corrupt",
+            "keep the file, move it aside and put a copy from a backup in its place",
         ),
-        EngineError::UnknownDecision(_) => Problem::new(
-            "decision_unknown",
-            message,
-            "`wakeful decision list` shows those that wait",
+        StoreError::LogRemoved => (
+            "log_removed",
+            "end what runs with `wakeful daemon stop`, which still saves what it holds; else put agent.sqlite-wal \
+                 back, restore a backup, or go on with what is left: `wakeful doctor --fix`",
         ),
-        EngineError::AmbiguousDecision(_) => Problem::new("decision_ambiguous", message, "give more digits"),
-        EngineError::Unanswerable(why) => unanswerable(why, message),
-        EngineError::NotQuarantined { .. } => Problem::new(
-            "run_not_quarantined",
-            message,
-            "`wakeful runs list --state quarantined` shows those that are",
+        StoreError::Foreign => ("database_foreign", "choose another home with --home"),
+        StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
+        StoreError::OlderSchema { .. } => ("schema_older", "`wakeful run --resume` brings it up to date"),
+        StoreError::Absent => (
+            "home_missing",
+            "`wakeful run \"…\"` makes one, or give another with --home",
         ),
-        EngineError::NotEnded { run } => Problem::new("run_open", message, ways_out(*run)),
-        EngineError::RunErased { .. } => Problem::new("run_erased", message, ERASED),
-        EngineError::RunPruned { .. } => Problem::new(
-            "run_pruned",
-            message,
-            "`wakeful retention show` says how long it is kept; a backup from before may have it",
+        StoreError::BadAddress(_) => ("database_address", "give a postgres:// URL or key=value words"),
+        StoreError::Unreachable(_) => (
+            "database_unreachable",
+            "check the --database URL and that the server runs; `wakeful run --resume` then finishes what is open",
         ),
-        EngineError::Broken { run, .. } => Problem::new(
-            "run_broken",
-            message,
-            format!("`wakeful runs show {run}` shows how far it came"),
+        StoreError::Malformed(_) => (
+            "database_malformed",
+            "the row was not written by this program; restore a backup",
         ),
-        EngineError::Store(_)
-        | EngineError::Subscribing(_)
-        | EngineError::UnknownAgent(_)
-        | EngineError::AgentExists(_)
-        | EngineError::UnknownRun(_)
-        | EngineError::Refused(_)
-        | EngineError::KeyReused { .. }
-        | EngineError::Waits { .. }
-        | EngineError::AgentBusy { .. }
-        | EngineError::LeaseLost(_)
-        | EngineError::BudgetExceeded { .. }
-        | EngineError::NoEngine { .. }
-        | EngineError::Panicked(_) => Problem::new("engine_failed", message, "try again"),
+        StoreError::Closed => ("store_closed", "try again"),
+        StoreError::Backend(_) => (
+            "storage_failed",
+            "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
+        ),
     }
 }
 
-fn unanswerable(why: &Unanswerable, message: String) -> Problem {
-    let (code, hint) = match why {
+/// The word for an error of the engine.
+fn code(error: &EngineError) -> &str {
+    match error {
+        EngineError::Store(error) => of_store(error).0,
+        EngineError::Subscribing(_) => "subscription_refused",
+        EngineError::Schedule(_) => "schedule_refused",
+        EngineError::UnknownAgent(_) => "agent_unknown",
+        EngineError::AgentExists(_) => "agent_exists",
+        EngineError::UnknownRun(_) => "run_unknown",
+        EngineError::Refused(refusal) => refusal.code(),
+        EngineError::KeyReused { .. } => "idempotency_conflict",
+        EngineError::Waits { .. } => "message_queued",
+        EngineError::AgentBusy { .. } => "agent_busy",
+        EngineError::LeaseLost(_) => "lease_lost",
+        EngineError::BudgetExceeded { .. } => BUDGET_EXCEEDED,
+        EngineError::NoEngine { code, .. } => code,
+        EngineError::Panicked(_) => "turn_panicked",
+        EngineError::MachineVersion { .. } => "machine_version_unsupported",
+        EngineError::Undecided { .. } => "decision_pending",
+        EngineError::Braked { .. } => "braked",
+        EngineError::CrashLoop { .. } => "crash_loop",
+        EngineError::Quarantined { .. } => "run_quarantined",
+        EngineError::UnknownDecision(_) => "decision_unknown",
+        EngineError::AmbiguousDecision(_) => "decision_ambiguous",
+        EngineError::Unanswerable(why) => unanswerable(why).0,
+        EngineError::NotQuarantined { .. } => "run_not_quarantined",
+        EngineError::NotEnded { .. } => "run_open",
+        EngineError::RunErased { .. } => "run_erased",
+        EngineError::RunPruned { .. } => "run_pruned",
+        EngineError::Broken { .. } => "run_broken",
+    }
+}
+
+/// The way out of an error of the engine.
+fn hint(error: &EngineError) -> String {
+    let fixed = match error {
+        EngineError::UnknownAgent(agent) => {
+            return format!(
+                "`wakeful agent list` shows those there are; `wakeful agent create {agent}` makes it"
+            );
+        }
+        EngineError::KeyReused { run } => {
+            return format!("use a new key; `wakeful runs show {run}` shows the run that has this one");
+        }
+        EngineError::Undecided { run, .. } => {
+            return format!(
+                "`wakeful decision list` shows what is asked; answer it, or `wakeful runs cancel {run}`"
+            );
+        }
+        EngineError::CrashLoop { run, .. } => {
+            return format!(
+                "`wakeful doctor` looks for the cause; `wakeful runs show {run}` shows how far it came"
+            );
+        }
+        EngineError::Quarantined { run, .. } => {
+            return format!(
+                "`wakeful runs retry {run}` tries it again, `wakeful runs abandon {run}` gives it up"
+            );
+        }
+        EngineError::Broken { run, .. } => return format!("`wakeful runs show {run}` shows how far it came"),
+        EngineError::NotEnded { run } | EngineError::Refused(Refusal::RunOpen { run }) => {
+            return ways_out(*run);
+        }
+        EngineError::NoEngine { hint, .. } => hint,
+        EngineError::Store(error) => of_store(error).1,
+        EngineError::Subscribing(_) => "`wakeful subscriptions` shows those there are",
+        EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
+        EngineError::Unanswerable(why) => unanswerable(why).1,
+        EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
+        EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
+        EngineError::Refused(refusal) => refusal.way_out().unwrap_or("see `wakeful why-not`"),
+        EngineError::Waits { .. } => "the daemon answers it: `wakeful daemon start`",
+        EngineError::AgentBusy { .. } => "wait for it to finish, or end its run with `wakeful runs cancel`",
+        EngineError::LeaseLost(_) => "check the database connection, then `wakeful run --resume`",
+        EngineError::BudgetExceeded { .. } => RAISE,
+        EngineError::Panicked(_) => {
+            "`wakeful daemon logs` shows where; it is tried again by itself, nothing was lost"
+        }
+        EngineError::MachineVersion { machine, version, .. } if is_newer(machine, *version) => NEWER,
+        EngineError::MachineVersion { .. } => "use the wakeful that began the run",
+        EngineError::Braked { .. } => {
+            "release the brake with `wakeful brake off`; the run goes on where it stands"
+        }
+        EngineError::UnknownDecision(_) => "`wakeful decision list` shows those that wait",
+        EngineError::AmbiguousDecision(_) => "give more digits",
+        EngineError::NotQuarantined { .. } => "`wakeful runs list --state quarantined` shows those that are",
+        EngineError::RunErased { .. } => ERASED,
+        EngineError::RunPruned { .. } => PRUNED,
+    };
+    fixed.to_owned()
+}
+
+/// What is wrong with a schedule, or with a wish about one.
+fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
+    let (code, hint) = match fault {
+        ScheduleFault::Unknown(_) => (
+            "schedule_unknown",
+            "`wakeful schedule list` shows those there are",
+        ),
+        ScheduleFault::Exists(_) => ("schedule_exists", "choose another name with --id"),
+        ScheduleFault::Bad(_) => (
+            "bad_schedule",
+            "correct the field that is named; see docs/schedules.md",
+        ),
+        ScheduleFault::Status { .. } => (
+            "schedule_status",
+            "active and paused ones change into each other; one that is over is made anew with `wakeful schedule add`",
+        ),
+        ScheduleFault::Over { .. } => (
+            "schedule_over",
+            "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
+        ),
+        ScheduleFault::TooMany(_) => (
+            "too_many_schedules",
+            "disable some with `wakeful schedule disable`",
+        ),
+    };
+    Problem::new(code, message, hint)
+}
+
+const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {
+    match why {
         Unanswerable::Closed { .. } => (
             "decision_closed",
             "nothing is left to answer; `wakeful decision show` shows how it ended",
@@ -244,8 +248,7 @@ fn unanswerable(why: &Unanswerable, message: String) -> Problem {
         ),
         Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
-    };
-    Problem::new(code, message, hint)
+    }
 }
 
 impl From<&Subscribing> for Problem {

@@ -8,9 +8,11 @@ use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::run::{Outcome, Phase, Turn};
 use wakeful_core::step::Status;
+use wakeful_core::subrun::GONE;
 use wakeful_core::time::Millis;
+use wakeful_core::wake::Control;
 use wakeful_ports::planted;
-use wakeful_ports::records::{RunRow, StepRow, WakeRow};
+use wakeful_ports::records::{RUN_OPEN, RunRow, StepRow, WakeRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
 use crate::EngineError;
@@ -51,12 +53,29 @@ pub struct RunReport {
     pub cause: Option<Cause>,
     /// Model and workspace it was begun with; none before it began, or when its state cannot be read.
     pub begun_with: Option<BegunWith>,
+    /// The run that started it.
+    pub parent: Option<Related>,
+    /// The runs that it started.
+    pub children: Vec<Related>,
     /// Every step, model rounds included.
     pub steps: Vec<StepRow>,
     /// Why its state cannot be read, as a code; then only its rows are shown.
     pub unreadable: Option<&'static str>,
     /// Why it was moved aside, if it was.
     pub fault: Option<String>,
+}
+
+/// A run that another one started or was started by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Related {
+    /// Its name.
+    pub run_key: RunKey,
+    /// Whose run it is.
+    pub agent_id: AgentId,
+    /// `queued`, `open`, or how it ended.
+    pub status: String,
+    /// What holds its agent, while it has not ended.
+    pub held: Option<&'static str>,
 }
 
 /// Why a run ran.
@@ -104,7 +123,7 @@ impl RunReport {
     }
 
     /// A message that has not become a run: it waits, or somebody decided otherwise.
-    fn of_cause(cause: Cause) -> Self {
+    fn of_cause(cause: Cause, (parent, children): Family) -> Self {
         let message = &cause.message;
         let verdict = cause.wake.as_ref().map(|wake| wake.verdict.clone());
         Self {
@@ -120,6 +139,8 @@ impl RunReport {
             started_at: message.admitted_at,
             ended_at: None,
             begun_with: None,
+            parent,
+            children,
             steps: Vec::new(),
             unreadable: None,
             fault: None,
@@ -130,7 +151,11 @@ impl RunReport {
     /// What the rows of a run tell without its state.
     fn of_rows(row: RunRow, rest: Rest, unreadable: &'static str) -> Self {
         let Rest {
-            steps, cause, cost, ..
+            steps,
+            cause,
+            cost,
+            family: (parent, children),
+            ..
         } = rest;
         let usage = steps
             .iter()
@@ -151,6 +176,8 @@ impl RunReport {
             ended_at: row.ended_at,
             cause,
             begun_with: None,
+            parent,
+            children,
             steps,
             unreadable: Some(unreadable),
             fault: row.fault,
@@ -163,6 +190,7 @@ impl RunReport {
             body,
             cause,
             cost,
+            family: (parent, children),
         } = rest;
         let blocks: Vec<Block> = match body {
             Some(body) => serde_json::from_slice(&body).map_err(|e| broken(row.run_key, &e))?,
@@ -188,6 +216,8 @@ impl RunReport {
                 model_ref: turn.model_ref,
                 workspace: turn.workspace,
             }),
+            parent,
+            children,
             steps,
             unreadable: None,
             fault: row.fault,
@@ -201,16 +231,24 @@ struct Rest {
     body: Option<Vec<u8>>,
     cause: Option<Cause>,
     cost: MicroUsd,
+    family: Family,
 }
+
+/// Who started a run, and what it started.
+type Family = (Option<Related>, Vec<Related>);
 
 /// Reads a run with all its steps. A message whose run has not begun is shown as a run that waits.
 pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineError> {
-    let (row, waiting) = store
-        .read(move |view| Ok((view.run(&run)?, cause(view, &run)?)))
+    let (row, waiting, family) = store
+        .read(move |view| {
+            let cause = cause(view, &run)?;
+            let family = family(view, &run, cause.as_ref())?;
+            Ok((view.run(&run)?, cause, family))
+        })
         .await?;
     let Some(row) = row else {
         let cause = waiting.ok_or(EngineError::UnknownRun(run))?;
-        return Ok(RunReport::of_cause(cause));
+        return Ok(RunReport::of_cause(cause, family));
     };
     let turn = decode(&row);
     let reply = match turn.as_ref().map(|turn| &turn.phase) {
@@ -228,6 +266,7 @@ pub async fn load<S: Store>(store: &S, run: RunKey) -> Result<RunReport, EngineE
         steps,
         body,
         cause: waiting,
+        family,
     };
     match turn {
         Ok(turn) => RunReport::of_turn(row, turn, rest),
@@ -250,6 +289,39 @@ fn cause(view: &mut dyn View, run: &RunKey) -> Result<Option<Cause>, StoreError>
         view.wake(run)?
     };
     Ok(Some(Cause { message, text, wake }))
+}
+
+fn family(view: &mut dyn View, run: &RunKey, cause: Option<&Cause>) -> Result<Family, StoreError> {
+    let parent = cause.and_then(|cause| cause.message.parent.as_ref());
+    let parent = parent.map(|parent| related(view, &parent.run_key, &parent.agent_id));
+    let parent = parent.transpose()?;
+    let children = view.children(run)?;
+    let children = children
+        .iter()
+        .map(|child| related(view, &child.run_key, &child.agent_id));
+    Ok((parent, children.collect::<Result<_, _>>()?))
+}
+
+fn related(view: &mut dyn View, run: &RunKey, agent: &AgentId) -> Result<Related, StoreError> {
+    let status = match view.run(run)? {
+        Some(row) => row.status,
+        None if view.is_queued(run)? => RUN_QUEUED.to_owned(),
+        None => view
+            .wake(run)?
+            .map_or_else(|| GONE.to_owned(), |wake| wake.verdict),
+    };
+    let held = match view.agent(agent)? {
+        _ if status != RUN_QUEUED && status != RUN_OPEN => None,
+        _ if view.is_braked(agent)? => Some("braked"),
+        Some(agent) if status == RUN_QUEUED && agent.control == Control::Paused => Some("paused"),
+        Some(_) | None => None,
+    };
+    Ok(Related {
+        run_key: *run,
+        agent_id: agent.clone(),
+        status,
+        held,
+    })
 }
 
 /// What a message says; none when it was erased.

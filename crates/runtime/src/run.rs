@@ -18,7 +18,7 @@ use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::report::Event;
-use wakeful_core::run::{Effect, Input, Reads, Turn, is_known};
+use wakeful_core::run::{Effect, Input, Reads, Turn, is_known, is_newer};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -26,11 +26,12 @@ use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow};
 use wakeful_ports::store::{Store, StoreError};
 use wakeful_ports::tool::ToolHost;
 
-pub use aside::{CLAIMS_MAX, move_aside, poisoned};
+pub use aside::{CLAIMS_MAX, is_of_place, move_aside, poisoned};
 pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::Transition;
 
 use crate::step::{Freshness, Next, Performed, Rest};
+use crate::subrun::{self, StartWrite};
 use crate::{Engine, EngineError};
 
 /// How often a transition is tried again when the run was changed behind our back. Only our own mistakes can
@@ -58,6 +59,8 @@ pub struct Claimed {
     /// The tool calls of the newest reply, with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
     opening: Option<Entry>,
+    /// The messages of the runs that are to be started next.
+    pub(crate) starts: Vec<StartWrite>,
 }
 
 /// Where driving a run has led.
@@ -73,6 +76,8 @@ pub enum Driven {
     Asked(RunKey),
     /// It rests until a moment.
     Asleep(RunKey, Millis),
+    /// It waits for runs that it started; it goes on when one has ended and somebody claims it again.
+    Waits(RunKey),
     /// A brake holds it; it goes on when it is released and somebody claims it again.
     Braked(RunKey),
 }
@@ -86,6 +91,7 @@ impl Driven {
             | Self::Halted(run)
             | Self::Parked(run, _)
             | Self::Asked(run)
+            | Self::Waits(run)
             | Self::Asleep(run, _)
             | Self::Braked(run) => run,
         }
@@ -105,6 +111,7 @@ impl Claimed {
             thread: None,
             asked: Vec::new(),
             opening,
+            starts: Vec::new(),
         }
     }
 
@@ -138,7 +145,7 @@ pub async fn claim<S: Store>(
     let claimed = store.write(move |tx| {
         let Some(row) = tx.run(&run)? else { return Ok(None) };
         // An ended run needs no claim, and must not take the agent from whoever drives another.
-        if row.status != RUN_OPEN {
+        if row.status != RUN_OPEN || is_newer(&row.machine, row.machine_version) {
             return Ok(Some((None, 0, row)));
         }
         let claim = tx.claim_head(&row.agent_id, &runner)?;
@@ -158,6 +165,9 @@ pub async fn claim<S: Store>(
         return Err(EngineError::UnknownRun(run));
     };
     fail::point("claim.after_commit");
+    if row.status == RUN_OPEN && is_newer(&row.machine, row.machine_version) {
+        return Err(unsupported(&row));
+    }
     let fence = match claim {
         None => return Ok(None),
         Some(Claim::Won(fence)) => fence,
@@ -190,6 +200,7 @@ pub async fn claim<S: Store>(
         thread,
         asked,
         opening,
+        starts: Vec::new(),
     })))
 }
 
@@ -199,7 +210,7 @@ pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(),
 }
 
 /// How long a run that is given back is left alone.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Until {
     /// Whoever looks takes it up.
     Now,
@@ -207,6 +218,8 @@ enum Until {
     Moment(Millis),
     /// Until a question is answered, or its time has come.
     Answer(DecisionId, Millis),
+    /// Until one of these runs has ended.
+    Runs(Vec<RunKey>),
 }
 
 /// Gives a claimed run back. Whoever answered another of its questions meanwhile had it looked at, and it would be
@@ -222,15 +235,17 @@ async fn hand_over<S: Store>(store: &S, claimed: Box<Claimed>, until: Until) -> 
             Err(error) => return Err(error),
         }
         tx.forget_claims(&row.run_key)?;
-        let moment = match until {
+        let moment = match &until {
             Until::Now => None,
-            Until::Moment(moment) => Some(moment),
+            Until::Moment(moment) => Some(*moment),
             Until::Answer(id, now) => {
                 let open = tx
-                    .decision(&id)?
+                    .decision(id)?
                     .filter(|one| one.status == DecisionStatus::Pending);
-                open.map(|one| one.next_look(now).unwrap_or(NEVER))
+                open.map(|one| one.next_look(*now).unwrap_or(NEVER))
             }
+            // Whoever ends one of them holds the same head meanwhile.
+            Until::Runs(runs) => subrun::all_under_way(tx, runs)?.then_some(NEVER),
         };
         if let Some(moment) = moment
             && !tx.cancel_requested(&row.run_key)?
@@ -248,7 +263,17 @@ async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<()
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Drives a run to its end, or until a stop is asked for: then it stays open at a safe point.
-    pub async fn drive(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+    pub async fn drive(&self, claimed: Box<Claimed>) -> Result<Driven, EngineError> {
+        let run = claimed.run_key();
+        let driven = self.drive_on(claimed).await;
+        if driven.as_ref().is_err_and(is_of_place) {
+            // Where this cannot be written either, whoever takes the run up next in this process does it.
+            let _ = self.store.write(move |tx| tx.forget_claims(&run)).await;
+        }
+        driven
+    }
+
+    async fn drive_on(&self, mut claimed: Box<Claimed>) -> Result<Driven, EngineError> {
         let mut conflicts = 0;
         while claimed.turn.outcome().is_none() {
             let performed = match self.perform(&mut claimed).await? {
@@ -258,6 +283,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                     let until = match (rest, claimed.turn.waits_on()) {
                         (Rest::Asleep(moment), _) => Until::Moment(moment),
                         (Rest::Asked, Some(question)) => Until::Answer(question, self.clock.now()),
+                        (Rest::Waits, _) => Until::Runs(transition::runs_awaited(&claimed.turn)),
                         (Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked, _) => Until::Now,
                     };
                     hand_over(&self.store, claimed, until).await?;
@@ -265,6 +291,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                         Rest::Halted => Driven::Halted(run),
                         Rest::Parked(exceeded) => Driven::Parked(run, exceeded),
                         Rest::Asked => Driven::Asked(run),
+                        Rest::Waits => Driven::Waits(run),
                         Rest::Braked => Driven::Braked(run),
                         Rest::Asleep(until) => Driven::Asleep(run, until),
                     });
@@ -337,6 +364,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let events = self.commit(&transition, claimed.fence).await?;
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
+        for start in &transition.starts {
+            // Its log has grown; whoever listens reads what it says.
+            self.observer.saw(&start.message.agent_id, &[]);
+        }
         self.extend_thread(claimed, &entries, &contents).await?;
         Ok((transition.run.clone(), turn, effects))
     }
@@ -410,14 +441,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 /// Reads the state of a run, if this program has its machine.
 pub fn decode(row: &RunRow) -> Result<Turn, EngineError> {
     if !is_known(&row.machine, row.machine_version) {
-        let (run, machine, version) = (row.run_key, row.machine.clone(), row.machine_version);
-        return Err(EngineError::MachineVersion {
-            run,
-            machine,
-            version,
-        });
+        return Err(unsupported(row));
     }
     serde_json::from_str(&row.state).map_err(|e| broken(row.run_key, &e))
+}
+
+fn unsupported(row: &RunRow) -> EngineError {
+    EngineError::MachineVersion {
+        run: row.run_key,
+        machine: row.machine.clone(),
+        version: row.machine_version,
+    }
 }
 
 /// A run that cannot go on because of what is stored.

@@ -1,8 +1,10 @@
 //! The daemon's loop: whoever has something to do is driven, one message after the other per agent, many agents at
 //! once, within bounds. It sleeps without any timer until it is told that there may be something to do.
 
+mod stuck;
+
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use tokio::task::{Id, JoinError, JoinSet};
 use wakeful_core::id::{AgentId, RunnerId};
@@ -17,6 +19,7 @@ use wakeful_ports::records::{Agent, Overview, QueueRow};
 use wakeful_ports::store::{Store, View};
 use wakeful_ports::tool::ToolHost;
 
+pub use self::stuck::Stuck;
 use crate::absorb::{self, Found, Opening};
 use crate::desk::{Clerk, Work};
 use crate::hub::Hub;
@@ -40,7 +43,7 @@ const AGENTS_KNOWN_MIN: usize = 4 * AGENTS_AT_ONCE_MAX;
 const DUE_LOOK_MS_MAX: u64 = 60_000;
 
 /// Makes engines: which model and which tools a run gets is configuration, and so the binary's business.
-pub trait Workshop<S: Store>: Send + Sync + 'static {
+pub trait Workshop<S: Store>: Send + Sync {
     /// Answers model requests.
     type Model: Model;
     /// Carries out actions.
@@ -109,35 +112,6 @@ pub struct Service<S, W> {
     stuck: Stuck,
 }
 
-/// Agents whose work cannot go on, and why. Shared with whoever shows it.
-#[derive(Debug, Clone, Default)]
-pub struct Stuck(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
-
-impl Stuck {
-    /// All of them, by name.
-    #[must_use]
-    pub fn all(&self) -> Vec<(AgentId, Arc<EngineError>)> {
-        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.iter()
-            .map(|(agent, error)| (agent.clone(), Arc::clone(error)))
-            .collect()
-    }
-
-    /// Forgets whoever has no work any more, and so nothing to be stuck with.
-    fn retain(&self, ready: &[AgentId]) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        map.retain(|agent, _| ready.contains(agent));
-    }
-
-    fn note(&self, agent: &AgentId, result: Result<(), EngineError>) {
-        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match result {
-            Ok(()) => drop(map.remove(agent)),
-            Err(error) => drop(map.insert(agent.clone(), Arc::new(error))),
-        }
-    }
-}
-
 /// Who is being driven, and who waits for a place.
 #[derive(Default)]
 struct Busy {
@@ -159,7 +133,8 @@ struct Busy {
 type Turned = (AgentId, Result<Did, EngineError>);
 
 /// What one turn of an agent came to.
-enum Did {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
     /// Something; there may be more.
     Something,
     /// There was nothing to do.
@@ -168,7 +143,7 @@ enum Did {
     Rests,
 }
 
-impl<S: Store, W: Workshop<S>> Service<S, W> {
+impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
     /// The service, the clerk at its desk, and who is stuck.
     #[must_use]
     pub fn new(options: Options<S, W>) -> (Self, Clerk<S>, Stuck) {
@@ -283,6 +258,7 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
                 clock: Arc::clone(&self.clock),
                 entropy: Arc::clone(&self.entropy),
                 hub: Arc::clone(&self.hub),
+                forgives: self.stuck.is_of_place(&agent),
             };
             let turn = one_turn(store, Arc::clone(&self.workshop), runner, (agent.clone(), aside));
             let task = busy.tasks.spawn(turn);
@@ -329,11 +305,13 @@ impl<S: Store, W: Workshop<S>> Service<S, W> {
     }
 }
 
-/// What it takes to move a run aside.
+/// What it takes to judge why a run does not move.
 struct Aside {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     hub: Arc<Hub>,
+    /// Whether it did not move last time for what lies in the place: then that does not count.
+    forgives: bool,
 }
 
 impl Aside {
@@ -365,7 +343,15 @@ async fn one_turn<S: Store, W: Workshop<S>>(
     runner: RunnerId,
     (agent, aside): (AgentId, Aside),
 ) -> Turned {
-    let result = match turn_of(&store, workshop.as_ref(), &runner, (&agent, aside.clock.as_ref())).await {
+    let clock = aside.clock.as_ref();
+    let result = match turn_of(
+        &store,
+        workshop.as_ref(),
+        &runner,
+        (&agent, clock, aside.forgives),
+    )
+    .await
+    {
         Err(error) => aside.judge(&store, &agent, error).await,
         done => done,
     };
@@ -377,11 +363,12 @@ async fn one_turn<S: Store, W: Workshop<S>>(
     (agent, result)
 }
 
-async fn turn_of<S: Store, W: Workshop<S>>(
+/// One turn of one agent: what was left open, else the next message.
+pub async fn turn_of<S: Store, W: Workshop<S>>(
     store: &S,
     workshop: &W,
     runner: &RunnerId,
-    (agent, clock): (&AgentId, &dyn Clock),
+    (agent, clock, forgives): (&AgentId, &dyn Clock, bool),
 ) -> Result<Did, EngineError> {
     let (wanted, now) = (agent.clone(), clock.now());
     let found = store.read(move |view| absorb::find(view, &wanted, now)).await?;
@@ -395,6 +382,9 @@ async fn turn_of<S: Store, W: Workshop<S>>(
     if let Some(run) = overview.open_run {
         if planted::bug("open_run_left") {
             return Ok(Did::Nothing);
+        }
+        if forgives {
+            store.write(move |tx| tx.forget_claims(&run)).await?;
         }
         let Some(claimed) = claim(store, runner, run).await? else {
             return Ok(Did::Something);
@@ -460,7 +450,7 @@ fn came_to(agent: &AgentId, driven: Driven) -> Result<Did, EngineError> {
     match driven {
         Driven::Ended(_) | Driven::Halted(_) => Ok(Did::Something),
         // The moment it rests until is found by another look; so is an answer that came since it looked for one.
-        Driven::Asked(_) | Driven::Asleep(..) => Ok(Did::Rests),
+        Driven::Asked(_) | Driven::Asleep(..) | Driven::Waits(_) => Ok(Did::Rests),
         // Whoever releases has it looked at again.
         Driven::Braked(_) => Ok(Did::Nothing),
         Driven::Parked(run, exceeded) => Err(EngineError::BudgetExceeded {
@@ -488,5 +478,6 @@ fn limits_of(turn: &Turn) -> Limits {
         workspace: turn.workspace.clone(),
         deny_tools: turn.deny_tools.clone(),
         ask_tools: turn.ask_tools.clone(),
+        may_start: turn.may_start.clone(),
     }
 }

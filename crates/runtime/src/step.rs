@@ -12,6 +12,7 @@ use wakeful_core::run::{Effect, Input, Phase, Turn};
 use wakeful_core::step::{
     AfterCrash, CallReads, EffectClass, Fault, Seen, Status, StepResult, result_blob, unknown_fault,
 };
+use wakeful_core::subrun::{Order, START_RUN};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -84,6 +85,8 @@ pub(crate) enum Rest {
     Parked(Exceeded),
     /// A person has to decide.
     Asked,
+    /// Runs that it started have not ended.
+    Waits,
     /// A brake holds it.
     Braked,
     /// Its moment has not come.
@@ -122,7 +125,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
         let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
-        let unknown = claimed.freshness == Freshness::Recovered && acting && !claimed.effects.is_empty();
+        let unknown = claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
         let looked = self
             .store
             .read(move |view| Ok((view.cancel_requested(&run)?, view.is_braked(&agent)?)));
@@ -154,9 +157,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 delay_ms,
                 ..
             }) => self.call_model(claimed, operation_id, delay_ms).await,
+            Some(Effect::Act {
+                class: EffectClass::Internal,
+                ..
+            }) => self.start_runs(claimed).await,
             Some(Effect::Act { .. }) => self.act(claimed).await,
             // Nothing is intended: a person is asked, or a stop or a brake took the intents back; without results the
             // machine intends them anew.
+            None if claimed.turn.waits_on_runs() => self.look_for_runs(claimed).await,
             None if acting => self.look_for_ruling(claimed).await,
             None => Err(EngineError::Broken {
                 run,
@@ -185,6 +193,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             else {
                 continue;
             };
+            // What the engine itself does has a transaction of its own.
+            if class == EffectClass::Internal {
+                break;
+            }
             // The first was looked at with the run. What was found begun is settled even when the end was asked for;
             // what was not is left to the machine, which calls it off or asks for it again.
             let may_wait = claimed.freshness == Freshness::Fresh && !results.is_empty();
@@ -232,7 +244,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// How an action ended, as it is kept: its result, what the model reads of it, and what that names.
-    fn ended(
+    pub(crate) fn ended(
         &self,
         (operation_id, call_id): (OperationId, &str),
         done: Done,
@@ -392,8 +404,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// What is known of one call before the machine decides on it.
     pub(crate) fn call_reads(&self, tool: &str, input: &Value, seen: Seen, turn: &Turn) -> CallReads {
-        let (denied, asked) = (&turn.deny_tools, &turn.ask_tools);
-        let verdict = self.policy.decide(&Question { tool, denied, asked });
+        let starts = (tool == START_RUN).then(|| Order::read(input));
+        let verdict = self.policy.decide(&Question {
+            tool,
+            denied: &turn.deny_tools,
+            asked: &turn.ask_tools,
+            may_start: &turn.may_start,
+            starts: starts
+                .as_ref()
+                .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
+        });
+        if let Some(order) = starts {
+            // Who may start nothing was told of no such tool, whatever its arguments are.
+            let fault = order.err().filter(|_| !turn.may_start.is_empty());
+            return CallReads {
+                class: EffectClass::Internal,
+                fault,
+                verdict,
+                retry: None,
+                seen,
+            };
+        }
         let Some(class) = self.tools.class(tool) else {
             return CallReads {
                 class: EffectClass::Plain,
@@ -414,7 +445,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// The call of the newest reply at a position, from memory or, after a crash, from the stored reply.
-    async fn call_at(&self, claimed: &mut Claimed, position: usize) -> Result<ToolCall, EngineError> {
+    pub(crate) async fn call_at(
+        &self,
+        claimed: &mut Claimed,
+        position: usize,
+    ) -> Result<ToolCall, EngineError> {
         let run = claimed.run_key();
         if claimed.asked.is_empty() {
             let Phase::Acting { reply, .. } = &claimed.turn.phase else {
@@ -433,6 +468,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         };
         claimed.asked.get(position).cloned().ok_or_else(missing)
     }
+}
+
+/// Whether something that leaves the engine may have begun. What the engine itself writes is there, or has not begun.
+fn may_have_begun(effects: &[Effect]) -> bool {
+    effects.iter().any(|effect| match effect {
+        Effect::Act { class, .. } => *class != EffectClass::Internal,
+        Effect::CallModel { .. } => true,
+    })
 }
 
 /// Whether an action is next that may be done only once, and whose intent is committed.

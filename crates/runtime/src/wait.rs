@@ -37,9 +37,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         // What was found begun is settled first, and at once, when somebody asks for the end.
         let is_found =
             claimed.freshness == Freshness::Recovered && matches!(claimed.turn.phase, Phase::Acting { .. });
+        // Looked at before it is given back: who is roused by the wish for its end would rest again, and again.
         let run = claimed.run_key();
-        if is_found && self.store.read(move |view| view.cancel_requested(&run)).await? {
-            return Ok(None);
+        if self.store.read(move |view| view.cancel_requested(&run)).await? {
+            return called_off(claimed, is_found);
         }
         if left_ms > NAP_MS_MAX && self.waiting == Waiting::Away {
             let until = Millis(now.0.saturating_add(i64::try_from(left_ms).unwrap_or(i64::MAX)));
@@ -49,8 +50,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             biased;
             () = self.clock.sleep(left_ms) => Ok(None),
             early = self.early(claimed) => match early {
-                Early::Cancelled if is_found => Ok(None),
-                early @ (Early::Cancelled | Early::LeaseLost | Early::Halted | Early::Braked) => {
+                Early::Cancelled => called_off(claimed, is_found),
+                early @ (Early::LeaseLost | Early::Halted | Early::Braked) => {
                     ended_early(claimed, early).map(Some)
                 }
             },
@@ -136,4 +137,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         self.question(claimed, id).await
     }
+}
+
+/// The end was asked for while it waited.
+fn called_off(claimed: &Claimed, is_found: bool) -> Result<Option<Next>, EngineError> {
+    if is_found {
+        return Ok(None);
+    }
+    ended_early(claimed, Early::Cancelled).map(Some)
 }

@@ -56,6 +56,8 @@ pub struct Limits {
     pub deny_tools: std::collections::BTreeSet<String>,
     /// Tools that it may use only after a person said so.
     pub ask_tools: std::collections::BTreeSet<String>,
+    /// Agents of which it may start runs.
+    pub may_start: std::collections::BTreeSet<String>,
 }
 
 /// What to do when there is no such agent yet.
@@ -167,7 +169,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             .falling_back(limits.fallbacks)
             .in_workspace(limits.workspace)
             .denying(limits.deny_tools)
-            .asking(limits.ask_tools);
+            .asking(limits.ask_tools)
+            .starting(limits.may_start);
         let Opening { entry, body, absorbs } = opening;
         let input = Input::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),

@@ -13,7 +13,7 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AlertDesk, Desk, JournalDesk};
+use wakeful_runtime::desk::{AlertDesk, Desk, JournalDesk, Scheduling};
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
@@ -24,7 +24,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, record, run, runtime, subscription, transcript,
+    page, proof, record, run, runtime, schedule, subscription, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -69,6 +69,8 @@ pub enum Stage {
 pub struct Open {
     /// Where everything is asked and told.
     pub desk: Arc<dyn Desk>,
+    /// Where schedules are asked and told.
+    pub schedules: Arc<dyn Scheduling>,
     /// Who cannot go on, and why.
     pub stuck: Stuck,
     /// Where the journal is asked and told.
@@ -234,6 +236,7 @@ pub fn router(options: Options) -> Router {
         .merge(journal::routes())
         .merge(subscription::routes())
         .merge(record::routes())
+        .merge(schedule::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))
         .fallback(page::show)

@@ -11,6 +11,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{By, Told};
 use crate::view;
+use crate::whole::whole;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -54,7 +55,8 @@ pub(crate) async fn set(
             "say it in fewer words",
         ));
     }
-    let set = app.desk()?.brake(agent, reason, channel).await;
+    let desk = app.desk()?;
+    let set = whole(async move { desk.brake(agent, reason, channel).await }).await;
     let set = set.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::brakes(&set)))
 }
@@ -62,7 +64,10 @@ pub(crate) async fn set(
 /// Releases a brake. What it held goes on where it stood. Nothing happens where there was none.
 #[utoipa::path(
     post, path = "/api/brake/release", tag = "brake", operation_id = "release_brake", request_body = ReleaseBrake,
-    responses((status = 200, description = "What still holds", body = BrakeList)),
+    responses(
+        (status = 200, description = "What still holds", body = BrakeList),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+    ),
 )]
 pub(crate) async fn release(
     State(app): State<App>,
@@ -70,7 +75,8 @@ pub(crate) async fn release(
     Told(told): Told<ReleaseBrake>,
 ) -> Result<Json<BrakeList>, ApiError> {
     let agent = told.agent_id.as_deref().map(AgentId::parse).transpose()?;
-    let left = app.desk()?.release(agent, channel).await;
+    let desk = app.desk()?;
+    let left = whole(async move { desk.release(agent, channel).await }).await;
     let left = left.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::brakes(&left)))
 }

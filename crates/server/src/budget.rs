@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Told};
 use crate::view;
+use crate::whole::whole;
 
 /// By which door a confirmation came.
 const CHANNEL: &str = "api";
@@ -53,7 +54,8 @@ pub(crate) async fn set(State(app): State<App>, Told(told): Told<SetCap>) -> Res
     let agent = told.agent_id.as_deref().map(AgentId::parse).transpose()?;
     let daily = told.daily_usd.as_deref().map(amount).transpose()?;
     one_of(daily.is_some(), told.unset, "daily_usd", "unset")?;
-    let budget = app.desk()?.set_cap(agent, daily).await;
+    let desk = app.desk()?;
+    let budget = whole(async move { desk.set_cap(agent, daily).await }).await;
     Ok(Json(view::budget(
         &budget.map_err(|error| app.engine_error(&error))?,
     )))

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, By, DecisionPath, Told};
 use crate::view;
+use crate::whole::whole;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -107,7 +108,8 @@ pub(crate) async fn answer(
         channel,
         note,
     };
-    let answered = app.desk()?.answer(named, reply).await;
+    let desk = app.desk()?;
+    let answered = whole(async move { desk.answer(named, reply).await }).await;
     told(&app, &answered.map_err(|error| app.engine_error(&error))?).await
 }
 

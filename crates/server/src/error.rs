@@ -8,9 +8,9 @@ use wakeful_core::decision::Unanswerable;
 use wakeful_core::failure::{SUMMARY_CHARS_MAX, clip};
 use wakeful_core::id::BadId;
 use wakeful_ports::store::StoreError;
-use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::alert::Subscribing;
 use wakeful_runtime::problem::Problem;
+use wakeful_runtime::{EngineError, ScheduleFault};
 
 use crate::rate::Key;
 
@@ -140,9 +140,10 @@ impl ApiError {
 /// A client that reads only the status must be told rightly whether to change the request, to wait, or to give up.
 fn status_of(error: &EngineError) -> StatusCode {
     match error {
-        EngineError::UnknownAgent(_) | EngineError::UnknownRun(_) | EngineError::UnknownDecision(_) => {
-            StatusCode::NOT_FOUND
-        }
+        EngineError::UnknownAgent(_)
+        | EngineError::UnknownRun(_)
+        | EngineError::UnknownDecision(_)
+        | EngineError::Schedule(ScheduleFault::Unknown(_)) => StatusCode::NOT_FOUND,
         EngineError::Subscribing(error) => match error {
             Subscribing::Unknown(_) => StatusCode::NOT_FOUND,
             Subscribing::Exists(_) | Subscribing::AgentFull(_) | Subscribing::Full => StatusCode::CONFLICT,
@@ -150,11 +151,15 @@ fn status_of(error: &EngineError) -> StatusCode {
             Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         },
         EngineError::AmbiguousDecision(_)
+        | EngineError::Schedule(ScheduleFault::Bad(_) | ScheduleFault::TooMany(_))
         | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         EngineError::Unanswerable(Unanswerable::Closed { .. } | Unanswerable::Changed { .. })
         | EngineError::NotQuarantined { .. }
+        | EngineError::Schedule(
+            ScheduleFault::Exists(_) | ScheduleFault::Status { .. } | ScheduleFault::Over { .. },
+        )
         | EngineError::Undecided { .. }
         | EngineError::Braked { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,

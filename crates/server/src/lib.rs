@@ -6,7 +6,7 @@
 //! | `access` | which hosts, origins and tokens are ours |
 //! | `rate` | how often somebody may ask |
 //! | `login` | one-time links and the cookies they become |
-//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `record`, `runtime` | the routes, one noun each |
+//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `record`, `schedule`, `subscription`, `runtime` | the routes, one noun each |
 //! | `stream` | events as they happen |
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |
@@ -41,11 +41,13 @@ mod rate;
 mod record;
 mod run;
 mod runtime;
+mod schedule;
 mod serve;
 mod stream;
 mod subscription;
 mod transcript;
 pub mod view;
+mod whole;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, Limits, Open, Options, Stage, router};

@@ -18,6 +18,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Laden};
 use crate::rate::Key;
+use crate::whole::whole;
 use crate::{guard, view};
 
 /// The header that names a message.
@@ -99,11 +100,9 @@ pub(crate) async fn send(
         attachments,
         wishes: app.host.wishes(wishes).map_err(ApiError::unusable)?,
     };
-    let posted = app
-        .desk()?
-        .post(post)
-        .await
-        .map_err(|error| app.engine_error(&error))?;
+    let desk = app.desk()?;
+    let posted = whole(async move { desk.post(post).await }).await;
+    let posted = posted.map_err(|error| app.engine_error(&error))?;
     app.metrics.message_accepted();
     let accepted = Accepted {
         run_key: posted.run_key.to_string(),

@@ -120,6 +120,8 @@ fn gauges(page: &mut Page, agents: &[AgentStatus]) {
         ("asleep", Activity::Asleep),
         ("queued", Activity::Queued),
         ("working", Activity::Working),
+        ("waiting_on_human", Activity::WaitingOnHuman),
+        ("waiting", Activity::Waiting),
         ("stuck", Activity::Stuck),
     ] {
         let count = u64::try_from(count(activity)).unwrap_or(u64::MAX);

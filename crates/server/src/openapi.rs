@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi as _};
 use crate::login::COOKIE;
 use crate::{
     agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
-    subscription, transcript,
+    schedule, subscription, transcript,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -90,6 +90,8 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::sagas, journal::keep,
         subscription::list, subscription::create, subscription::remove,
         record::records, record::record, record::write_record, record::changes,
+        schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,
+        schedule::disable, schedule::trigger, schedule::history,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta, wakeful_api::Listed)),
     tags(
@@ -103,6 +105,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "events", description = "Everything that happened, as pages and as streams"),
         (name = "daemon", description = "The program itself"),
         (name = "login", description = "How a browser comes in"),
+        (name = "schedules", description = "When agents are woken by the clock, and what became of it"),
         (name = "journal", description = "What people wrote, and what agents write for them"),
     ),
     security(("bearer" = []), ("cookie" = [])),

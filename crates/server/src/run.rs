@@ -13,6 +13,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Asked, RunPath, limit, run_key};
 use crate::view;
+use crate::whole::whole;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -151,11 +152,9 @@ pub(crate) async fn show(State(app): State<App>, RunPath(run): RunPath) -> Resul
     ),
 )]
 pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
-    let report = app
-        .desk()?
-        .cancel(run)
-        .await
-        .map_err(|error| app.engine_error(&error))?;
+    let desk = app.desk()?;
+    let report = whole(async move { desk.cancel(run).await }).await;
+    let report = report.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::run(&report)))
 }
 
@@ -170,7 +169,8 @@ pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Res
     ),
 )]
 pub(crate) async fn retry(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
-    let report = app.desk()?.retry(run).await;
+    let desk = app.desk()?;
+    let report = whole(async move { desk.retry(run).await }).await;
     let report = report.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::run(&report)))
 }
@@ -186,7 +186,8 @@ pub(crate) async fn retry(State(app): State<App>, RunPath(run): RunPath) -> Resu
     ),
 )]
 pub(crate) async fn abandon(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
-    let report = app.desk()?.abandon(run).await;
+    let desk = app.desk()?;
+    let report = whole(async move { desk.abandon(run).await }).await;
     let report = report.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::run(&report)))
 }

@@ -6,6 +6,7 @@ mod event;
 mod journal;
 mod order;
 mod proof;
+mod schedule;
 mod subscription;
 
 pub use self::budget::{budget, receipt, spending};
@@ -16,12 +17,13 @@ pub use self::journal::{
 };
 pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
+pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
-    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, Step, StepKind, StepStatus, Stuck, TokenUsage,
-    ToolCall, TranscriptLine,
+    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, RunLink, Step, StepKind, StepStatus, Stuck,
+    TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
@@ -35,7 +37,7 @@ use wakeful_ports::records::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
 use wakeful_runtime::problem::Problem;
-use wakeful_runtime::report::{Cause, RunReport};
+use wakeful_runtime::report::{Cause, Related, RunReport};
 use wakeful_runtime::run::decode;
 
 /// The agent in a path.
@@ -125,6 +127,10 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
         activity: match (going, overview.open_run) {
             // A note that somebody was stuck may be a moment older than the end of their work.
             (Going::Stuck, _) if has_work => Activity::Stuck,
+            (Going::Well | Going::Stuck, Some(_)) if overview.pending_decisions > 0 => {
+                Activity::WaitingOnHuman
+            }
+            (Going::Well | Going::Stuck, Some(_)) if overview.is_braked => Activity::Waiting,
             (Going::Well | Going::Stuck, Some(_)) => Activity::Working,
             (Going::Well | Going::Stuck, None) if has_work => Activity::Queued,
             (Going::Well | Going::Stuck, None) => Activity::Asleep,
@@ -188,6 +194,7 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
         agent_id: row.agent_id.to_string(),
         status: row.status.clone(),
         parked: is_parked(row),
+        waiting_on: waiting_on(row),
         transitions: u64::try_from(row.version).unwrap_or(0),
         started_at: row.started_at.rfc3339(),
         ended_at: row.ended_at.map(Millis::rfc3339),
@@ -200,6 +207,25 @@ pub fn run_line(glance: &RunGlance) -> RunLine {
 fn is_parked(row: &RunRow) -> bool {
     let turn = (row.status == RUN_OPEN).then(|| decode(row));
     turn.is_some_and(|turn| turn.is_ok_and(|turn| matches!(turn.phase, Phase::Parked { .. })))
+}
+
+/// The runs that an open run waits for.
+fn waiting_on(row: &RunRow) -> Vec<String> {
+    let turn = (row.status == RUN_OPEN).then(|| decode(row));
+    let waits = turn
+        .and_then(Result::ok)
+        .filter(wakeful_core::run::Turn::waits_on_runs);
+    let children = waits.map(|turn| turn.children()).unwrap_or_default().into_iter();
+    children.map(|(_, child)| child.run_key.to_string()).collect()
+}
+
+fn link(related: &Related) -> RunLink {
+    RunLink {
+        run_key: related.run_key.to_string(),
+        agent_id: related.agent_id.to_string(),
+        status: related.status.clone(),
+        held: related.held.map(str::to_owned),
+    }
 }
 
 /// A run with everything that happened in it.
@@ -236,6 +262,8 @@ pub fn run(report: &RunReport) -> Run {
         cause: report.cause.as_ref().map(cause),
         model: begun_with.map(|with| with.model_ref.clone()),
         workspace: begun_with.map(|with| with.workspace.clone()),
+        parent: report.parent.as_ref().map(link),
+        children: report.children.iter().map(link).collect(),
         steps: report.steps.iter().map(step).collect(),
         unreadable: report.unreadable.map(str::to_owned),
         fault: report.fault.clone(),

@@ -33,7 +33,7 @@ const NONSENSE: &str = "perhaps";
 pub(crate) const POISON: &str = "{\"nobody\":\"can read this\"";
 
 /// A version of the machine that nobody has.
-const FOREIGN_VERSION: u32 = 99;
+const FOREIGN_VERSION: u32 = 0;
 
 /// How a person answers at a bad moment.
 #[derive(Debug, Clone, Copy)]

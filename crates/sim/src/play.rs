@@ -333,7 +333,7 @@ impl Stage {
                 | EngineError::CrashLoop { .. },
             ) => is_poisoned,
             // There is always money enough here, and who serves waits for the moments of others.
-            Ok(Driven::Parked(..) | Driven::Asleep(..))
+            Ok(Driven::Parked(..) | Driven::Asleep(..) | Driven::Waits(_))
             | Err(
                 EngineError::BudgetExceeded { .. }
                 | EngineError::UnknownAgent(_)
@@ -352,6 +352,7 @@ impl Stage {
                 | EngineError::UnknownDecision(_)
                 | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
+                | EngineError::Schedule(_)
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }
@@ -381,6 +382,7 @@ impl Stage {
                     | Driven::Parked(..)
                     | Driven::Asked(_)
                     | Driven::Asleep(..)
+                    | Driven::Waits(_)
                     | Driven::Braked(_),
                 )
                 | Err(_),

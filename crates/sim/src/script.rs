@@ -154,6 +154,7 @@ impl Script {
             workspace: "/somewhere".to_owned(),
             deny_tools: self.denied(index),
             ask_tools: self.asked(index),
+            may_start: std::collections::BTreeSet::new(),
         };
         Ok(Ask {
             agent: self.agent.clone(),

@@ -5,10 +5,13 @@
     reason = "helpers of tests fail where they stand, as tests do"
 )]
 
+mod causal;
 mod notary;
 mod notice;
 mod retention;
 mod service;
+mod subrun;
+mod timer;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;

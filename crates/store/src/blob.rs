@@ -19,12 +19,17 @@ const PUT: &str = "
     ON CONFLICT (hash) DO UPDATE SET generation = excluded.generation
         WHERE blob.generation < excluded.generation";
 
-/// Keeps a blob; one that is there already stays as it is.
-pub(crate) fn put(sql: &mut dyn Sql, blob: &PackedBlob) -> Result<(), StoreError> {
-    let (encoding, bytes) = match &blob.body {
-        PackedBody::Raw(bytes) => ("raw", Some(bytes.as_slice())),
-        PackedBody::Lz4(bytes) => ("lz4", Some(bytes.as_slice())),
-        PackedBody::File => ("file", None),
+/// Keeps a blob; one that is there already stays as it is. `folder` is where large ones are files.
+pub(crate) fn put(sql: &mut dyn Sql, folder: Option<&Path>, blob: &PackedBlob) -> Result<(), StoreError> {
+    let (encoding, bytes) = match (&blob.body, folder) {
+        (PackedBody::Raw(bytes), _) => ("raw", Some(bytes.as_slice())),
+        (PackedBody::Lz4(bytes), _) => ("lz4", Some(bytes.as_slice())),
+        (PackedBody::File(compressed), Some(folder)) => {
+            // There is one writer, and what is erased goes in its transactions: from here to the commit the file stays.
+            pack::restore_file(folder, &blob.hash, compressed)?;
+            ("file", None)
+        }
+        (PackedBody::File(_), None) => return Err(StoreError::Malformed("blob.encoding")),
     };
     sql.execute(
         PUT,
@@ -85,6 +90,14 @@ const IS_THERE: &str = "SELECT hash FROM blob WHERE hash = ?1";
 /// Whether a row names a blob.
 pub(crate) fn is_there(sql: &mut dyn Sql, hash: &BlobHash) -> Result<bool, StoreError> {
     Ok(!sql.query(IS_THERE, &[hash.into()])?.is_empty())
+}
+
+/// Removes the file of a blob that is no longer there. One that somebody has put again meanwhile stays.
+pub(crate) fn discard(sql: &mut dyn Sql, folder: Option<&Path>, hash: &BlobHash) -> Result<(), StoreError> {
+    match folder {
+        Some(folder) if !is_there(sql, hash)? => pack::remove_file(folder, hash),
+        Some(_) | None => Ok(()),
+    }
 }
 
 const FILES: &str = "SELECT hash FROM blob WHERE hash > ?1 AND encoding = 'file' ORDER BY hash LIMIT ?2";

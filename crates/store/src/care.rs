@@ -164,7 +164,8 @@ pub(crate) fn prune(
             last,
         } => {
             let held = prune_lines(sql, (run_key, thread_id), (*first, *last), at_most)?;
-            let is_all = held.rows < u64::from(at_most);
+            let few = u64::from(at_most);
+            let is_all = held.rows < few && prune_decisions(sql, run_key, at_most)? < few;
             if is_all {
                 mark(sql, run_key, CONTENTS_GONE)?;
             }
@@ -254,6 +255,24 @@ fn prune_lines(
     let held = read_held(&mut found)?;
     sql.execute(FORGET_LINES, &[thread, run, first, until.into()])?;
     Ok(held)
+}
+
+/// What a person was asked goes with what it was about, and who was told of it goes as well. A question that is open
+/// stays, whatever became of its run.
+const FORGET_ANNOUNCEMENTS: &str = "
+    DELETE FROM announcement WHERE decision_id IN (
+        SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
+        ORDER BY asked_at_ms, decision_id LIMIT ?2)";
+
+const FORGET_DECISIONS: &str = "
+    DELETE FROM decision WHERE decision_id IN (
+        SELECT decision_id FROM decision WHERE run_key = ?1 AND status <> 'pending'
+        ORDER BY asked_at_ms, decision_id LIMIT ?2)";
+
+fn prune_decisions(sql: &mut dyn Sql, run: &RunKey, at_most: u32) -> Result<u64, StoreError> {
+    let params = [run.into(), limit(at_most)];
+    sql.execute(FORGET_ANNOUNCEMENTS, &params)?;
+    sql.execute(FORGET_DECISIONS, &params)
 }
 
 /// A trace that was taken away, and contents as well.

@@ -15,7 +15,7 @@
 //! | `pack`, `sweep` | compression, and the files of large blobs; those that nobody names any more |
 //!
 //! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
-//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `care`, `saga`; `naming` is the list of who names blobs.
+//! `run`, `journal`, `step`, `entry`, `event`, `blob`, `runner`, `care`, `saga`, `schedule`; `naming` is the list of who names blobs.
 //!
 //! `record` is the other database, what people wrote: it has its own handle and its own tables, and shares everything
 //! that makes a commit durable.
@@ -50,6 +50,7 @@ mod record;
 mod run;
 mod runner;
 mod saga;
+mod schedule;
 mod schema;
 mod session;
 mod spend;

@@ -4,18 +4,19 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::ThreadId;
-use wakeful_core::key::RunKey;
-use wakeful_core::message::Message;
+use wakeful_core::id::{AgentId, ThreadId};
+use wakeful_core::key::{OperationId, RunKey};
+use wakeful_core::message::{Message, Parent};
+use wakeful_core::step::Child;
 use wakeful_ports::records::Admission;
-use wakeful_ports::store::StoreError;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
 
-use crate::sql::{Row, Sql, at_most_one};
+use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const ADMIT: &str = "
     INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
-        cause)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+        parent_run, parent_agent, parent_operation, depth, cause)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
     ON CONFLICT (run_key) DO NOTHING";
 
 /// Keeps a message, unless its key is there already.
@@ -30,6 +31,7 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
         serde_json::to_string(&message.wishes).map_err(|_| StoreError::Malformed("message.wishes"))?;
     let cause = serde_json::to_string(&message.cause).map_err(|_| StoreError::Malformed("message.cause"))?;
     let [kind, authority, surface, context] = words.each_ref().map(|word| word.as_str().into());
+    let parent = message.parent.as_ref();
     let params = [
         (&message.run_key).into(),
         (&message.agent_id).into(),
@@ -41,6 +43,10 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
         (&message.body).into(),
         wishes.as_str().into(),
         message.admitted_at.into(),
+        parent.map(|parent| &parent.run_key).into(),
+        parent.map(|parent| &parent.agent_id).into(),
+        parent.map(|parent| &parent.operation_id).into(),
+        parent.map_or(0, |parent| parent.depth).into(),
         cause.as_str().into(),
     ];
     if sql.execute(ADMIT, &params)? == 1 {
@@ -55,7 +61,8 @@ pub(crate) fn admit(sql: &mut dyn Sql, message: &Message) -> Result<Admission, S
 }
 
 const ONE: &str = "
-    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms, cause
+    SELECT run_key, agent_id, thread_id, kind, authority, surface, context, body, wishes, admitted_at_ms,
+        parent_run, parent_agent, parent_operation, depth, cause
     FROM message WHERE run_key = ?1";
 
 /// The message of a run.
@@ -76,8 +83,73 @@ fn read(mut row: Row) -> Result<Message, StoreError> {
         body: BlobHash(row.digest("message.body")?),
         wishes: row.word("message.wishes", |json| serde_json::from_str(json).ok())?,
         admitted_at: row.millis("message.admitted_at_ms")?,
+        parent: parent(&mut row)?,
         cause: row.word("message.cause", |json| serde_json::from_str(json).ok())?,
     })
+}
+
+/// The run that sent it: all of it or nothing.
+fn parent(row: &mut Row) -> Result<Option<Parent>, StoreError> {
+    let run_key = row.optional_digest("message.parent_run")?.map(RunKey);
+    let agent_id = row.optional_text("message.parent_agent")?;
+    let operation_id = row.optional_digest("message.parent_operation")?.map(OperationId);
+    let depth = row.small_count("message.depth")?;
+    let malformed = || StoreError::Malformed("message.parent_agent");
+    match (run_key, agent_id, operation_id) {
+        (None, None, None) => Ok(None),
+        (Some(run_key), Some(agent_id), Some(operation_id)) => Ok(Some(Parent {
+            run_key,
+            agent_id: AgentId::parse(&agent_id).map_err(|_| malformed())?,
+            operation_id,
+            depth,
+        })),
+        _ => Err(malformed()),
+    }
+}
+
+pub(crate) const CHILDREN: &str = "
+    SELECT agent_id, run_key FROM message WHERE parent_run = ?1 ORDER BY run_key LIMIT ?2";
+
+/// The runs that one started.
+pub(crate) fn children(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<Child>, StoreError> {
+    records(sql.query(CHILDREN, &[run.into(), limit(ROWS_MAX)])?, |mut row| {
+        Ok(Child {
+            agent_id: row.agent_id("message.agent_id")?,
+            run_key: RunKey(row.digest("message.run_key")?),
+        })
+    })
+}
+
+/// By both kinds of runs that may still be told of an end, each with its own index.
+pub(crate) const AWAITED: &str = "
+    SELECT message.agent_id FROM run
+        JOIN message ON message.parent_run = run.run_key LEFT JOIN run AS child ON child.run_key = message.run_key
+    WHERE run.agent_id = ?1 AND run.status = 'open'
+        AND (child.status IN ('open', 'quarantined')
+            OR EXISTS (SELECT 1 FROM queue WHERE queue.run_key = message.run_key))
+    UNION
+    SELECT message.agent_id FROM run
+        JOIN message ON message.parent_run = run.run_key LEFT JOIN run AS child ON child.run_key = message.run_key
+    WHERE run.agent_id = ?1 AND run.status = 'quarantined'
+        AND (child.status IN ('open', 'quarantined')
+            OR EXISTS (SELECT 1 FROM queue WHERE queue.run_key = message.run_key))
+    ORDER BY 1 LIMIT ?2";
+
+/// The agents whose runs an agent's own runs wait for.
+pub(crate) fn awaited(sql: &mut dyn Sql, agent: &AgentId) -> Result<Vec<AgentId>, StoreError> {
+    records(
+        sql.query(AWAITED, &[agent.into(), limit(ROWS_MAX)])?,
+        |mut row| row.agent_id("message.agent_id"),
+    )
+}
+
+const LOCK_SQLITE: &str = "SELECT host_id FROM host";
+const LOCK_POSTGRES: &str = "SELECT host_id FROM host FOR UPDATE";
+
+/// Keeps everybody else from starting runs until this transaction ends.
+pub(crate) fn lock_starting(sql: &mut dyn Sql) -> Result<(), StoreError> {
+    let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
+    sql.query(lock, &[]).map(drop)
 }
 
 /// The word that a plain enum is written as on the wire, which is also how it is stored.

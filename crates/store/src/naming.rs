@@ -162,7 +162,7 @@ mod tests {
         event.agent_id event.hash event.kind event.payload event.payload_hash event.policy_version event.run_key event.salt
         host.host_id journal.effects_hash journal.reads_hash journal.run_key journal.state_hash
         message.agent_id message.authority message.context message.kind message.run_key message.surface
-        message.thread_id message.wishes message.cause
+        message.thread_id message.wishes message.cause message.parent_agent message.parent_operation message.parent_run
         privacy_receipt.channel privacy_receipt.policy_version privacy_receipt.provider queue.agent_id queue.run_key
         run.agent_id run.machine run.run_key run.status run.thread_id run_cancel.run_key runner.place runner.runner_id
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
@@ -176,6 +176,9 @@ mod tests {
         decision.agent_id decision.body decision.decision_id decision.run_key decision.status
         event_life.agent_id event_life.incarnation journal_host.host_id run.fault
         saga.last_error saga.operation_id saga.phase saga.run_key saga.status
+        schedule.agent_id schedule.concurrency schedule.intent schedule.label schedule.last_run schedule.say schedule.schedule_id
+        schedule.status scheduled_execution.outcome scheduled_execution.reason scheduled_execution.run_key
+        scheduled_execution.schedule_id scheduled_execution.source
         signed_head.agent_id signed_head.chain_hash signed_head.public_key signed_head.signature";
 
     const COLUMNS: &str = "

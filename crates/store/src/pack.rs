@@ -2,7 +2,8 @@
 //!
 //! A file is complete and durable before any row names it: it is written under another name, synced, moved
 //! to its place, and the folders are synced as well. A crash in between leaves a file that nobody names, or a draft
-//! that is swept away later.
+//! that is swept away later. Only an erasure takes a file away that may be about to be named; so whoever names it looks
+//! once more, inside of the transaction, and the erasure looks there as well.
 
 use std::fs::{self, DirEntry, File};
 use std::io::{self, Write};
@@ -56,7 +57,7 @@ pub(crate) fn pack(blob: &Blob, large: Large<'_>) -> Result<PackedBlob, StoreErr
     let body = match large {
         Large::File(folder) if packed > INLINE_BYTES_MAX => {
             write_file(folder, &blob.hash(), &compressed).map_err(refused)?;
-            PackedBody::File
+            PackedBody::File(compressed)
         }
         Large::File(_) | Large::Row if pays => PackedBody::Lz4(compressed),
         Large::File(_) | Large::Row => PackedBody::Raw(bytes.to_vec()),
@@ -118,16 +119,22 @@ pub(crate) fn place(folder: &Path, hash: &BlobHash) -> (PathBuf, PathBuf) {
     (inner, file)
 }
 
-/// Removes the files of contents that are no longer there. One without a file was kept in its row.
-pub(crate) fn remove_files(folder: &Path, gone: &[BlobHash]) -> Result<(), StoreError> {
-    for hash in gone {
-        match fs::remove_file(place(folder, hash).1) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(refused(error)),
-        }
+/// Removes the file of a content that no row names. One without a file was kept in its row.
+pub(crate) fn remove_file(folder: &Path, hash: &BlobHash) -> Result<(), StoreError> {
+    match fs::remove_file(place(folder, hash).1) {
+        Ok(()) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(refused(error)),
     }
-    Ok(())
+}
+
+/// Writes the file of a content anew that an erasure has taken away since it was packed.
+pub(crate) fn restore_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> Result<(), StoreError> {
+    match place(folder, hash).1.try_exists() {
+        Ok(true) => Ok(()),
+        Ok(false) => write_file(folder, hash, compressed).map_err(refused),
+        Err(error) => Err(refused(error)),
+    }
 }
 
 fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<()> {
@@ -135,9 +142,7 @@ fn write_file(folder: &Path, hash: &BlobHash, compressed: &[u8]) -> io::Result<(
     fs::create_dir_all(&inner)?;
     // Nobody sweeps between the look and the touch.
     let _lock = sweep::keep_files(folder)?;
-    if file.try_exists()? {
-        sweep::touch(&file)?;
-    } else {
+    if !sweep::touch(&file)? {
         let drafts = drafts(folder);
         fs::create_dir_all(&drafts)?;
         let draft = drafts.join(draft_name(hash));

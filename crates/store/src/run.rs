@@ -285,6 +285,10 @@ mod tests {
             (crate::queue::STANDING, "decision_pending_of_agent"),
             (crate::queue::STANDING, "run_quarantined_of_agent"),
             (crate::queue::WITH_WORK, "run_open"),
+            (crate::message::CHILDREN, "message_of_parent"),
+            (crate::message::AWAITED, "message_of_parent"),
+            (crate::message::AWAITED, "run_open"),
+            (crate::message::AWAITED, "run_quarantined_of_agent"),
         ] {
             let plan = plan(query);
             assert!(

@@ -3,7 +3,7 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub const SCHEMA: u32 = 9;
+pub const SCHEMA: u32 = 11;
 
 /// The schema of the journal that this program writes. It has a number of its own, because it lives on when the other
 /// database is reset.
@@ -19,7 +19,9 @@ pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0006_care.sql"),
     include_str!("../migrations/sqlite/0007_saga.sql"),
     include_str!("../migrations/sqlite/0008_cause.sql"),
-    include_str!("../migrations/sqlite/0009_alert.sql"),
+    include_str!("../migrations/sqlite/0009_subrun.sql"),
+    include_str!("../migrations/sqlite/0010_alert.sql"),
+    include_str!("../migrations/sqlite/0011_schedule.sql"),
 ];
 
 /// See [`SQLITE`].
@@ -32,7 +34,9 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0006_care.sql"),
     include_str!("../migrations/postgres/0007_saga.sql"),
     include_str!("../migrations/postgres/0008_cause.sql"),
-    include_str!("../migrations/postgres/0009_alert.sql"),
+    include_str!("../migrations/postgres/0009_subrun.sql"),
+    include_str!("../migrations/postgres/0010_alert.sql"),
+    include_str!("../migrations/postgres/0011_schedule.sql"),
 ];
 
 /// Everything that tells one kind of database from another.

@@ -4,6 +4,7 @@ mod alert;
 mod cause;
 mod deciding;
 mod proof;
+mod schedule;
 
 use std::path::Path;
 
@@ -56,6 +57,12 @@ impl<'a> Session<'a> {
     /// PostgreSQL has given it up already and would answer "done" to a commit that does nothing.
     pub(crate) const fn failed(&self) -> bool {
         self.failed
+    }
+
+    /// Removes the files of blobs that no row names.
+    pub(crate) fn discard(&mut self, gone: &[BlobHash]) -> Result<(), StoreError> {
+        let folder = self.blobs;
+        gone.iter().try_for_each(|hash| blob::discard(self, folder, hash))
     }
 
     /// The runner that registered itself in this transaction.
@@ -341,7 +348,8 @@ impl Tx for Session<'_> {
     }
 
     fn put_blob(&mut self, blob: &PackedBlob) -> Result<(), StoreError> {
-        blob::put(self, blob)
+        let folder = self.blobs;
+        blob::put(self, folder, blob)
     }
 
     fn add_usage(&mut self, agent: &AgentId, usage: Usage, model_rounds: u64) -> Result<(), StoreError> {

@@ -85,6 +85,12 @@ impl From<Millis> for Param<'_> {
     }
 }
 
+impl From<bool> for Param<'_> {
+    fn from(value: bool) -> Self {
+        Self::Int(i64::from(value))
+    }
+}
+
 impl<'a> From<&'a str> for Param<'a> {
     fn from(value: &'a str) -> Self {
         Self::Text(value)
@@ -233,6 +239,16 @@ impl Row {
     /// The next column, an agent's name.
     pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
         AgentId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// The next column, yes or no.
+    pub(crate) fn flag(&mut self, column: &'static str) -> Result<bool, StoreError> {
+        Ok(self.int(column)? != 0)
+    }
+
+    /// The next column, the name of a standing order.
+    pub(crate) fn rule_id(&mut self, column: &'static str) -> Result<RuleId, StoreError> {
+        RuleId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
     }
 
     /// The next column, one of our own words.

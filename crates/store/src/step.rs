@@ -94,6 +94,14 @@ pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError>
     }
 }
 
+const LEAVE: &str = "
+    UPDATE step SET status = 'outcome_unknown' WHERE run_key = ?1 AND status = 'intended' AND class = 'plain'";
+
+/// Leaves the plain actions of a run that were under way without an end that anybody knows.
+pub(crate) fn leave(sql: &mut dyn Sql, run: &RunKey) -> Result<u64, StoreError> {
+    sql.execute(LEAVE, &[run.into()])
+}
+
 const AFTER: &str = "
     SELECT operation_id, run_key, ordinal, name, class, base, status, reason, put_at_ms,
         duration_ms, sandbox, input_tokens, output_tokens, attempt

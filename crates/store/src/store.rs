@@ -181,9 +181,10 @@ impl wakeful_ports::store::Store for Store {
 
     async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
         match &self.inner {
+            // In the writer's turn, where nobody can name one of them between the look and the removal.
             Inner::Sqlite(database) if !gone.is_empty() => {
-                let folder = database.blobs_dir.clone();
-                off_thread(move || pack::remove_files(&folder, &gone)).await
+                let discarded = database.write(move |session| session.discard(&gone));
+                discarded.await
             }
             // Elsewhere they were in their rows.
             Inner::Sqlite(_) | Inner::Postgres(_) | Inner::Memory(_) => Ok(()),

@@ -66,12 +66,16 @@ fn open_lock(folder: &Path) -> io::Result<File> {
         .open(folder.join("lock"))
 }
 
-/// Makes a file young: somebody is about to name it. One that is young enough is left alone.
-pub(crate) fn touch(path: &Path) -> io::Result<()> {
-    let file = File::open(path)?;
+/// Makes a file young: somebody is about to name it. One that is young enough is left alone. Says whether there is one.
+pub(crate) fn touch(path: &Path) -> io::Result<bool> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(error),
+    };
     let age = file.metadata()?.modified()?.elapsed();
     if age.is_ok_and(|age| age < FILE_AGE / 4) {
-        return Ok(());
+        return Ok(true);
     }
     let unset = Timespec {
         tv_sec: 0,
@@ -85,7 +89,8 @@ pub(crate) fn touch(path: &Path) -> io::Result<()> {
         last_access: unset,
         last_modification: now,
     };
-    Ok(futimens(&file, &times)?)
+    futimens(&file, &times)?;
+    Ok(true)
 }
 
 /// Removes files that no row names and that nobody has touched for long.

@@ -43,8 +43,14 @@ pub use options::{Pretend, ToolsOptions, Unsandboxed};
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
 
-/// The names of all tools, for whoever has to know them before there is a workspace to use them in.
-pub const TOOL_NAMES: [&str; 3] = [arguments::TOOL, journal::CREATE_TASK, journal::UPDATE_TASK];
+/// The names of all tools, the engine's own among them, for whoever has to know them before there is a workspace to use
+/// them in.
+pub const TOOL_NAMES: [&str; 4] = [
+    arguments::TOOL,
+    journal::CREATE_TASK,
+    journal::UPDATE_TASK,
+    wakeful_core::subrun::START_RUN,
+];
 
 /// All tools as a model is told of them, for whoever has to know before there is a workspace to use them in.
 #[must_use]

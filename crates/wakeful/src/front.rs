@@ -5,6 +5,7 @@ mod deciding;
 pub(crate) mod journal;
 mod ledger;
 mod proof;
+mod scheduling;
 
 pub(crate) use self::deciding::Standing;
 use wakeful_api::client::{Client, ClientError};

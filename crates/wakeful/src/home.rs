@@ -156,7 +156,7 @@ impl Home {
     pub(crate) const DATABASES: [&'static str; 2] = ["agent.sqlite", "db.sqlite"];
 
     /// Files that hold nothing secret and belong to a home as much as its databases.
-    pub(crate) const PUBLIC_FILES: [&'static str; 2] = [CONFIG, "device.pub"];
+    pub(crate) const PUBLIC_FILES: [&'static str; 1] = [CONFIG];
 
     /// Files that open something: who has them can speak for this home.
     pub(crate) const SECRET_FILES: [&'static str; 2] = ["token", "device.key"];

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
-use wakeful_core::journal::{Category, Note, Record, RecordId, Task};
+use wakeful_core::journal::{Author, Category, Note, Record, RecordId, Task};
 use wakeful_core::key::OperationId;
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
@@ -207,6 +207,16 @@ impl Journal for HomeJournal {
             match self.get().await {
                 Ok(journal) => journal.categories().await,
                 Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>> {
+        Box::pin(async move {
+            match self.get().await {
+                Ok(journal) => journal.newest_change_not_by(author).await,
+                Err(JournalError::Store(StoreError::Absent)) => Ok(None),
+                Err(error) => Err(error),
             }
         })
     }

@@ -7,7 +7,7 @@ mod view;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use wakeful_api::{AgentStatus, Run, RunList, Transcript};
+use wakeful_api::{AgentStatus, Run, RunList, RunState, Transcript};
 use wakeful_core::id::AgentId;
 use wakeful_core::report::{Event, Kind};
 use wakeful_runtime::Observer;
@@ -57,10 +57,10 @@ impl Out {
         }
     }
 
-    pub(crate) fn runs(&self, runs: &RunList, waits: &Waits) {
+    pub(crate) fn runs(&self, runs: &RunList, state: RunState, waits: &Waits) {
         match self.form {
             Form::Json => self.json(&view::runs(runs, waits)),
-            Form::Text => self.text(&text::runs_and_waits(runs, waits)),
+            Form::Text => self.text(&text::runs_and_waits(runs, state, waits)),
         }
     }
 
@@ -78,7 +78,7 @@ impl Out {
 
     /// Runs as people read them.
     pub(crate) fn runs_text(&self, runs: &RunList) -> String {
-        text::runs(runs)
+        text::runs(runs, RunState::Any)
     }
 
     pub(crate) fn agent(&self, agent: &AgentStatus) {

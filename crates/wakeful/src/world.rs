@@ -1,12 +1,19 @@
 //! The real clock, real randomness, and who this process is.
 
 use std::future::Future;
+use std::os::fd::OwnedFd;
 use std::pin::Pin;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
+};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
 use wakeful_core::id::RunnerId;
 use wakeful_core::time::Millis;
-use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::clock::{Clock, Entropy, UNTRUSTED_MS_MAX};
 use wakeful_ports::records::Runner;
 
 /// The clocks of this machine.
@@ -39,6 +46,42 @@ impl Clock for RealClock {
     fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
     }
+
+    /// The kernel keeps watch: it wakes us at the moment, also after a suspend, and when somebody sets the clock. Where it
+    /// does not, the clock is looked at once a minute.
+    fn sleep_until(&self, moment: Millis) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        match wall_alarm(moment) {
+            Ok(alarm) => Box::pin(async move {
+                // An alarm that cannot be waited for is looked at again by whoever waits.
+                let _ = alarm.readable().await;
+            }),
+            Err(_) => self.sleep(moment.since(self.now()).clamp(1, UNTRUSTED_MS_MAX)),
+        }
+    }
+}
+
+/// Something that becomes readable at a moment of the wall clock, or when that clock is set.
+fn wall_alarm(moment: Millis) -> std::io::Result<AsyncFd<OwnedFd>> {
+    let clock = TimerfdClockId::Realtime;
+    let alarm = timerfd_create(clock, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+    let when = Timespec {
+        tv_sec: moment.0.div_euclid(1000),
+        tv_nsec: moment.0.rem_euclid(1000) * 1_000_000,
+    };
+    let once = Itimerspec {
+        it_interval: Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        },
+        it_value: when,
+    };
+    let flags = TimerfdTimerFlags::ABSTIME | TimerfdTimerFlags::CANCEL_ON_SET;
+    timerfd_settime(&alarm, flags, &once)?;
+    #[expect(
+        deprecated,
+        reason = "what is said against it is that a descriptor may change under way, which an `OwnedFd` of ours does not"
+    )]
+    AsyncFd::with_interest(alarm, Interest::READABLE)
 }
 
 /// The randomness of this machine.
@@ -137,6 +180,18 @@ fn has_ended(fields: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn a_moment_of_the_wall_clock_is_waited_for_by_the_kernel() {
+        let clock = RealClock::new();
+        let moment = Millis(clock.now().0 + 20);
+        clock.sleep_until(moment).await;
+        assert!(clock.now() >= moment);
+        // One that has passed is over at once, and one that is far away is still awaited.
+        clock.sleep_until(Millis(0)).await;
+        let far = clock.sleep_until(Millis(clock.now().0 + 3_600_000));
+        assert!(tokio::time::timeout(Duration::from_millis(5), far).await.is_err());
+    }
 
     #[test]
     fn a_process_that_lives_is_not_dead_and_a_reused_pid_is() {

@@ -29,6 +29,9 @@ export function doing(agent: AgentStatus, isParked = false): Doing {
   }
   if (isParked) return { word: "Out of money", words: `waits: the day's money is spent${waiting}`, glyph: "coin", tone: "warn" };
   if (agent.activity === "stuck") return { word: "Stuck", words: `cannot go on${waiting}`, glyph: "knot", tone: "bad" };
+  if (agent.activity === "waiting" || agent.activity === "waiting_on_human") {
+    return { word: "Waiting", words: `waits${waiting}`, glyph: "pause", tone: "warn" };
+  }
   if (agent.activity === "working") return { word: "Working", words: `is working${waiting}`, glyph: "sun", tone: "busy" };
   if (agent.control === "paused") {
     return { word: "Paused", words: `is paused: it keeps what comes and begins nothing${waiting}`, glyph: "pause", tone: "warn" };

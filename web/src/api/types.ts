@@ -27,6 +27,7 @@ export type Queued = Schemas["Queued"];
 export type Run = Schemas["Run"];
 export type RunCause = Schemas["RunCause"];
 export type RunLine = Schemas["RunLine"];
+export type RunLink = Schemas["RunLink"];
 export type RuntimeStatus = Schemas["RuntimeStatus"];
 export type AnswerDecision = Schemas["AnswerDecision"];
 export type SetBrake = Schemas["SetBrake"];

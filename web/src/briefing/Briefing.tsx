@@ -99,7 +99,9 @@ function lede(agents: readonly { activity: string }[] | undefined, waiting: numb
   if (agents.length === 0) return "There is no agent here yet.";
   const busy = agents.filter((agent) => agent.activity === "working" || agent.activity === "queued").length;
   const stuck = agents.filter((agent) => agent.activity === "stuck").length;
+  const held = agents.filter((agent) => agent.activity === "waiting_on_human" || agent.activity === "waiting").length;
   const asleep = agents.length === 1 ? "Your agent sleeps" : "All agents sleep";
-  const who = busy > 0 ? `${counted(busy, "agent")} at work` : stuck > 0 ? `${counted(stuck, "agent")} stuck` : asleep;
+  const still = stuck > 0 ? `${counted(stuck, "agent")} stuck` : held > 0 ? `${counted(held, "agent")} waiting` : asleep;
+  const who = busy > 0 ? `${counted(busy, "agent")} at work` : still;
   return `${who}; ${waiting === 0 ? "nothing needs you" : `${counted(waiting, "thing")} ${waiting === 1 ? "needs" : "need"} you`}.`;
 }

@@ -23,6 +23,7 @@ import { Trouble } from "../ui/Trouble";
 import { AsideWays } from "./AsideWays";
 import { CauseView } from "./CauseView";
 import { FailureView } from "./FailureView";
+import { Family } from "./Family";
 import { fallbackOf, tokenWords } from "./round";
 import { Steps } from "./Steps";
 import { isOpen, outcomeTone, outcomeWords } from "./words";
@@ -88,6 +89,7 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
         </div>
         <div className="column side">
           {run.data.cause && <CauseView cause={run.data.cause} />}
+          <Family run={run.data} />
           <RunFacts run={run.data} />
         </div>
       </div>

@@ -92,11 +92,15 @@ export function gateWords({ gate, passed }: Gate): string {
   return passed ? `Passed: ${spaced(gate)}` : `Not passed: ${spaced(gate)}`;
 }
 
-const KINDS: Record<string, string> = { operator_prompt: "Somebody sent a message" };
+const KINDS: Record<string, string> = {
+  operator_prompt: "Somebody sent a message",
+  internal_followup: "A run of another agent sent a message",
+};
 
 const SURFACES: Record<string, string> = {
   http_control_prompt: "through this page or the API",
   run_once: "from the command line",
+  runtime_system: "inside this installation",
 };
 
 /** Why a run began, in one sentence. */
@@ -105,10 +109,14 @@ export function causeWords(cause: RunCause): string {
   return `${what} ${SURFACES[cause.surface] ?? `by way of “${spaced(cause.surface)}”`}`;
 }
 
-const AUTHORITIES: Record<string, string> = { operator_instruction: "It counts as the operator's own instruction" };
+const AUTHORITIES: Record<string, string> = {
+  operator_instruction: "It counts as the operator's own instruction",
+  runtime_instruction: "It is no word of a person",
+};
 
 const CONTEXTS: Record<string, string> = {
   control_authenticated: "whoever sent it showed this installation's token or a logged-in browser",
+  runtime_owned: "it was made by this installation itself",
   local_process: "it came from a process of the same user on this machine",
 };
 

@@ -26,6 +26,10 @@ struct Span {
 
 impl Ancestry {
     /// Takes for each message the one before it. A message that is not among the keys has none before it.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "whoever knows the order hands it over and needs it no more"
+    )]
     pub fn new(previous: BTreeMap<String, String>) -> Result<Self, Cycle> {
         let mut after: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for (id, before) in &previous {

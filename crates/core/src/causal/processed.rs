@@ -39,14 +39,13 @@ impl Processed {
     }
 
     /// The union with another set.
-    pub(super) fn join(&mut self, other: &Self) {
-        if other.above == self.above || other.above.is_empty() {
-            self.through = self.through.max(other.through);
-        } else {
-            self.through = self.through.max(other.through);
-            self.above = union(&self.above, &other.above);
-        }
-        self.settle();
+    pub(super) fn joined(&self, other: &Self) -> Self {
+        let mut joined = Self {
+            through: self.through.max(other.through),
+            above: union(&self.above, &other.above),
+        };
+        joined.settle();
+        joined
     }
 
     /// All from 1 to this one are in the set.

@@ -92,5 +92,5 @@ fn slot(live: &[Live]) -> Value {
         Content::Lifecycle(_) | Content::Time(_) | Content::Pointer(_) | Content::Count(_) => None,
     });
     let greatest = versions.max_by_key(|(slot, host)| (slot.version, *host));
-    greatest.map_or(Value::Null, |(slot, _)| slot.value.as_ref().clone())
+    greatest.map_or(Value::Null, |(slot, _)| slot.value.clone())
 }

@@ -108,14 +108,26 @@ impl Record {
         self.registers.join(&other.registers, &self.vector, &other.vector);
         self.open_loops
             .join(&other.open_loops, &self.vector, &other.vector);
-        for (host, theirs) in &other.processed {
-            match self.processed.get_mut(host) {
-                Some(ours) if Arc::ptr_eq(ours, theirs) || ours == theirs => *ours = Arc::clone(theirs),
-                Some(ours) => Arc::make_mut(ours).join(theirs),
-                None => drop(self.processed.insert(Arc::clone(host), Arc::clone(theirs))),
+        self.join_processed(&other.processed);
+        self.vector.join(&other.vector);
+    }
+
+    fn join_processed(&mut self, theirs: &BTreeMap<Arc<str>, Arc<Processed>>) {
+        let mut fresh = Vec::new();
+        let mut ours = self.processed.iter_mut().peekable();
+        for (host, theirs) in theirs {
+            // What was handed on and not written since is the same memory, and needs no look at its name.
+            if ours.next_if(|(_, ours)| Arc::ptr_eq(ours, theirs)).is_some() {
+                continue;
+            }
+            while ours.next_if(|(known, _)| *known < host).is_some() {}
+            match ours.next_if(|(known, _)| *known == host) {
+                Some((_, ours)) if ours == theirs => {}
+                Some((_, ours)) => *ours = Arc::new(ours.joined(theirs)),
+                None => fresh.push((Arc::clone(host), Arc::clone(theirs))),
             }
         }
-        self.vector.join(&other.vector);
+        self.processed.extend(fresh);
     }
 
     /// Sends the record of one replica to another, where it is joined. To oneself, and from or to nobody, nothing is sent.
@@ -178,10 +190,10 @@ impl Record {
         let canonical = canonical(&value).unwrap_or_else(|_| value.to_string().into_bytes());
         let slot = Slot {
             version,
-            value: Arc::new(value),
-            canonical: canonical.into(),
+            value,
+            canonical,
         };
-        (field, Content::Slot(slot))
+        (field, Content::Slot(Arc::new(slot)))
     }
 }
 

@@ -1,6 +1,6 @@
 //! Fields with live writes: a write replaces every live write of its field that its author has seen.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -31,17 +31,17 @@ pub(super) enum Content {
     Time(Option<Millis>),
     Pointer(Option<Arc<str>>),
     Count(u64),
-    Slot(Slot),
+    Slot(Arc<Slot>),
 }
 
 /// What a write to a slot says.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Slot {
     /// One more than the greatest that the author had seen.
     pub(super) version: u64,
-    pub(super) value: Arc<Value>,
+    pub(super) value: Value,
     /// The value as it enters digests: canonical, so that `1` and `1.0` are one.
-    pub(super) canonical: Arc<[u8]>,
+    pub(super) canonical: Vec<u8>,
 }
 
 /// A write that nothing has replaced.
@@ -91,28 +91,37 @@ impl Registers {
     /// Only fields in which the other has something new are looked at. That is all: a write that the other replaced
     /// was replaced by one that is new here, or that one by a newer one, and the last of them is live over there.
     pub(super) fn join(&mut self, other: &Self, seen: &Vector, theirs: &Vector) {
-        let mut touched: BTreeSet<&Field> = BTreeSet::new();
         for (host, places) in &other.places {
-            touched.extend(places.range(seen.next(host)..).map(|(_, field)| field));
-        }
-        for field in touched {
-            let (here, there) = (self.fields.remove(field).unwrap_or_default(), other.live(field));
-            let mut live = Vec::with_capacity(here.len().max(there.len()));
-            for write in here {
-                if !theirs.has(&write.host, write.counter) || there.iter().any(|known| known.is(&write)) {
-                    live.push(write);
-                } else {
-                    self.forget(&write);
+            for (counter, field) in places.range(seen.next(host)..) {
+                // A field that several hosts wrote anew is looked at for the first of them.
+                let there = other.live(field);
+                let first = there.iter().find(|write| !seen.has(&write.host, write.counter));
+                if first.is_some_and(|first| first.counter == *counter && first.host == *host) {
+                    self.join_field(field, there, seen, theirs);
                 }
             }
-            for write in there.iter().filter(|write| !seen.has(&write.host, write.counter)) {
-                let place = self.places.entry(Arc::clone(&write.host)).or_default();
-                place.insert(write.counter, field.clone());
-                live.push(write.clone());
-            }
-            live.sort_unstable_by(|a, b| a.host.cmp(&b.host));
-            self.fields.insert(field.clone(), live);
         }
+    }
+
+    fn join_field(&mut self, field: &Field, there: &[Live], seen: &Vector, theirs: &Vector) {
+        let places = &mut self.places;
+        let live = match self.fields.get_mut(field) {
+            Some(live) => live,
+            None => self.fields.entry(field.clone()).or_default(),
+        };
+        live.retain(|write| {
+            let stays = !theirs.has(&write.host, write.counter) || there.iter().any(|known| known.is(write));
+            if !stays && let Some(places) = places.get_mut(&write.host) {
+                places.remove(&write.counter);
+            }
+            stays
+        });
+        for write in there.iter().filter(|write| !seen.has(&write.host, write.counter)) {
+            let place = places.entry(Arc::clone(&write.host)).or_default();
+            place.insert(write.counter, field.clone());
+            live.push(write.clone());
+        }
+        live.sort_unstable_by(|a, b| a.host.cmp(&b.host));
     }
 
     fn forget(&mut self, write: &Live) {

@@ -5,6 +5,10 @@ use serde_json::{Value, json};
 use super::*;
 
 /// Writes `value` to `field` as `host`.
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "calls read better with the value in place"
+)]
 pub(super) fn write(record: &mut Record, host: &str, field: &str, value: Value) {
     let write = Write::parse(field, &value).expect("a write");
     record.write(host, write).expect("not destroyed");

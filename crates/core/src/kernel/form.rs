@@ -26,10 +26,9 @@ impl<'p, 'a> Form<'p, 'a> {
 
     /// An object, if the value is one.
     pub(super) fn of(path: &'p Path<'p>, value: &'a Value) -> Result<Self, Fault> {
-        match value {
-            Value::Object(members) => Ok(Self::new(path, members)),
-            _ => Err(Fault::field(path, "must be an object")),
-        }
+        let members = value.as_object();
+        let members = members.ok_or_else(|| Fault::field(path, "must be an object"))?;
+        Ok(Self::new(path, members))
     }
 
     /// Refuses every field that is not among these.
@@ -104,10 +103,8 @@ pub(super) fn text<'a>(value: &'a Value, path: &Path<'_>) -> Result<&'a str, Fau
 }
 
 pub(super) fn list<'a>(value: &'a Value, path: &Path<'_>) -> Result<&'a [Value], Fault> {
-    match value {
-        Value::Array(items) => Ok(items),
-        _ => Err(Fault::field(path, "must be an array")),
-    }
+    let items = value.as_array().map(Vec::as_slice);
+    items.ok_or_else(|| Fault::field(path, "must be an array"))
 }
 
 pub(super) fn counter(value: &Value, path: &Path<'_>) -> Result<u64, Fault> {
@@ -142,14 +139,13 @@ impl Tokens {
         let mut tokens = BTreeSet::new();
         for (at, item) in list(value, path)?.iter().enumerate() {
             let path = path.item(at);
-            match item {
-                Value::Object(members) => {
-                    let form = Form::new(&path, members);
-                    form.only(&["class", "namespace", "value"])?;
-                    tokens.extend(self.token(&form)?);
-                }
-                _ => self.note(&path, "must be an object"),
-            }
+            let Some(members) = item.as_object() else {
+                self.note(&path, "must be an object");
+                continue;
+            };
+            let form = Form::new(&path, members);
+            form.only(&["class", "namespace", "value"])?;
+            tokens.extend(self.token(&form)?);
         }
         Ok(tokens)
     }

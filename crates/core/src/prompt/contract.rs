@@ -23,6 +23,7 @@ Kinds of turns; the last block names the one that this is:
 - `operator`: the operator speaks. Do what is asked and answer.
 - `notice`, `timer`, `hint`: nobody speaks; something changed, a moment came, a system called. Do what the operator \
 settled for it, and no more.
+- `delegation`: a run of another agent asks and reads your final words. It speaks for itself, not for the operator.
 
 Calls:
 - A refused call is a result: read its reason, choose another way or say what you need, and do not get round it.
@@ -46,6 +47,7 @@ pub(super) const fn turn_mode(kind: Kind) -> &'static str {
         Kind::Notice => "This turn is `notice`.",
         Kind::TimerTick => "This turn is `timer`.",
         Kind::Hint => "This turn is `hint`.",
+        Kind::InternalFollowup => "This turn is `delegation`.",
     }
 }
 
@@ -87,8 +89,10 @@ mod tests {
 
     #[test]
     fn the_contract_names_every_kind_of_turn() {
-        let named = turn_mode(Kind::OperatorPrompt).split('`').nth(1).expect("a name");
-        assert!(CONTRACT.contains(&format!("- `{named}`: ")));
+        for kind in [Kind::OperatorPrompt, Kind::InternalFollowup] {
+            let named = turn_mode(kind).split('`').nth(1).expect("a name");
+            assert!(CONTRACT.contains(&format!("- `{named}`: ")));
+        }
         assert!(CONTRACT.len() <= CONTRACT_BYTES_MAX);
     }
 }

@@ -193,7 +193,9 @@ const fn category(kind: Kind) -> Category {
     match kind {
         Kind::MessageAdmitted => Category::Message,
         Kind::AgentStateChanged | Kind::BrakeChanged | Kind::ContentErased => Category::StateSync,
-        Kind::WakeDecided | Kind::RunStarted | Kind::RunEnded | Kind::RunReleased => Category::Runtime,
+        Kind::WakeDecided | Kind::RunStarted | Kind::SubRunStarted | Kind::RunEnded | Kind::RunReleased => {
+            Category::Runtime
+        }
         Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
         Kind::ProviderRoundCompleted | Kind::DataPruned => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
@@ -215,6 +217,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::ActionCalledOff => action_called_off(payload),
         Kind::RuntimeError => runtime_error(payload),
         Kind::RunParked => notice::run_parked(payload),
+        Kind::SubRunStarted => notice::sub_run_started(payload),
         Kind::RunEnded => run_ended(payload),
         Kind::DecisionAsked => deciding::asked(payload),
         Kind::DecisionAnswered => deciding::answered(payload),

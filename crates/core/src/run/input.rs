@@ -8,8 +8,8 @@ use crate::budget::Exceeded;
 use crate::conversation::Usage;
 use crate::decision::{Inquiry, Ruling};
 use crate::failure::ModelFailure;
-use crate::key::{ActionParts, DecisionId};
-use crate::step::{CallReads, StepResult};
+use crate::key::{ActionParts, DecisionId, OperationId};
+use crate::step::{CallReads, Child, StepResult};
 use crate::time::Millis;
 
 /// What happens to a turn.
@@ -45,6 +45,11 @@ pub enum Input {
         /// How each ended.
         results: Vec<StepResult>,
     },
+    /// Intended actions started runs of other agents, in the transaction that takes this input.
+    Started {
+        /// Which, and what they are called.
+        starts: Vec<Start>,
+    },
     /// A stop came before the intended actions began. Nobody has begun them, and nobody will until they are intended
     /// anew.
     Postponed,
@@ -75,12 +80,25 @@ impl Input {
             Self::Parked { .. } => "parked",
             Self::Resumed => "resumed",
             Self::Settled { .. } => "settled",
+            Self::Started { .. } => "started",
             Self::Postponed => "postponed",
             Self::Cancelled => "cancelled",
             Self::Decided { .. } => "decided",
             Self::Lapsed { .. } => "lapsed",
         }
     }
+}
+
+/// A run that an action of the plan started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Start {
+    /// Which action.
+    pub operation_id: OperationId,
+    /// The run.
+    #[serde(flatten)]
+    pub child: Child,
+    /// How many runs stand above it.
+    pub depth: u32,
 }
 
 /// A model's reply, with its contents by hash.

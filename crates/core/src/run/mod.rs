@@ -11,6 +11,7 @@ mod moved;
 mod plan;
 pub mod reply;
 mod round;
+mod start;
 #[cfg(test)]
 mod tests;
 
@@ -30,7 +31,7 @@ use crate::retry::RetryPolicy;
 use crate::step::{Action, EffectClass, Fate, model_operation};
 
 pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
-pub use input::{Call, Input, Reads, Reply};
+pub use input::{Call, Input, Reads, Reply, Start};
 pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
 pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX};
 
@@ -38,15 +39,21 @@ pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX};
 pub const MACHINE: &str = "turn";
 
 /// The machine's version, stored with every run. It grows when an older program could no longer read a state.
-pub const MACHINE_VERSION: u32 = 2;
+pub const MACHINE_VERSION: u32 = 3;
 
-/// The oldest version whose states are still read: the one before.
+/// The oldest version whose states are still read.
 pub const MACHINE_VERSION_OLDEST: u32 = 1;
 
 /// Whether this program can go on with, and play again, what a machine of this version wrote.
 #[must_use]
 pub fn is_known(machine: &str, version: u32) -> bool {
     machine == MACHINE && (MACHINE_VERSION_OLDEST..=MACHINE_VERSION).contains(&version)
+}
+
+/// Whether a newer program wrote it. One that runs beside this one goes on with it; so it is left alone.
+#[must_use]
+pub fn is_newer(machine: &str, version: u32) -> bool {
+    machine != MACHINE || version > MACHINE_VERSION
 }
 
 /// Largest state as JSON. A state that could grow past it holds history, which belongs in blobs.
@@ -89,6 +96,9 @@ pub struct Turn {
     /// Tools that it may use only after a person said so.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub ask_tools: BTreeSet<String>,
+    /// Agents of which it may start runs.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub may_start: BTreeSet<String>,
     /// The folder its commands run in. Fixed when the run begins, so that a resumed run goes on in the same place.
     #[serde(default)]
     pub workspace: String,
@@ -243,6 +253,7 @@ impl Turn {
             max_rounds,
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
             workspace: String::new(),
             rounds: 0,
             requests: 0,
@@ -270,6 +281,13 @@ impl Turn {
     #[must_use]
     pub fn asking(mut self, tools: BTreeSet<String>) -> Self {
         self.ask_tools = tools;
+        self
+    }
+
+    /// The same turn, which may start runs of these agents.
+    #[must_use]
+    pub fn starting(mut self, agents: BTreeSet<String>) -> Self {
+        self.may_start = agents;
         self
     }
 
@@ -313,6 +331,14 @@ impl Turn {
             (Phase::Acting { reply, actions, .. }, Input::Lapsed { inquiry }) => {
                 self.lapsed((reply, actions), *inquiry)
             }
+            (
+                Phase::Acting {
+                    reply,
+                    actions,
+                    delay_ms,
+                },
+                Input::Started { starts },
+            ) => self.started((reply, actions, delay_ms), starts),
             (Phase::Acting { reply, actions, .. }, Input::Postponed) => self.postponed(reply, actions),
             (Phase::Modelling { attempt: 1.., .. }, Input::Cancelled) => Ok(self.cancelled()),
             (Phase::Acting { actions, .. }, Input::Cancelled) => self.cancelled_while_acting(actions),

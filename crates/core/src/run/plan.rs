@@ -19,6 +19,7 @@ use crate::policy;
 use crate::report::{Draft, Kind};
 use crate::saga::{self, Saga};
 use crate::step::{Action, CallReads, EffectClass, Fate, Fault, Status, StepResult, UNDECIDED, result_blob};
+use crate::subrun::{self, START_RUN, STARTS_PER_ROUND_MAX};
 use crate::time::Millis;
 
 impl Turn {
@@ -68,7 +69,8 @@ impl Turn {
         let mut delay_ms = 0;
         for result in results {
             let intended = |action: &&mut Action| {
-                action.operation_id == result.operation_id && action.fate == Fate::Intended
+                let is_under_way = matches!(action.fate, Fate::Intended | Fate::Started(_));
+                action.operation_id == result.operation_id && is_under_way
             };
             let Some(action) = actions.iter_mut().find(intended) else {
                 return Err(Misfit::ForeignOperation(result.operation_id));
@@ -94,7 +96,7 @@ impl Turn {
                     moved.withdraw(twin);
                     moved.call_off(twin, Status::Denied, &undecided())?;
                 }
-                Fate::Settled(_) => {}
+                Fate::Started(_) | Fate::Settled(_) => {}
             }
         }
         moved.advance((reply, actions), reads);
@@ -129,10 +131,19 @@ impl Turn {
     /// before it gives this input; an intent that is still open here is one that nobody acted on.
     pub(super) fn cancelled_while_acting(self, mut actions: Vec<Action>) -> Result<Moved, Misfit> {
         let mut moved = self.unmoved();
-        let fault = Fault::new("cancelled", "the run was cancelled before this action began", "");
+        let not_begun = Fault::new("cancelled", "the run was cancelled before this action began", "");
+        let begun = Fault::new(
+            "cancelled",
+            "the run was cancelled, and with it the one it started",
+            "",
+        );
         for action in actions.iter_mut().filter(|action| is_open(action)) {
             moved.withdraw(action);
-            moved.call_off(action, Status::Failed, &fault)?;
+            let fault = match action.fate {
+                Fate::Started(_) => &begun,
+                Fate::Waiting | Fate::Asked | Fate::Intended | Fate::Settled(_) => &not_begun,
+            };
+            moved.call_off(action, Status::Failed, fault)?;
         }
         moved.close_round(&actions);
         moved.end(Outcome::Cancelled, None);
@@ -147,12 +158,14 @@ impl Moved {
         // those earlier in this reply are counted here.
         let mut counts: BTreeMap<ActionBase, u64> = BTreeMap::new();
         let mut actions = Vec::with_capacity(calls.len());
+        let mut starts = 0;
         for (position, (call, read)) in calls.iter().zip(reads).enumerate() {
             let base = call.parts.base();
             let count = counts.entry(base).or_insert(read.seen.count);
             let operation_id = OperationId::new(run, &call.parts.stable_id(*count));
             *count = count.saturating_add(1);
-            let refusal = refusal(position, read);
+            starts += usize::from(call.parts.tool == START_RUN);
+            let refusal = refusal(position, read).or_else(|| too_many_starts(&call.parts.tool, starts));
             let question = match &refusal {
                 None => self.ask_about((operation_id, call), read),
                 Some(_) => None,
@@ -255,8 +268,9 @@ impl Moved {
 
     /// Goes on: intend the next actions, or close the round and ask the model again.
     pub(super) fn advance(&mut self, (reply, mut actions): (BlobHash, Vec<Action>), reads: &Reads) {
-        // While an intent has no result nothing new begins, and what has begun is not asked for again.
-        if !reads.hold && actions.iter().all(|action| action.fate != Fate::Intended) {
+        // While an intent or a started run has no result nothing new begins, and what has begun is not asked for again.
+        let is_idle = |action: &Action| !matches!(action.fate, Fate::Intended | Fate::Started(_));
+        if !reads.hold && actions.iter().all(is_idle) {
             intend_next(&mut actions, reads.now);
             self.effects = intended(&actions);
             let begins = actions.iter().filter(|action| action.fate == Fate::Intended);
@@ -292,7 +306,7 @@ impl Moved {
                 role: Role::Tool,
                 content,
             }),
-            Fate::Waiting | Fate::Asked | Fate::Intended => None,
+            Fate::Waiting | Fate::Asked | Fate::Intended | Fate::Started(_) => None,
         });
         self.entries.extend(results);
     }
@@ -367,6 +381,12 @@ fn refusal(position: usize, read: &CallReads) -> Option<(Status, Fault)> {
             Fault::new("too_many_calls", &message, "ask for the rest in the next round"),
         )
     })
+}
+
+/// Why a reply may not start yet another run.
+fn too_many_starts(tool: &str, starts: usize) -> Option<(Status, Fault)> {
+    let is_over = tool == START_RUN && starts > STARTS_PER_ROUND_MAX;
+    is_over.then(|| (Status::Failed, subrun::too_many()))
 }
 
 /// How long to wait before an action is tried again by itself; none where its result stands.

@@ -27,6 +27,9 @@ pub struct Bill {
     /// What it cost; none where it cost nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<MicroUsd>,
+    /// Which cap stood in the way, where it was not asked for want of money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded: Option<Exceeded>,
 }
 
 /// A model of the route that was given up in this round.
@@ -40,6 +43,9 @@ pub struct Missed {
     pub kind: String,
     /// Why it was given up.
     pub outcome: AttemptOutcome,
+    /// Which cap stood in the way, where it was not asked for want of money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exceeded: Option<Exceeded>,
 }
 
 impl Turn {
@@ -82,6 +88,7 @@ impl Turn {
         let has_fallback = usize::try_from(self.candidate).unwrap_or(usize::MAX) < self.fallbacks.len();
         let is_last_word = failure.artifact.kind == CONTEXT_LENGTH_EXCEEDED;
         let outcome = next.err().unwrap_or(AttemptOutcome::Retrying);
+        let exceeded = bill.exceeded;
         let record = AttemptRecord {
             failure_kind: Some(failure.artifact.kind.clone()),
             disposition: Some(failure.kind),
@@ -104,11 +111,12 @@ impl Turn {
                     attempts: attempt,
                     kind: failure.artifact.kind.clone(),
                     outcome,
+                    exceeded,
                 });
                 if advances {
                     moved.turn.candidate = moved.turn.candidate.saturating_add(1);
                     moved.ask(1, 0, missed);
-                } else {
+                } else if !moved.wait_for_money(&missed) {
                     moved.give_up(failure, attempt, &missed);
                 }
             }
@@ -121,13 +129,7 @@ impl Turn {
         let operation = model_operation(&self.run_key, self.requests);
         let mut moved = self.unmoved();
         moved.steps.push(StepWrite::Postpone(operation));
-        let payload = json!({"code": BUDGET_EXCEEDED, "exceeded": exceeded});
-        moved.events.push(Draft::new(Kind::RunParked, payload));
-        moved.turn.phase = Phase::Parked {
-            attempt,
-            missed,
-            exceeded,
-        };
+        moved.park(attempt, missed, exceeded);
         moved
     }
 
@@ -187,15 +189,47 @@ impl Moved {
             delay_ms,
             missed,
         };
+        self.put_request(Status::Intended);
+        self.effects.push(self.turn.call_model(delay_ms));
+    }
+
+    fn put_request(&mut self, status: Status) {
         self.steps.push(StepWrite::Put {
             operation_id: model_operation(&self.turn.run_key, self.turn.requests),
             name: self.turn.active_model().to_owned(),
             class: None,
             base: None,
-            status: Status::Intended,
+            status,
             reason: String::new(),
         });
-        self.effects.push(self.turn.call_model(delay_ms));
+    }
+
+    fn park(&mut self, attempt: u32, missed: Vec<Missed>, exceeded: Exceeded) {
+        let payload = json!({"code": BUDGET_EXCEEDED, "exceeded": exceeded});
+        self.events.push(Draft::new(Kind::RunParked, payload));
+        self.turn.phase = Phase::Parked {
+            attempt,
+            missed,
+            exceeded,
+        };
+    }
+
+    /// Where a model of this round was passed over only for want of money, the run goes back to it and waits. Says
+    /// whether there was one.
+    fn wait_for_money(&mut self, missed: &[Missed]) -> bool {
+        let found = missed
+            .iter()
+            .enumerate()
+            .find_map(|(index, model)| Some((index, model.exceeded?)));
+        let Some((index, exceeded)) = found else {
+            return false;
+        };
+        // Those after it are asked anew when it has failed; so the round goes on as if they had never been.
+        let passed = u32::try_from(missed.len() - index - 1).unwrap_or(u32::MAX);
+        self.turn.candidate = self.turn.candidate.saturating_sub(passed);
+        self.put_request(Status::Planned);
+        self.park(1, missed.get(..index).unwrap_or_default().to_vec(), exceeded);
+        true
     }
 
     /// Writes down how an attempt ended, and shows it.

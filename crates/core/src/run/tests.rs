@@ -7,4 +7,5 @@ mod golden;
 mod law;
 mod misfit;
 mod route;
+mod start;
 mod world;

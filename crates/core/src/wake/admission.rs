@@ -119,7 +119,7 @@ fn is_own(standing: &Standing, origin: &Origin) -> bool {
         Origin::Subscription { author, .. } => {
             Author::parse(author) == Some(Author::Agent(standing.agent_id.clone()))
         }
-        Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } => false,
+        Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::step::Child;
 use wakeful_core::time::Millis;
 
 use super::StoreError;
@@ -28,6 +29,10 @@ pub trait DecidingView {
     fn owed(&mut self) -> Result<Owed, StoreError>;
     /// Who was told of a question, and who could not be.
     fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError>;
+    /// The runs that one started, ended ones as well.
+    fn children(&mut self, run: &RunKey) -> Result<Vec<Child>, StoreError>;
+    /// The agents for whose runs an agent's own runs wait.
+    fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>, StoreError>;
 }
 
 /// What is written about questions, brakes and runs that wait or stand aside.
@@ -50,6 +55,9 @@ pub trait DecidingTx {
     fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError>;
     /// Forgets how often a run was taken up: whoever had it gave it back in order.
     fn forget_claims(&mut self, run: &RunKey) -> Result<(), StoreError>;
+    /// Keeps everybody else from starting runs of others until this transaction ends: two that look at once would both
+    /// find nobody waiting. Taken after the heads.
+    fn lock_starting(&mut self) -> Result<(), StoreError>;
     /// Moves an open run aside, or one that stands aside to its end or back into the open. The status says which.
     fn set_aside(
         &mut self,
@@ -58,4 +66,6 @@ pub trait DecidingTx {
         fault: Option<&str>,
         at: Millis,
     ) -> Result<bool, StoreError>;
+    /// Writes down of the plain actions of a run that were under way that nobody knows how they ended. How many there were.
+    fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError>;
 }

@@ -13,16 +13,17 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RUN_OPEN, RunFilter, RunRow, TellingRow};
+use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
+use super::calling::{CALLED_OFF, Called, call_off_in};
 use super::spoil;
 use super::work::Work;
 use super::{
     AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
 };
-use crate::cause::{Arrival, Arrived, wake_row};
+use crate::cause::{Arrival, Arrived};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::report::{self, RunReport};
@@ -30,9 +31,6 @@ use crate::run::broken;
 use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
-
-/// What was decided about a message that a person took back before its turn came.
-const CALLED_OFF: &str = "cancelled";
 
 /// Serves at the desk.
 pub struct Clerk<S> {
@@ -42,14 +40,6 @@ pub struct Clerk<S> {
     pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<Work>,
     pub(super) governance: Governance,
-}
-
-/// What became of a wish to end a run.
-enum Called {
-    Requested(AgentId),
-    Off(AgentId, Box<Event>),
-    TooLate,
-    Unknown,
 }
 
 impl<S: Store> Clerk<S> {
@@ -399,33 +389,6 @@ pub(super) fn announce(
     let head = tx.lock_head_to_announce(agent)?;
     head.map(|mut head| append(tx, agent, &mut head, sealed))
         .transpose()
-}
-
-/// Takes a message out of the queue, or asks whoever drives its run to end it.
-fn call_off_in(tx: &mut dyn Tx, run: RunKey, sealed: &Sealed, at: Millis) -> Result<Called, StoreError> {
-    let Some(message) = tx.message(&run)? else {
-        return Ok(Called::Unknown);
-    };
-    let agent_id = message.agent_id.clone();
-    // Before the look at the queue: whoever begins this run holds the same lock while it does.
-    let Some(mut head) = tx.lock_head_to_announce(&agent_id)? else {
-        return Ok(Called::Unknown);
-    };
-    if !tx.is_queued(&run)? {
-        let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
-        if open {
-            tx.request_cancel(&run, at)?;
-        }
-        return Ok(if open {
-            Called::Requested(agent_id)
-        } else {
-            Called::TooLate
-        });
-    }
-    tx.dequeue(&agent_id, &run)?;
-    let event = append(tx, &agent_id, &mut head, sealed)?;
-    tx.put_wake(&wake_row(&message, CALLED_OFF, &[], at))?;
-    Ok(Called::Off(agent_id, Box::new(event)))
 }
 
 /// Reads from the newest line back, until enough lines or enough bytes were read.

@@ -1,10 +1,12 @@
 //! Questions, brakes and runs that stand aside, at the desk.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::decision::{Channel, Decision, Reply, Unanswerable, in_order};
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_core::report::{Draft, Event, Kind};
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::records::{
@@ -15,10 +17,14 @@ use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 use super::clerk::{announce, append};
 use super::{Asked, Clerk};
 use crate::report::{self, RunReport};
+use crate::subrun::{lock_with_parent, parent_of};
 use crate::{EngineError, Observer as _};
 
 /// Longest reason for a brake.
 pub const REASON_CHARS_MAX: usize = 500;
+
+/// Agents that are told of a brake in its own transaction. A log takes well under a millisecond.
+const TOLD_AT_ONCE_MAX: usize = 500;
 
 /// What faces ask and tell about questions, brakes and runs that stand aside.
 pub trait Deciding: Send + Sync + 'static {
@@ -104,66 +110,79 @@ impl<S: Store> Clerk<S> {
     }
 
     async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
-        let (row, agent) = (brake.clone(), brake.agent_id.clone());
-        let set = self.store.write(move |tx| {
-            if let Some(agent) = &row.agent_id
-                && tx.agent(agent)?.is_none()
-            {
-                return Ok(None);
-            }
-            tx.put_brake(&row).map(Some)
+        let payload = serde_json::json!({
+            "is_on": true, "scope": scope(brake.agent_id.as_ref()), "reason": brake.reason, "channel": brake.channel,
         });
-        let is_new = match (set.await?, agent) {
-            (Some(is_new), _) => is_new,
-            (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
-            (None, None) => false,
-        };
-        if is_new {
-            let payload = serde_json::json!({
-                "is_on": true, "scope": scope(brake.agent_id.as_ref()), "reason": brake.reason, "channel": brake.channel,
-            });
-            self.tell_of_brake(brake.agent_id, payload).await?;
-        }
+        let agent = brake.agent_id.clone();
+        self.change_brake(agent, payload, move |tx| tx.put_brake(&brake))
+            .await?;
         self.all_brakes().await
     }
 
     async fn lift(&self, agent: Option<AgentId>, channel: Channel) -> Result<Vec<BrakeRow>, EngineError> {
-        let wanted = agent.clone();
-        let lifted = self.store.write(move |tx| tx.lift_brake(wanted.as_ref())).await?;
+        let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
+        let lifted = agent.clone();
+        self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
+            .await?;
         let now = self.clock.now();
         let ready = self.store.read(move |view| view.agents_with_work(now)).await?;
         ready.into_iter().for_each(|agent| self.work.look_at(agent));
-        if lifted {
-            let scope = scope(agent.as_ref());
-            let payload = serde_json::json!({"is_on": false, "scope": scope, "channel": channel});
-            self.tell_of_brake(agent, payload).await?;
-        }
         self.all_brakes().await
     }
 
-    /// Writes a hand on the brake into the log of whom it concerns: one agent, or everybody who has something open.
-    async fn tell_of_brake(
+    /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
+    /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
+    async fn change_brake(
         &self,
         agent: Option<AgentId>,
         payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
-        let concerned = match agent {
-            Some(agent) => vec![agent],
-            None => self
-                .store
-                .read(|view| Ok(view.heads()?.into_iter().map(|(agent, _)| agent)))
-                .await?
-                .collect(),
-        };
-        for agent in concerned {
-            let draft = Draft::new(Kind::BrakeChanged, payload.clone());
-            let sealed = self.seal(draft, None, self.clock.now())?;
-            let wanted = agent.clone();
-            if let Some(event) = self.store.write(move |tx| announce(tx, &wanted, &sealed)).await? {
-                self.hub.saw(&agent, &[event]);
+        let concerned = match &agent {
+            Some(agent) => vec![agent.clone()],
+            None => {
+                let heads = self.store.read(|view| view.heads()).await?;
+                heads.into_iter().map(|(agent, _)| agent).collect()
             }
+        };
+        // By name: two who lock several in two orders wait for each other.
+        let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
+        let now = self.clock.now();
+        let told = concerned.into_iter().map(|agent| {
+            let draft = Draft::new(Kind::BrakeChanged, payload.clone());
+            Ok((agent, self.seal(draft, None, now)?))
+        });
+        let told = told.collect::<Result<Vec<_>, EngineError>>()?;
+        let mut pieces = told.chunks(TOLD_AT_ONCE_MAX).map(<[_]>::to_vec);
+        let (first, wanted) = (pieces.next().unwrap_or_default(), agent.clone());
+        let changed = self.store.write(move |tx| {
+            if let Some(agent) = &wanted
+                && tx.agent(agent)?.is_none()
+            {
+                return Ok(None);
+            }
+            Ok(Some(if change(tx)? {
+                (true, tell_all(tx, &first)?)
+            } else {
+                (false, Vec::new())
+            }))
+        });
+        let (is_changed, events) = match (changed.await?, agent) {
+            (Some(changed), _) => changed,
+            (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
+            (None, None) => return Ok(()),
+        };
+        self.show(events);
+        for piece in pieces.filter(|_| is_changed) {
+            self.show(self.store.write(move |tx| tell_all(tx, &piece)).await?);
         }
         Ok(())
+    }
+
+    fn show(&self, events: Vec<(AgentId, Event)>) {
+        for (agent, event) in events {
+            self.hub.saw(&agent, &[event]);
+        }
     }
 
     async fn all_brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
@@ -178,12 +197,21 @@ impl<S: Store> Clerk<S> {
             let Some(row) = tx.run(&run)? else {
                 return Ok(Moved::Unknown);
             };
-            let Some(mut head) = tx.lock_head_to_announce(&row.agent_id)? else {
+            let parent = parent_of(tx, &run)?;
+            let Some(mut head) = lock_with_parent(tx, &row.agent_id, parent.as_ref())? else {
                 return Ok(Moved::Unknown);
             };
             let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
             if !is_aside || !tx.set_aside(&run, status, None, at)? {
                 return Ok(Moved::Not(row));
+            }
+            // Nobody goes on with it, so nobody will ever find out.
+            if status == RUN_ABANDONED {
+                tx.leave_steps(&run)?;
+            }
+            // One that goes on has not ended; who waits for it looks in vain, and waits on.
+            if let Some(parent) = parent {
+                tx.rouse_run(&parent.run_key)?;
             }
             let event = append(tx, &row.agent_id, &mut head, &sealed)?;
             Ok(Moved::Done(row.agent_id, Box::new(event)))
@@ -296,10 +324,19 @@ fn answer_in(
             "version": answered.version,
         }),
     );
-    let sealed = wakeful_core::report::Sealed::new(draft, now, Some(decision.run_key), salt)
+    let sealed = Sealed::new(draft, now, Some(decision.run_key), salt)
         .map_err(|_| StoreError::Malformed("an answer"))?;
     let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
     Ok(Found::Taken(Box::new(answered), Box::new(event)))
+}
+
+/// Writes into the log of each what it is told. Who is not there is told nothing.
+fn tell_all(tx: &mut dyn Tx, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId, Event)>, StoreError> {
+    let mut events = Vec::new();
+    for (agent, sealed) in told {
+        events.extend(announce(tx, agent, sealed)?.map(|event| (agent.clone(), event)));
+    }
+    Ok(events)
 }
 
 fn scope(agent: Option<&AgentId>) -> &str {

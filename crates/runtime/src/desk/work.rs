@@ -10,6 +10,8 @@ use wakeful_core::id::AgentId;
 #[derive(Debug, Default)]
 pub(crate) struct Work {
     there: Notify,
+    /// A schedule was changed: what is next has to be looked for.
+    rearm: Notify,
     /// To whom something happened since the service last looked: a reason to try again for who is stuck.
     roused: Mutex<BTreeSet<AgentId>>,
 }
@@ -26,6 +28,15 @@ impl Work {
         roused.insert(agent);
         drop(roused);
         self.look();
+    }
+
+    /// A schedule was changed. Said before anybody waits, it is heard by the next who does.
+    pub(crate) fn rearm(&self) {
+        self.rearm.notify_one();
+    }
+
+    pub(crate) async fn rearmed(&self) {
+        self.rearm.notified().await;
     }
 
     pub(crate) async fn there(&self) {

@@ -58,7 +58,9 @@ impl Candidate {
             queued: tx.queued(&row.agent_id)?,
             author: match &cause.origin {
                 Origin::Subscription { author, .. } => author.clone(),
-                Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } => String::new(),
+                Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => {
+                    String::new()
+                }
             },
             depth: cause.depth,
         };

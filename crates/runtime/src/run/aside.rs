@@ -3,6 +3,7 @@
 
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::run::is_newer;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED};
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
@@ -35,14 +36,32 @@ pub async fn move_aside<S: Store>(
 
 /// The run that can never go on by itself, if an error tells of one.
 #[must_use]
-pub const fn poisoned(error: &EngineError) -> Option<RunKey> {
-    if let EngineError::Broken { run, .. }
-    | EngineError::CrashLoop { run, .. }
-    | EngineError::MachineVersion { run, .. } = error
+pub fn poisoned(error: &EngineError) -> Option<RunKey> {
+    if let EngineError::Broken { run, .. } | EngineError::CrashLoop { run, .. } = error {
+        return Some(*run);
+    }
+    // What a newer program began goes on there.
+    if let EngineError::MachineVersion {
+        run,
+        machine,
+        version,
+    } = error
+        && !is_newer(machine, *version)
     {
         return Some(*run);
     }
     None
+}
+
+/// Whether what kept a run from moving lies in the place and not in the run: then nobody counts that it did not move.
+#[must_use]
+pub const fn is_of_place(error: &EngineError) -> bool {
+    use StoreError::{Closed, FenceLost, Full, ReadOnly, Unreachable};
+    matches!(
+        error,
+        EngineError::LeaseLost(_)
+            | EngineError::Store(Full | ReadOnly | Unreachable(_) | FenceLost(_) | Closed)
+    )
 }
 
 fn aside_in(tx: &mut dyn Tx, run: RunKey, fault: &str, sealed: &Sealed) -> Result<Option<Event>, StoreError> {

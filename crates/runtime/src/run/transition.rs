@@ -25,6 +25,7 @@ use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
 use super::{Claimed, broken};
+use crate::subrun::{self, Heads, StartWrite};
 use crate::wait::NAP_MS_MAX;
 use crate::{Engine, EngineError};
 
@@ -45,6 +46,10 @@ pub(crate) struct Transition {
     /// The question that the run waits for afterwards.
     waits_on: Option<DecisionId>,
     patience_ms: Option<u64>,
+    /// The runs that it starts.
+    pub(crate) starts: Vec<StartWrite>,
+    /// The runs for one of whose ends the run waits afterwards.
+    waits_on_runs: Vec<RunKey>,
     /// What its end says to other agents.
     telling: Option<Telling>,
 }
@@ -66,7 +71,9 @@ impl Transition {
     /// Commits the next state of a run with all that belongs to it.
     pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Vec<Event>, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
-        let head = tx.lock_head(&self.run.agent_id, fence)?;
+        let whose = (&self.run.run_key, self.run.status.as_str());
+        let others = subrun::concerned(tx, whose, &self.starts)?;
+        let mut heads = Heads::lock(tx, (&self.run.agent_id, fence), &others)?;
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
@@ -79,15 +86,22 @@ impl Transition {
             ..self.run.clone()
         };
         tx.put_state(&run, run.version - 1)?;
-        self.write_with(tx, head, fence)
+        subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
+        if run.status != RUN_OPEN {
+            subrun::ended(tx, whose, self.journal.at)?;
+        }
+        self.write_with(tx, heads.own, fence)
     }
 
     /// When the run is to be looked at again: for one that waits for an answer, at the deadline, or at once where the
     /// answer was faster. At once as well where somebody asked for its end.
     fn due(&self, tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
-        let rests = self.waits_on.is_some() || self.run.due_at.is_some();
+        let rests = self.waits_on.is_some() || !self.waits_on_runs.is_empty() || self.run.due_at.is_some();
         if rests && tx.cancel_requested(&self.run.run_key)? {
             return Ok(None);
+        }
+        if !self.waits_on_runs.is_empty() {
+            return Ok(subrun::all_under_way(tx, &self.waits_on_runs)?.then_some(NEVER));
         }
         let Some(id) = &self.waits_on else {
             return Ok(self.run.due_at);
@@ -220,7 +234,21 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         cause: (&Input, &Reads),
         blobs: Vec<Blob>,
     ) -> Result<Transition, EngineError> {
-        self.transition(claimed.row.clone(), moved, cause, blobs).await
+        let starts = match cause.0 {
+            Input::Started { .. } => claimed.starts.clone(),
+            Input::Admitted { .. }
+            | Input::Replied(_)
+            | Input::AttemptFailed { .. }
+            | Input::Parked { .. }
+            | Input::Resumed
+            | Input::Settled { .. }
+            | Input::Postponed
+            | Input::Decided { .. }
+            | Input::Lapsed { .. }
+            | Input::Cancelled => Vec::new(),
+        };
+        let transition = self.transition(claimed.row.clone(), moved, cause, blobs).await?;
+        Ok(Transition { starts, ..transition })
     }
 
     async fn transition(
@@ -254,7 +282,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             packed.push(self.store.pack(blob).await?);
         }
         let begins = begins(&moved.effects);
-        let waits_on = moved.turn.waits_on();
+        let (waits_on, waits_on_runs) = (moved.turn.waits_on(), runs_awaited(&moved.turn));
         let outcome = moved.turn.outcome().map(|outcome| outcome.as_str().to_owned());
         let entries = moved.entries.into_iter();
         let entries = entries.map(|entry| EntryRow {
@@ -279,6 +307,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             begins,
             decisions: moved.decisions,
             waits_on,
+            waits_on_runs,
+            starts: Vec::new(),
             patience_ms: self.governance.decision_patience_ms,
             telling: ended(&before, outcome.as_deref()),
             run: RunRow {
@@ -297,6 +327,15 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 /// What the end of a run says to other agents, if this is its end.
 fn ended(run: &RunRow, outcome: Option<&str>) -> Option<Telling> {
     outcome.map(|status| Telling::run_ended(&run.agent_id, &run.run_key, status))
+}
+
+/// The runs without one of whose ends a run can do nothing.
+pub(super) fn runs_awaited(turn: &Turn) -> Vec<RunKey> {
+    if !turn.waits_on_runs() {
+        return Vec::new();
+    }
+    let children = turn.children().into_iter();
+    children.map(|(_, child)| child.run_key).collect()
 }
 
 /// Whether an action is among these.
@@ -325,6 +364,7 @@ fn replied_usage(input: &Input) -> Option<Usage> {
         | Input::Parked { .. }
         | Input::Resumed
         | Input::Settled { .. }
+        | Input::Started { .. }
         | Input::Postponed
         | Input::Decided { .. }
         | Input::Lapsed { .. }

@@ -1,5 +1,8 @@
 //! Questions and brakes as programs and pages meet them.
 
+use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
+
 use serde_json::{Value, json};
 
 use super::desk::question;
@@ -138,5 +141,28 @@ async fn every_status_says_what_is_held_and_what_waits() {
         "wakeful_runs_quarantined 0",
     ] {
         assert!(metrics.contains(line), "{line}");
+    }
+}
+
+/// Whoever goes away right after the commit does not keep anybody from looking at what was written.
+#[tokio::test]
+async fn what_somebody_asks_for_is_carried_through_although_they_go_away() {
+    let world = World::new();
+    let name = question().inquiry.decision_id.to_string();
+    let answer = format!("/api/decisions/{name}/answer");
+    for (path, body) in [
+        ("/api/agents/main/messages", r#"{"text":"hello"}"#),
+        (answer.as_str(), r#"{"option":"deny"}"#),
+        ("/api/brake/release", "{}"),
+    ] {
+        let before = world.posts.load(Ordering::Relaxed);
+        let mut asking = Box::pin(world.post(path, body));
+        let looked = asking.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(looked.is_pending(), "{path} did not wait");
+        drop(asking);
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(world.posts.load(Ordering::Relaxed), before + 1, "{path}");
     }
 }

@@ -43,6 +43,12 @@ impl OneAgent {
             posts,
         }
     }
+
+    /// Commits, and has somebody look; whoever goes away may do so in between.
+    async fn settle(&self) {
+        tokio::task::yield_now().await;
+        self.posts.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
@@ -88,7 +94,7 @@ impl Desk for OneAgent {
             if post.agent.as_str() == SLOW {
                 std::future::pending::<()>().await;
             }
-            self.posts.fetch_add(1, Ordering::Relaxed);
+            self.settle().await;
             view(post.agent.clone(), Control::Running)?;
             let run_key = RunKey::of_user(&post.agent, &SessionId::new(SESSION), &post.turn);
             Ok(Posted {
@@ -211,7 +217,10 @@ impl Deciding for OneAgent {
     }
 
     fn answer(&self, name: String, reply: Reply) -> Asked<'_, Decision> {
-        Box::pin(async move { Ok(self.decision(name).await?.answer(reply, Millis(2))?) })
+        Box::pin(async move {
+            self.settle().await;
+            Ok(self.decision(name).await?.answer(reply, Millis(2))?)
+        })
     }
 
     fn announcements(&self, _: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
@@ -237,7 +246,10 @@ impl Deciding for OneAgent {
     }
 
     fn release(&self, _: Option<AgentId>, _: Channel) -> Asked<'_, Vec<BrakeRow>> {
-        self.brakes()
+        Box::pin(async move {
+            self.settle().await;
+            self.brakes().await
+        })
     }
 
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {

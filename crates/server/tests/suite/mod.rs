@@ -7,6 +7,7 @@ mod journal;
 mod limit;
 mod login;
 mod page;
+mod schedule;
 mod serve;
 mod stream;
 mod subscription;

@@ -20,16 +20,21 @@ fn main() -> AgentId {
 #[test]
 fn what_an_agent_does_is_told_by_its_run_its_queue_and_what_is_in_its_way() {
     let run = Some(RunKey(Digest::ZERO));
-    for (open_run, queued, going, activity) in [
-        (None, 0, Going::Well, Activity::Asleep),
-        (None, 2, Going::Well, Activity::Queued),
-        (run, 0, Going::Well, Activity::Working),
-        (run, 2, Going::Stuck, Activity::Stuck),
-        (None, 2, Going::Stuck, Activity::Stuck),
-        (None, 0, Going::Stuck, Activity::Asleep),
+    for (open_run, queued, (asks, is_braked), going, activity) in [
+        (None, 0, (0, false), Going::Well, Activity::Asleep),
+        (None, 0, (0, true), Going::Well, Activity::Asleep),
+        (None, 2, (0, false), Going::Well, Activity::Queued),
+        (run, 0, (0, false), Going::Well, Activity::Working),
+        (run, 0, (1, false), Going::Well, Activity::WaitingOnHuman),
+        (run, 0, (1, true), Going::Well, Activity::WaitingOnHuman),
+        (run, 0, (0, true), Going::Well, Activity::Waiting),
+        (run, 2, (0, false), Going::Stuck, Activity::Stuck),
+        (None, 2, (0, false), Going::Stuck, Activity::Stuck),
+        (None, 0, (0, false), Going::Stuck, Activity::Asleep),
     ] {
         let mut agent = desk::view(main(), Control::Running).expect("the agent");
         (agent.overview.open_run, agent.overview.queued) = (open_run, queued);
+        (agent.overview.pending_decisions, agent.overview.is_braked) = (asks, is_braked);
         assert_eq!(view::agent_status(&agent, going).activity, activity);
     }
 }

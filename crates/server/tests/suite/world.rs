@@ -26,6 +26,7 @@ use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
 
 use super::desk::{MAIN, OneAgent};
 use super::journal::OneTask;
+use super::schedule::NoSchedules;
 use super::subscription::OneSubscription;
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
@@ -116,6 +117,7 @@ async fn read(response: Response) -> Answer {
 fn open(posts: &Arc<AtomicUsize>) -> Stage {
     Stage::Ready(Open {
         desk: Arc::new(OneAgent::counting(Arc::clone(posts))),
+        schedules: Arc::new(NoSchedules),
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),
         alert: Arc::new(OneSubscription),

@@ -128,9 +128,10 @@ pub(super) fn no_silent_repeat(evidence: &Evidence) -> Verdict {
     Ok(())
 }
 
-/// Before an outcome is called unknown, what was left of the action is ended.
+/// Before an outcome is called unknown, what was left of the action is ended; unless nobody saw to it, because a person
+/// gave its run up.
 pub(super) fn the_world_stands_still(evidence: &Evidence) -> Verdict {
-    for step in unknown(evidence) {
+    for step in unknown(evidence).filter(|step| step.duration_ms.is_some()) {
         let is_over = evidence.ledger.unsure.contains(&step.operation_id);
         let cleared = evidence.ledger.cleared.contains(&step.operation_id);
         unless(is_over || cleared, || {

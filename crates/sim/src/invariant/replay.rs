@@ -6,8 +6,8 @@ use wakeful_core::key::OperationId;
 use wakeful_core::proof::replay::{Recorded, Replay};
 use wakeful_core::report::Kind;
 use wakeful_core::run::{Moved, StepWrite};
-use wakeful_core::step::Status;
-use wakeful_ports::records::JournalRow;
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_ports::records::{JournalRow, RUN_ABANDONED};
 
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
@@ -83,6 +83,21 @@ impl Rebuilt {
         Ok(())
     }
 
+    /// The steps, with those that nobody will ever know the end of, because a person gave the run up.
+    fn left(&self, run: &RunEvidence) -> Vec<(OperationId, String, Status)> {
+        let mut steps = self.steps.clone();
+        let is_plain = |id| {
+            let mut kept = run.steps.iter();
+            kept.any(|step| step.operation_id == id && step.class == Some(EffectClass::Plain))
+        };
+        for (id, _, status) in steps.iter_mut().filter(|_| run.row.status == RUN_ABANDONED) {
+            if *status == Status::Intended && is_plain(*id) {
+                *status = Status::OutcomeUnknown;
+            }
+        }
+        steps
+    }
+
     /// Compares with what the store has of the run.
     fn compare(&self, evidence: &Evidence, run: &RunEvidence) -> Verdict {
         let key = run.row.run_key;
@@ -91,8 +106,9 @@ impl Rebuilt {
             .iter()
             .map(|step| (step.operation_id, step.name.clone(), step.status));
         let steps: Vec<_> = steps.collect();
-        unless(steps == self.steps, || {
-            format!("the steps are {steps:?} and should be {:?}", self.steps)
+        let expected = self.left(run);
+        unless(steps == expected, || {
+            format!("the steps are {steps:?} and should be {expected:?}")
         })?;
         let entries = evidence.entries.iter().filter(|(row, _)| row.run_key == key);
         let entries: Vec<_> = entries.map(|(row, _)| (row.role, row.content)).collect();

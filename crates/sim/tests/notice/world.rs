@@ -157,6 +157,7 @@ impl Workshop<Store> for Shop {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
         }
     }
 

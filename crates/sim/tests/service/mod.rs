@@ -1,6 +1,8 @@
 //! The daemon's own loop in virtual time, where nobody and nothing prods it: what rests until a moment is taken up when
 //! the moment has come.
 
+mod faulty;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -18,19 +20,25 @@ use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
 use wakeful_core::prompt::Request;
+use wakeful_core::report::Kind;
+use wakeful_core::run::MACHINE_VERSION;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::Control;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Agent, Visibility};
+use wakeful_ports::records::{Agent, Claim, RunRow, Visibility};
+use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::{Clerk, Deciding as _, Desk as _, NewAgent, Post};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
+use wakeful_runtime::problem::Problem;
+use wakeful_runtime::service::{Ending, Options, Service, Stuck, Workshop, Writers};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
-use wakeful_store::Store;
+
+use self::faulty::{FULL_TIMES, Faulty};
 
 const TOOL: &str = "Mail";
 
@@ -113,9 +121,11 @@ impl Entropy for Salts {
 enum First {
     Fails,
     WantsTool,
+    /// While it is asked the disk is full, again and again.
+    FillsDisk,
 }
 
-struct SlowModel(First);
+struct SlowModel(First, Faulty);
 
 impl Model for SlowModel {
     fn terms(&self, _: &str) -> Terms {
@@ -132,6 +142,9 @@ impl Model for SlowModel {
                 input: json!({}),
             })
         };
+        if self.0 == First::FillsDisk {
+            self.1.fill();
+        }
         match (request.request, self.0) {
             (0, First::Fails) => {
                 let artifact = FailureArtifact::new(Category::Transport, "busy", "come back later");
@@ -153,7 +166,7 @@ impl Model for SlowModel {
 }
 
 #[derive(Default)]
-struct Mailer(AtomicU32);
+pub(super) struct Mailer(AtomicU32);
 
 impl ToolHost for Mailer {
     fn specs(&self) -> Vec<ToolSpec> {
@@ -183,7 +196,7 @@ impl ToolHost for Mailer {
 }
 
 struct Shop {
-    store: Store,
+    store: Faulty,
     ticks: Arc<Ticks>,
     mailer: Arc<Mailer>,
     first: First,
@@ -191,7 +204,7 @@ struct Shop {
     halt: Halt,
 }
 
-impl Workshop<Store> for Shop {
+impl Workshop<Faulty> for Shop {
     type Model = SlowModel;
     type Tools = Mailer;
 
@@ -203,13 +216,14 @@ impl Workshop<Store> for Shop {
             workspace: "/somewhere".into(),
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
+            may_start: std::collections::BTreeSet::new(),
         }
     }
 
-    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, SlowModel, Mailer>, EngineError> {
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Faulty, SlowModel, Mailer>, EngineError> {
         Ok(Engine {
             store: self.store.clone(),
-            model: Arc::new(SlowModel(self.first)),
+            model: Arc::new(SlowModel(self.first, self.store.clone())),
             tools: Arc::clone(&self.mailer),
             policy: Arc::new(Rules::new([TOOL.to_owned()].into())),
             guide: Arc::new(NoGuide),
@@ -223,7 +237,7 @@ impl Workshop<Store> for Shop {
         })
     }
 
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, SlowModel, Mailer>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Faulty, SlowModel, Mailer>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }
@@ -238,7 +252,9 @@ fn governance() -> Governance {
 /// A daemon with one agent and one message.
 struct Daemon {
     ticks: Arc<Ticks>,
-    clerk: Clerk<Store>,
+    clerk: Clerk<Faulty>,
+    store: Faulty,
+    stuck: Stuck,
     mailer: Arc<Mailer>,
     run: RunKey,
 }
@@ -246,7 +262,7 @@ struct Daemon {
 impl Daemon {
     async fn begin(first: First) -> Self {
         let (ticks, hub, mailer): (Arc<Ticks>, Arc<Hub>, Arc<Mailer>) = Default::default();
-        let store = Store::in_memory("service").expect("a store");
+        let store = Faulty::new();
         let (_, halt) = Halt::new();
         let shop = Shop {
             store: store.clone(),
@@ -256,8 +272,8 @@ impl Daemon {
             hub: Arc::clone(&hub),
             halt: halt.clone(),
         };
-        let (service, clerk, _) = Service::new(Options {
-            store,
+        let (service, clerk, stuck) = Service::new(Options {
+            store: store.clone(),
             // It hears of everything by itself, and so has no timer but its own.
             writers: Writers::Alone,
             runner: RunnerId::new("daemon"),
@@ -287,6 +303,8 @@ impl Daemon {
         let daemon = Self {
             ticks,
             clerk,
+            store,
+            stuck,
             mailer,
             run,
         };
@@ -349,4 +367,107 @@ async fn a_question_grows_more_severe_in_a_quiet_daemon_and_its_answer_is_acted_
     daemon.settle().await;
     assert_eq!(daemon.status().await, "completed");
     assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_disk_that_is_full_again_and_again_quarantines_no_run() {
+    let daemon = Daemon::begin(First::FillsDisk).await;
+    daemon.pass(24 * 60 * 60 * 1_000).await;
+    assert!(daemon.store.filled.load(Ordering::Relaxed) > FULL_TIMES);
+    assert_eq!(daemon.status().await, "completed");
+}
+
+#[tokio::test]
+async fn a_run_that_a_newer_program_began_is_left_to_it() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    let run = daemon.run;
+    let be_of = async |version: Option<u32>| {
+        let changed = daemon.store.write(move |tx| {
+            let row = tx.run(&run)?.expect("a run");
+            let machine_version = version.unwrap_or(MACHINE_VERSION);
+            let row = RunRow {
+                machine_version,
+                ..row
+            };
+            tx.put_state(&row, row.version)
+        });
+        changed.await.expect("written");
+    };
+    let question = daemon.clerk.decisions(true).await.expect("questions").remove(0);
+    be_of(Some(MACHINE_VERSION + 1)).await;
+    let reply = Reply {
+        option: APPROVE.into(),
+        version: None,
+        channel: Channel::Page,
+        note: None,
+    };
+    let name = question.inquiry.decision_id.to_string();
+    daemon.clerk.answer(name, reply).await.expect("taken");
+    daemon.pass(60_000).await;
+    assert_eq!(daemon.status().await, "open");
+    let stuck = daemon.stuck.all();
+    let [(agent, why)] = stuck.as_slice() else {
+        panic!("{stuck:?}")
+    };
+    let problem = Problem::from(&**why);
+    assert_eq!(problem.code, "machine_version_unsupported");
+    assert!(problem.hint.contains("leaves it alone"), "{problem:?}");
+    let (wanted, runner) = (agent.clone(), RunnerId::new("newer"));
+    let claimed = daemon.store.write(move |tx| {
+        let claim = tx.claim_head(&wanted, &runner)?;
+        if let Claim::Won(fence) = claim {
+            tx.release_head(&wanted, fence)?;
+        }
+        Ok(claim)
+    });
+    assert!(
+        matches!(claimed.await, Ok(Claim::Won(_))),
+        "the newer one can have it"
+    );
+    be_of(None).await;
+    daemon
+        .clerk
+        .set_control(agent.clone(), Control::Running)
+        .await
+        .expect("set");
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "completed");
+    assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_brake_and_the_word_of_it_are_one_transaction() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    let agent = AgentId::parse("main").expect("a name");
+    let told = async || {
+        let events = daemon
+            .clerk
+            .events_after(agent.clone(), 0, 100)
+            .await
+            .expect("events");
+        events
+            .iter()
+            .filter(|row| row.kind == Kind::BrakeChanged.as_str())
+            .count()
+    };
+    let writes = || daemon.store.writes.load(Ordering::Relaxed);
+    for (number, whom) in [None, Some(agent.clone())].into_iter().enumerate() {
+        let before = writes();
+        let set = daemon
+            .clerk
+            .brake(whom.clone(), "stop".into(), Channel::Cli)
+            .await;
+        assert_eq!((set.expect("set").len(), writes() - before), (1, 1));
+        assert_eq!(told().await, 2 * number + 1);
+        let before = writes();
+        let left = daemon.clerk.release(whom, Channel::Cli).await;
+        assert_eq!((left.expect("released").len(), writes() - before), (0, 1));
+        assert_eq!(told().await, 2 * number + 2);
+    }
+    let nobody = AgentId::parse("nobody").expect("a name");
+    let released = daemon.clerk.release(Some(nobody), Channel::Cli).await;
+    assert!(
+        matches!(released, Err(EngineError::UnknownAgent(_))),
+        "{released:?}"
+    );
 }

@@ -180,6 +180,15 @@ impl Journal for JournalStore {
         Box::pin(async move { Ok(self.inner.read(|session| table::categories(session)).await?) })
     }
 
+    fn newest_change_not_by(&self, author: Author) -> Pending<'_, Option<(u64, Millis)>> {
+        Box::pin(async move {
+            Ok(self
+                .inner
+                .read(move |session| outbox::newest_not_by(session, &author))
+                .await?)
+        })
+    }
+
     fn changes(&self, after_seq: u64, limit: u32) -> Pending<'_, Vec<Change>> {
         Box::pin(async move {
             Ok(self

@@ -65,6 +65,16 @@ pub(super) fn append(sql: &mut dyn Sql, change: &Change) -> Result<(), StoreErro
     sql.execute(APPEND, &params).map(drop)
 }
 
+const NEWEST_NOT_BY: &str = "SELECT seq, at_ms FROM change WHERE author <> ?1 ORDER BY seq DESC LIMIT 1";
+
+/// The newest place that somebody else wrote, and when.
+pub(super) fn newest_not_by(sql: &mut dyn Sql, author: &Author) -> Result<Option<(u64, Millis)>, StoreError> {
+    let author = author.to_text();
+    let row = at_most_one(sql.query(NEWEST_NOT_BY, &[author.as_str().into()])?);
+    row.map(|mut row| Ok((row.count("change.seq")?, row.millis("change.at_ms")?)))
+        .transpose()
+}
+
 /// The last place within the bound, and with it everything of its transaction.
 const AFTER: &str = "
     SELECT seq, host_id, counter, payload_type, payload_id, tokens, author, operation_id, at_ms FROM change

@@ -3,12 +3,13 @@
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::step::Child;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{AnnouncementRow, BrakeRow, DecisionFilter, Owed};
 use wakeful_ports::store::{DecidingTx, DecidingView, StoreError};
 
 use super::Session;
-use crate::{announcement, brake, decision, run};
+use crate::{announcement, brake, decision, message, run, step};
 
 impl DecidingView for Session<'_> {
     fn next_due(&mut self, now: Millis) -> Result<Option<Millis>, StoreError> {
@@ -46,6 +47,14 @@ impl DecidingView for Session<'_> {
     fn announcements(&mut self, decision: &DecisionId) -> Result<Vec<AnnouncementRow>, StoreError> {
         announcement::of(self, decision)
     }
+
+    fn children(&mut self, run: &RunKey) -> Result<Vec<Child>, StoreError> {
+        message::children(self, run)
+    }
+
+    fn awaited(&mut self, agent: &AgentId) -> Result<Vec<AgentId>, StoreError> {
+        message::awaited(self, agent)
+    }
 }
 
 impl DecidingTx for Session<'_> {
@@ -67,6 +76,10 @@ impl DecidingTx for Session<'_> {
 
     fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError> {
         brake::lift(self, agent)
+    }
+
+    fn lock_starting(&mut self) -> Result<(), StoreError> {
+        message::lock_starting(self)
     }
 
     fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError> {
@@ -93,5 +106,9 @@ impl DecidingTx for Session<'_> {
         at: Millis,
     ) -> Result<bool, StoreError> {
         run::set_aside(self, run, (status, fault), at)
+    }
+
+    fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError> {
+        step::leave(self, run)
     }
 }

@@ -67,10 +67,20 @@ impl Connection {
         self.inner.is_readonly("main").map_err(said)
     }
 
+    /// A database in memory with the same pages.
+    pub(crate) fn twin(&self) -> Result<Self, StoreError> {
+        let mut twin = Self::memory()?;
+        self.copy_pages(&mut twin.inner)?;
+        Ok(twin)
+    }
+
     /// Copies all pages as this connection sees them into another file, which is overwritten.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
-        let mut to = rusqlite::Connection::open(path).map_err(said)?;
-        let copying = Backup::new(&self.inner, &mut to).map_err(said)?;
+        self.copy_pages(&mut rusqlite::Connection::open(path).map_err(said)?)
+    }
+
+    fn copy_pages(&self, to: &mut rusqlite::Connection) -> Result<(), StoreError> {
+        let copying = Backup::new(&self.inner, to).map_err(said)?;
         // All pages are asked for at once, and nobody else knows the copy: it is done, or something is wrong.
         if matches!(copying.step(-1).map_err(said)?, StepResult::Done) {
             return Ok(());

@@ -4,7 +4,8 @@ use wakeful_core::decision::{APPROVE, Channel, DENY, Decision, DecisionStatus, I
 use wakeful_core::key::{DecisionId, Digest};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{AnnouncementRow, DecisionFilter, Owed, RUN_QUARANTINED};
+use wakeful_ports::care::Old;
+use wakeful_ports::records::{AnnouncementRow, DecisionFilter, Owed, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::Store;
 
@@ -290,5 +291,59 @@ fn the_last_try_to_tell_somebody_stands_and_what_was_done_stays_done() {
             Some(&raised),
             "each severity is told of by itself"
         );
+    });
+}
+
+#[test]
+fn questions_go_with_what_their_run_said_and_those_that_are_open_never() {
+    everywhere(async |store| {
+        let (closed, open) = (ask(&store, "run", "a", 5).await, ask(&store, "run", "b", 6).await);
+        let other = ask(&store, "other", "c", 7).await;
+        let ids = [&closed, &open, &other].map(|one| one.inquiry.decision_id);
+        let written = store.write(move |tx| {
+            for one in [&closed, &other] {
+                let answered = one
+                    .answer(reply(DENY, Channel::Api), Millis(9))
+                    .expect("an answer");
+                tx.put_decision(&answered, one.version)?;
+            }
+            for decision_id in ids {
+                tx.put_announcement(&AnnouncementRow {
+                    decision_id,
+                    severity: Severity::High,
+                    way: "desktop".to_owned(),
+                    tries: 1,
+                    is_done: true,
+                    error: None,
+                    at: Millis(8),
+                })?;
+            }
+            tx.create_agent(&sample::agent("main"))?;
+            let run = RunRow {
+                status: "completed".to_owned(),
+                ended_at: Some(Millis(20)),
+                ..sample::run("run")
+            };
+            tx.create_run(&run)?;
+            let lines = Old::Lines {
+                run_key: run.run_key,
+                thread_id: run.thread_id,
+                first: 0,
+                last: 0,
+            };
+            let agent = sample::agent_id("main");
+            // One at a time: what is not all comes again.
+            Ok([1, 1, 9].map(|at_most| tx.prune(&agent, &lines, at_most).map(|taken| taken.is_all)))
+        });
+        let taken = written.await.expect("pruned").map(|taken| taken.expect("pruned"));
+        assert_eq!(taken, [false, true, true]);
+        for (id, stays) in ids.into_iter().zip([false, true, true]) {
+            assert_eq!(one(&store, id).await.is_some(), stays);
+            let told = store
+                .read(move |view| view.announcements(&id))
+                .await
+                .expect("read");
+            assert_eq!(told.len(), usize::from(stays));
+        }
     });
 }

@@ -98,9 +98,11 @@ fn a_checklist_and_its_items_are_one_transaction_and_one_change() {
         .await;
         let texts: Vec<(&str, u32)> = items
             .iter()
-            .map(|record| match record {
-                Record::ChecklistItem(item) => (item.text.as_str(), item.position),
-                other => panic!("{other:?}"),
+            .map(|record| {
+                let Record::ChecklistItem(item) = record else {
+                    panic!("{record:?}")
+                };
+                (item.text.as_str(), item.position)
             })
             .collect();
         assert_eq!(texts, [("shoes", 1), ("towel", 2), ("water", 3)]);

@@ -8,6 +8,7 @@ use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::Head;
 use wakeful_core::time::Millis;
+use wakeful_ports::records::PackedBlob;
 use wakeful_ports::store::Store as _;
 use wakeful_store::{INLINE_BYTES_MAX, Store};
 
@@ -265,6 +266,48 @@ fn the_file_of_a_large_content_goes_with_it() {
             .discard(vec![hash])
             .await
             .expect("nothing is left to discard");
+        store.close().await.expect("closed");
+    });
+}
+
+/// Somebody says again what somebody else erases at the same moment: whoever names a content finds it.
+#[test]
+fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
+    let home = tempfile::tempdir().expect("a folder");
+    let store = crate::world::open_file(home.path());
+    let bytes = noise(INLINE_BYTES_MAX * 2);
+    let hash = Blob::new(bytes.clone()).hash();
+    let erase = async || {
+        let erased = store.write(move |tx| tx.erase_blobs(&[hash])).await;
+        erased.expect("erased")
+    };
+    let pack = async || store.pack(Blob::new(bytes.clone())).await.expect("packed");
+    let put = async |packed: PackedBlob| {
+        let put = store.write(move |tx| tx.put_blob(&packed)).await;
+        put.expect("kept");
+    };
+    let is_there = async || {
+        let read = store.read(move |view| view.blob(&hash)).await;
+        assert!(read.expect("whole").as_ref() == Some(&bytes));
+    };
+    crate::world::block_on(async {
+        // Its file is removed between packing it again and naming it.
+        keep(&store, bytes.clone()).await;
+        let packed = pack().await;
+        store.discard(erase().await).await.expect("discarded");
+        put(packed).await;
+        is_there().await;
+        // It is named again before its file is removed.
+        let gone = erase().await;
+        put(pack().await).await;
+        store.discard(gone).await.expect("discarded");
+        is_there().await;
+        // It is packed before it is erased, and named before its file is removed.
+        let packed = pack().await;
+        let gone = erase().await;
+        put(packed).await;
+        store.discard(gone).await.expect("discarded");
+        is_there().await;
         store.close().await.expect("closed");
     });
 }

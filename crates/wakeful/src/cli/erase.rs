@@ -42,7 +42,13 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &Shared, out: &Out) -> Resul
     let erased = telling_known(shared, out, async |front| {
         let what = match (&args.run, events) {
             (Some(run), _) => What::Run(front.find(run).await?),
-            (None, Some((first, last))) => What::Events { first, last },
+            (None, Some((first, last))) => {
+                let newest = front.agent(agent.clone()).await?.last_seq;
+                if first > newest {
+                    return Err(no_event(&agent, first, newest));
+                }
+                What::Events { first, last }
+            }
             (None, None) => return Err(no_span("")),
         };
         let erase = Erase {
@@ -75,6 +81,12 @@ fn span(text: &str) -> Result<(u64, u64), Failure> {
         (Ok(first), Ok(last)) if 0 < first && first <= last => Ok((first, last)),
         _ => Err(no_span(text)),
     }
+}
+
+fn no_event(agent: &AgentId, first: u64, newest: u64) -> Failure {
+    let message = format!("agent {agent} has no event {first}; its newest is {newest}");
+    let hint = format!("`wakeful events {agent}` shows them with their numbers");
+    Failure::new("event_unknown", message, hint)
 }
 
 fn no_span(text: &str) -> Failure {

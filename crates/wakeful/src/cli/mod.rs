@@ -24,6 +24,7 @@ pub(crate) mod retention;
 mod run;
 mod runs;
 mod saga;
+mod schedule;
 mod serve;
 mod service;
 mod status;
@@ -217,6 +218,9 @@ enum Verb {
     Unsubscribe(subscribe::UnsubscribeArgs),
     /// List what agents are woken by
     Subscriptions(subscribe::SubscriptionsArgs),
+    /// Wake agents by the clock, and see what became of it
+    #[command(subcommand)]
+    Schedule(schedule::ScheduleVerb),
     /// Look at writes of agents to the journal that are not over
     #[command(subcommand)]
     Saga(saga::SagaVerb),
@@ -296,6 +300,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Subscribe(args) => subscribe::subscribe(&args, &shared, out).await,
             Verb::Unsubscribe(args) => subscribe::unsubscribe(&args, &shared, out).await,
             Verb::Subscriptions(args) => subscribe::subscriptions(&args, &shared, out).await,
+            Verb::Schedule(verb) => schedule::schedule(&verb, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();

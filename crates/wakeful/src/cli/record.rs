@@ -136,6 +136,7 @@ fn rounds(
                 | Input::Parked { .. }
                 | Input::Resumed
                 | Input::Settled { .. }
+                | Input::Started { .. }
                 | Input::Postponed
                 | Input::Decided { .. }
                 | Input::Lapsed { .. }

@@ -2,6 +2,7 @@
 
 mod attach;
 mod cap;
+mod helping;
 mod journey;
 mod prompt;
 mod remote;
@@ -150,6 +151,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 place,
                 sandboxing: args.sandboxing(),
                 house,
+                config: &settings.config,
                 signals,
                 out,
             };
@@ -161,6 +163,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 workspace: workspace.text.clone(),
                 deny_tools: call.deny_tools.clone(),
                 ask_tools: &call.ask_tools | &settings.config.ask_tools(&call.agent),
+                may_start: settings.config.may_start(&call.agent),
             };
             let ask = call.ask(args, known.as_ref(), limits.clone());
             match engine.admit(ask).await? {

@@ -73,13 +73,14 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
             state,
             limit,
         } => {
+            let state = match (open, state) {
+                (true, _) | (_, State::Open) => RunState::Open,
+                (false, State::Quarantined) => RunState::Quarantined,
+                (false, State::Any) => RunState::Any,
+            };
             let wanted = Runs {
                 agent: agent.as_deref().map(AgentId::parse).transpose()?,
-                state: match (open, state) {
-                    (true, _) | (_, State::Open) => RunState::Open,
-                    (false, State::Quarantined) => RunState::Quarantined,
-                    (false, State::Any) => RunState::Any,
-                },
+                state,
                 limit: *limit,
             };
             let listed = asking(shared, async |front| {
@@ -87,7 +88,7 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
                 Ok((front.runs(wanted).await?, waits))
             });
             let (list, waits) = listed.await?;
-            out.runs(&list, &waits);
+            out.runs(&list, state, &waits);
         }
         RunsVerb::Show { run } => {
             let found = asking(shared, async |front| front.run(front.find(run).await?).await).await?;

@@ -156,16 +156,27 @@ fn driver(daemon: Option<&RuntimeStatus>, shared: &Shared) -> Result<Driver, Fai
 }
 
 fn doing(agents: &[AgentStatus], driver: Driver) -> Vec<String> {
-    let working = agents.iter().filter(|agent| agent.activity == Activity::Working);
-    let (count, listed) = (working.count(), agents.len());
+    let those = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
+    let (working, asking, held) = (
+        those(Activity::Working),
+        those(Activity::WaitingOnHuman),
+        those(Activity::Waiting),
+    );
+    // What a brake holds goes on with its release, which stands above.
+    let (count, listed) = (working + asking, agents.len());
     let waiting: u64 = agents.iter().map(|agent| agent.pending).sum();
     let at_work = match driver {
         Driver::Nobody => 0,
-        Driver::Somebody => count,
+        Driver::Somebody => working,
     };
+    let others: String = [(asking, "waiting for you"), (held, "held by a brake")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"))
+        .collect();
     let messages = if waiting == 1 { "message" } else { "messages" };
     let mut lines = vec![format!(
-        "agents   {listed} listed, {at_work} at work, {waiting} {messages} waiting"
+        "agents   {listed} listed, {at_work} at work{others}, {waiting} {messages} waiting"
     )];
     if driver == Driver::Nobody && count > 0 {
         let (runs, them) = if count == 1 {

@@ -10,6 +10,7 @@ use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{Category, Field, Permissions};
 use wakeful_core::key::h;
 use wakeful_core::run::ROUTE_MAX;
+use wakeful_core::subrun::MAY_START_MAX;
 use wakeful_models::{THINKING_TOKENS_MAX, TIME_MS_MAX, Thinking};
 
 use super::values::{Budget, Config};
@@ -144,6 +145,10 @@ pub(crate) struct AgentSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub(crate) ask_tools: Option<Vec<String>>,
+    /// Agents of which its runs may start runs, with the tool `StartRun`; without any, it has no such tool.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>", length(max = MAY_START_MAX))]
+    pub(crate) may_start: Option<Vec<String>>,
     /// Its model; without one that of `[model]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]

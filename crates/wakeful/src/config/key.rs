@@ -5,6 +5,7 @@ use wakeful_core::retention::{DAYS_MAX, MIB_MAX};
 use wakeful_core::run::ROUNDS_MAX;
 
 use super::kind::Kind;
+use super::named::Named;
 use super::values::{DAILY_USD_MAX, PER_MINUTE_MAX};
 use crate::failure::Failure;
 
@@ -179,9 +180,10 @@ impl Key {
 
     /// The way out for whoever wrote an unknown name.
     pub(crate) fn meant(name: &str) -> String {
-        Self::nearest(name).map_or_else(
+        let near = Self::nearest(name).map(Self::name);
+        near.or_else(|| Named::without_section(name)).map_or_else(
             || "`wakeful config get` lists the settings there are".to_owned(),
-            |key| format!("did you mean {}?", key.name()),
+            |key| format!("did you mean {key}?"),
         )
     }
 
@@ -208,7 +210,12 @@ pub(super) fn typed(name: &str, kind: Kind, text: &str) -> Result<Value, Failure
         String::new()
     };
     let message = format!("{name}: expected {}{found}", kind.expected());
-    Err(Failure::usage("bad_value", message, "give another value"))
+    let hint = if matches!(kind, Kind::List { .. }) {
+        "give another value; several are written with commas between them, such as A,B"
+    } else {
+        "give another value"
+    };
+    Err(Failure::usage("bad_value", message, hint))
 }
 
 /// Whether a distance is that of a slip and not of another word.

@@ -2,6 +2,7 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::run::ROUTE_MAX;
+use wakeful_core::subrun::MAY_START_MAX;
 use wakeful_models::{ModelRef, TIME_MS_MAX};
 
 use super::inference::{NAMED_MAX, OUTPUT_TOKENS_MAX, PATTERNS_MAX, USD_PER_MILLION_MAX};
@@ -120,6 +121,12 @@ const TOOLS: Kind = Kind::List {
     max: wakeful_tools::TOOL_NAMES.len(),
 };
 
+const AGENTS: Kind = Kind::List {
+    of: &Kind::Agent,
+    min: 0,
+    max: MAY_START_MAX,
+};
+
 const COMMAND: Kind = Kind::List {
     of: &Kind::Text,
     min: 1,
@@ -163,8 +170,9 @@ const GATES: [(&str, Kind); 5] = [
     ("shown", SHOWN),
 ];
 
-const AGENT: [(&str, Kind); 8] = [
+const AGENT: [(&str, Kind); 9] = [
     ("ask_tools", TOOLS),
+    ("may_start", AGENTS),
     ("model", Kind::Model),
     ("fallbacks", FALLBACKS),
     ("categories", CATEGORIES),
@@ -251,6 +259,14 @@ impl Named {
             let name = rest.strip_suffix(field)?.strip_suffix('.')?.trim_matches('"');
             names.accept(name).then(|| Self::of(section, name, field))?
         })
+    }
+
+    /// The whole name of a setting whose section was left out.
+    pub(super) fn without_section(field: &str) -> Option<String> {
+        let mut plain = Section::ALL
+            .into_iter()
+            .filter(|section| section.names().is_none());
+        plain.find_map(|section| Self::of(section, "", field).map(|named| named.name()))
     }
 
     /// The name a person writes.

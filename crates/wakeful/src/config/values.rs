@@ -61,6 +61,13 @@ impl Config {
         }
     }
 
+    /// The agents of which runs of an agent may start runs.
+    pub(crate) fn may_start(&self, agent: &AgentId) -> BTreeSet<String> {
+        let own = self.agents.get(agent.as_str());
+        let named = own.and_then(|own| own.may_start.as_ref());
+        named.into_iter().flatten().cloned().collect()
+    }
+
     /// The tools that runs of an agent may use only after a person said so: those of all agents, and its own.
     pub(crate) fn ask_tools(&self, agent: &AgentId) -> BTreeSet<String> {
         let own = self

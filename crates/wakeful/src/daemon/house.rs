@@ -1,6 +1,7 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
 use std::collections::BTreeSet;
+use std::ops::Deref;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,8 +31,8 @@ use crate::place::{Place, RealEngine, Sandboxing, Tooling, tool_names};
 use crate::workspace::WorkspacePath;
 
 /// Makes engines for the service.
-pub(crate) struct Bench {
-    pub(crate) place: Arc<Place>,
+pub(crate) struct Bench<P = Arc<Place>> {
+    pub(crate) place: P,
     pub(crate) config: Config,
     pub(crate) models: ModelHouse,
     pub(crate) sandboxing: Sandboxing,
@@ -40,7 +41,7 @@ pub(crate) struct Bench {
     pub(crate) halt: Halt,
 }
 
-impl Bench {
+impl<P: Deref<Target = Place>> Bench<P> {
     fn make(&self, limits: &Limits) -> Result<RealEngine, Failure> {
         let models = self.models.route(&limits.model_ref, &limits.fallbacks)?;
         let workspace = WorkspacePath::look(limits.workspace.as_ref(), self.place.home.root())?;
@@ -54,7 +55,7 @@ impl Bench {
     }
 }
 
-impl Workshop<Store> for Bench {
+impl<P: Deref<Target = Place> + Send + Sync> Workshop<Store> for Bench<P> {
     type Model = Models;
     type Tools = Tools;
 
@@ -80,6 +81,7 @@ impl Workshop<Store> for Bench {
             workspace: workspace.unwrap_or_else(|| agent.workspace.clone()),
             deny_tools,
             ask_tools: &ask_tools | &self.config.ask_tools(&agent.agent_id),
+            may_start: self.config.may_start(&agent.agent_id),
         }
     }
 

@@ -1,5 +1,5 @@
 //! Keeps the two databases of a daemon in step: what runs left behind in the journal is taken back when it starts, and
-//! whenever a run has ended. Nothing else can leave something behind, so nothing else makes it look.
+//! whenever a run has ended or was given up. Nothing else can leave something behind, so nothing else makes it look.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl Observer for Keeper {
     fn saw(&self, agent: &AgentId, events: &[Event]) {
         self.hub.saw(agent, events);
         // None means that only the store knows which there are.
-        let is_reason = |event: &Event| matches!(event.sealed.kind, Kind::RunEnded);
+        let is_reason = |event: &Event| matches!(event.sealed.kind, Kind::RunEnded | Kind::RunReleased);
         if events.is_empty() || events.iter().any(is_reason) {
             self.ended.notify_one();
         }
@@ -64,5 +64,47 @@ impl Observer for Keeper {
 
     fn heard(&self, spoken: &Spoken<'_>) {
         self.hub.heard(spoken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wakeful_core::id::Incarnation;
+    use wakeful_core::key::Digest;
+    use wakeful_core::report::{Draft, Head, Sealed};
+    use wakeful_core::time::Millis;
+
+    use super::*;
+
+    fn looks_after(kind: Kind) -> bool {
+        let keeper = Keeper::new(Arc::default());
+        let agent = AgentId::parse("main").expect("a name");
+        let draft = Draft::new(kind, serde_json::json!({}));
+        let mut head = Head {
+            next_seq: 1,
+            chain_hash: Digest::ZERO,
+            incarnation: Incarnation::new("h.1"),
+        };
+        let event = head.chain(
+            &agent,
+            Sealed::new(draft, Millis(0), None, [0; 32]).expect("canonical"),
+        );
+        let runtime = tokio::runtime::Builder::new_current_thread().build();
+        runtime.expect("a runtime").block_on(async {
+            keeper.ended.notified().await;
+            keeper.saw(&agent, &[event]);
+            tokio::select! {
+                biased;
+                () = keeper.ended.notified() => true,
+                () = std::future::ready(()) => false,
+            }
+        })
+    }
+
+    #[test]
+    fn the_journal_is_looked_at_when_a_run_has_ended_or_was_given_up() {
+        assert!(looks_after(Kind::RunEnded));
+        assert!(looks_after(Kind::RunReleased));
+        assert!(!looks_after(Kind::RunStarted));
     }
 }

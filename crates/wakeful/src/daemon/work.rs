@@ -58,13 +58,13 @@ pub(super) async fn run_service(
         governance: place.governance(),
     });
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(
-        Arc::clone(&place.journal) as _,
-        Arc::clone(&book),
-        writers(&place),
-    );
+    let writers = writers(&place);
+    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
+    let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
-        desk: Arc::new(clerk),
+        desk: Arc::clone(&clerk) as _,
+        schedules: clerk,
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
         alert: Arc::new(alert::clerk(&place.store, &place.journal, book)),
@@ -80,11 +80,13 @@ pub(super) async fn run_service(
         pulse: &pulse,
     };
     let watching = watcher.run(&halt, log);
+    let ticking = timers.run(&halt);
     tokio::join!(
         service.run(),
         stopping,
         announcing,
         watching,
+        ticking,
         round.go(&hub, &halt)
     );
     // All that will be written is written, and the next daemon begins with a signed past.

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use wakeful_api::{Activity, AgentStatus, Block, Control, Run, RunLine, RunList, Step, TranscriptLine};
+use wakeful_api::{
+    Activity, AgentStatus, Block, Control, Run, RunLine, RunLink, RunList, RunState, Step, TranscriptLine,
+};
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
 
@@ -28,11 +30,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "input")
         )),
         Kind::PolicyDecided => {
-            let (tool, status, code) = (
-                member(payload, "tool"),
-                member(payload, "status"),
-                member(payload, "code"),
-            );
+            let [tool, status, code] = ["tool", "status", "code"].map(|name| member(payload, name));
             Some(format!("  ✗ {tool} {status} ({code})"))
         }
         Kind::ActionCalledOff => Some(format!(
@@ -70,6 +68,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
             member(payload, "tool"),
             member(payload, "option")
         )),
+        Kind::SubRunStarted => Some(waits_for(payload)),
         Kind::RunQuarantined => Some(format!("  ✗ moved aside: {}", member(payload, "why"))),
         Kind::MessageAdmitted
         | Kind::AgentStateChanged
@@ -84,6 +83,14 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::BrakeChanged
         | Kind::RunReleased => None,
     }
+}
+
+fn waits_for(payload: &Value) -> String {
+    let (key, agent) = (
+        member(payload, "child_run_key"),
+        member(payload, "child_agent_id"),
+    );
+    format!("  ⇢ waits for run {} of {agent}", clip_key(key))
 }
 
 /// What is said of a run after its final text.
@@ -144,6 +151,13 @@ pub(super) fn run(run: &Run) -> String {
         "took     {} ms, {} rounds, {} tokens",
         run.duration_ms, run.rounds, run.token_usage.total_tokens
     ));
+    let link = |what: &str, link: &RunLink| {
+        let held = link.held.as_ref().map(|held| format!(", held: {held}"));
+        let (key, agent, held) = (clip_key(&link.run_key), &link.agent_id, held.unwrap_or_default());
+        format!("{what:<7}  run {key} of {agent}: {}{held}", link.status)
+    };
+    lines.extend(run.parent.iter().map(|parent| link("parent", parent)));
+    lines.extend(run.children.iter().map(|child| link("child", child)));
     if let Some(code) = &run.unreadable {
         lines.push(format!("state    cannot be read ({code})"));
     }
@@ -188,30 +202,35 @@ fn step(number: usize, step: &Step) -> String {
     line.trim_end().to_owned()
 }
 
-pub(super) fn runs(view: &RunList) -> String {
+pub(super) fn runs(view: &RunList, state: RunState) -> String {
     if view.runs.is_empty() {
-        return "no runs yet: `wakeful run \"…\"` starts one".to_owned();
+        let none = match state {
+            RunState::Any => "no runs yet: `wakeful run \"…\"` starts one",
+            RunState::Open => "no run is open",
+            RunState::Quarantined => "no run is quarantined",
+        };
+        return none.to_owned();
     }
     table(view.runs.iter().map(line_of_run))
 }
 
 /// Runs with what waits to become one: of one agent in the same table, of all agents as numbers below it.
-pub(super) fn runs_and_waits(view: &RunList, waits: &Waits) -> String {
+pub(super) fn runs_and_waits(view: &RunList, state: RunState, waits: &Waits) -> String {
     match waits {
-        Waits::Queue(_, queued) if queued.is_empty() => runs(view),
+        Waits::Queue(_, queued) if queued.is_empty() => runs(view, state),
         Waits::Queue(agent, queued) => {
             // Newest first, as the runs below them.
             let waiting = queued.iter().rev();
             let waiting = waiting.map(|one| row(&one.run_key, agent.as_str(), "queued", &one.admitted_at));
             table(waiting.chain(view.runs.iter().map(line_of_run)))
         }
-        Waits::Counts(counts) if counts.is_empty() => runs(view),
+        Waits::Counts(counts) if counts.is_empty() => runs(view, state),
         Waits::Counts(counts) => {
             let counts: Vec<String> = counts
                 .iter()
                 .map(|(agent, count)| format!("{agent} {count}"))
                 .collect();
-            let runs = runs(view);
+            let runs = runs(view, state);
             let counts = counts.join(", ");
             format!("{runs}\n\nwaiting: {counts} (`wakeful runs list --agent ID` shows which)")
         }
@@ -225,7 +244,12 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 
 fn line_of_run(run: &RunLine) -> String {
     let status = if run.parked { "parked" } else { &run.status };
-    row(&run.run_key, &run.agent_id, status, &run.started_at)
+    let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
+    if run.waiting_on.is_empty() {
+        return line;
+    }
+    let keys: Vec<&str> = run.waiting_on.iter().map(|key| clip_key(key)).collect();
+    format!("{line}  waiting on run {}", keys.join(", "))
 }
 
 fn row(key: &str, agent: &str, status: &str, at: &str) -> String {
@@ -249,7 +273,15 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
         let name = clip(&agent.agent_id, 41);
         let state = match (agent.activity, driver) {
             (Activity::Working, Driver::Nobody) => "open".to_owned(),
-            (Activity::Asleep | Activity::Queued | Activity::Working | Activity::Stuck, _) => state(agent),
+            (
+                Activity::Asleep
+                | Activity::Queued
+                | Activity::Working
+                | Activity::WaitingOnHuman
+                | Activity::Waiting
+                | Activity::Stuck,
+                _,
+            ) => state(agent),
         };
         let mut waiting: String = [
             (agent.pending, "waiting"),
@@ -264,7 +296,7 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
             waiting.insert_str(0, "BRAKED  ");
         }
         format!(
-            "{name:<41}  {state:<8}  {:>8} tokens  {waiting}{}",
+            "{name:<41}  {state:<16}  {:>8} tokens  {waiting}{}",
             agent.token_usage.total_tokens, agent.workspace
         )
     };

@@ -234,3 +234,27 @@ fn a_brake_where_there_is_no_home_makes_none() {
         "{said:?}"
     );
 }
+
+#[test]
+fn a_brake_of_nobody_is_neither_set_nor_released_and_work_that_it_holds_is_not_called_work() {
+    let world = World::new();
+    world.orphan("silent.yaml", &["--agent", "main", "--create-agent"]);
+    for verb in ["on", "off"] {
+        let said = brake(&world, &[verb, "--agent", "nobody"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), "agent_unknown"),
+            "{said:?}"
+        );
+        assert!(
+            said.stdout.contains("wakeful agent list") || said.stderr.contains("wakeful agent list"),
+            "{said:?}"
+        );
+    }
+    assert_eq!(brake(&world, &["on"]).code, Some(0));
+    let shown = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(shown["activity"], "waiting", "{shown}");
+    let text = world.wakeful(&["status"]).stdout;
+    assert!(text.contains("0 at work, 1 held by a brake"), "{text}");
+    assert!(!text.contains("nobody drives"), "{text}");
+}

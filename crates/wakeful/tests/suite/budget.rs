@@ -27,7 +27,7 @@ fn budget(world: &World) -> Value {
     world.wakeful(&["budget", "show", "--json"]).json()
 }
 
-fn set(world: &World, args: &[&str]) -> Said {
+pub(super) fn set(world: &World, args: &[&str]) -> Said {
     world.wakeful(&[&["budget", "set", "--json"], args].concat())
 }
 

@@ -151,7 +151,7 @@ fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart
         "bundle_newer"
     );
     let version = "\"machine_version\":";
-    let other = whole.replacen(&format!("{version}2"), &format!("{version}99"), 1);
+    let other = whole.replacen(&format!("{version}3"), &format!("{version}99"), 1);
     assert_eq!(code(other.as_bytes()), "machine_version_unsupported");
     assert_eq!(code(b""), "bundle_foreign");
     assert_eq!(code(b"rounds: [{text: hello}]\n"), "bundle_foreign");

@@ -220,6 +220,12 @@ fn a_wrong_change_is_refused_and_makes_no_home() {
             "did you mean server.port?",
         ),
         (["zebra", "1"], "config_key_unknown", "config get"),
+        (
+            ["ask_tools", "ExecCommand"],
+            "config_key_unknown",
+            "agent.ask_tools",
+        ),
+        (["agent.ask_tools", "[\"ExecCommand\"]"], "bad_value", "commas"),
         (["server.port", "many"], "bad_value", "whole number"),
         (["server.port", "65536"], "bad_value", "65535"),
         (["server.address", "nowhere"], "bad_value", "IP address"),

@@ -1,12 +1,14 @@
 //! Questions as people meet them: listed, shown, answered once, with and without a daemon.
 
 use serde_json::{Value, json};
+use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Decision, Inquiry};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId, RunKey};
-use wakeful_core::step::EffectClass;
+
+use wakeful_core::step::{EffectClass, Status};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RUN_QUARANTINED;
+use wakeful_ports::records::{RUN_QUARANTINED, StepRow};
 use wakeful_ports::store::{Store as _, StoreError, Tx};
 use wakeful_store::{SqliteOptions, Store};
 
@@ -66,6 +68,10 @@ fn a_question_is_listed_and_shown_with_the_command_that_answers_it() {
     let world = World::new();
     let run = with_open_run(&world);
     let id = ask(&world, &run, "a");
+    let shown = world.wakeful(&["agent", "show", "main", "--json"]).json();
+    assert_eq!(shown["activity"], "waiting_on_human", "{shown}");
+    let text = world.wakeful(&["status"]).stdout;
+    assert!(text.contains("0 at work, 1 waiting for you"), "{text}");
     let list = world.wakeful(&["decision", "list", "--json"]).json();
     assert_eq!(
         (&list["pending_count"], &list["decisions"][0]["decision_id"]),
@@ -298,6 +304,49 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
         "run_not_quarantined"
     );
     assert_eq!(listed(&world, "quarantined"), Vec::<Value>::new());
+    let said = world.wakeful(&["runs", "list", "--state", "quarantined"]);
+    assert_eq!(said.stdout.trim(), "no run is quarantined");
+}
+
+/// Nobody goes on with a run that was given up, so nobody will find out how what was under way ended.
+#[test]
+fn a_plain_action_of_a_run_that_is_given_up_ends_unknown() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let run_key = RunKey(Digest::from_hex(&run).expect("a key"));
+    let step = |name: &str, class| StepRow {
+        operation_id: OperationId(Digest::of(name.as_bytes())),
+        run_key,
+        ordinal: 0,
+        name: name.to_owned(),
+        class: Some(class),
+        base: None,
+        status: Status::Intended,
+        reason: String::new(),
+        put_at: Millis(1),
+        duration_ms: None,
+        sandbox: None,
+        usage: Usage::default(),
+        attempt: None,
+    };
+    let under_way = [
+        step("Mail", EffectClass::Plain),
+        step("Read", EffectClass::Idempotent),
+    ];
+    write(&world, move |tx| {
+        under_way.iter().try_for_each(|step| tx.put_step(step))?;
+        tx.set_aside(&run_key, RUN_QUARANTINED, Some("it broke off"), Millis(9))
+    });
+    let given_up = world.wakeful(&["runs", "abandon", &run, "--json"]);
+    assert_eq!(given_up.code, Some(0), "{given_up:?}");
+    let steps = world.wakeful(&["runs", "show", &run, "--json"]).json()["steps"].clone();
+    let status = |name: &str| {
+        let steps = steps.as_array().expect("steps");
+        let found = steps.iter().find(|step| step["name"] == name);
+        found.map(|step| step["status"].clone())
+    };
+    assert_eq!(status("Mail"), Some(json!("outcome_unknown")), "{steps}");
+    assert_eq!(status("Read"), Some(json!("intended")), "{steps}");
 }
 
 /// The tools that a run asks about, as its state has them.

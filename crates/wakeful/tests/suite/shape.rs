@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use super::provider::{Fake, KEY};
+use super::route::write;
 use super::world::{Said, World, program};
 
 /// A run with these settings.
@@ -109,6 +110,40 @@ fn thinking_that_cannot_be_asked_for_is_refused_by_the_name_of_its_setting() {
     ] {
         assert!(words.stderr.contains(part), "{part}: {words:?}");
     }
+}
+
+#[test]
+fn thinking_that_a_model_of_a_route_cannot_do_is_found_and_is_no_lack_of_a_key() {
+    let world = World::new();
+    let settings = "[model]\ndefault = \"gemini/gemini-2.5-flash\"\nfallbacks = [\"gemini/gemini-2.5-pro\"]\n\
+                    [providers.gemini]\nbase_url = \"http://127.0.0.1:9\"\nkey = \"none\"\nthinking = \"off\"\n\
+                    [providers.openai]\nbase_url = \"http://127.0.0.1:9\"\nkey = \"none\"\nthinking = 2000\n";
+    write(&world, settings);
+    let found = world.wakeful(&["models", "doctor", "--json"]).json();
+    let one = |object: &Value, name: &str| {
+        let all = object["providers"].as_array().expect("providers").clone();
+        all.into_iter()
+            .find(|one| one["name"] == name)
+            .expect("a provider")
+    };
+    let gemini = one(&found, "gemini");
+    assert_eq!(
+        (&gemini["state"], &gemini["code"]),
+        (&json!("problem"), &json!("config_invalid"))
+    );
+    assert!(
+        gemini["message"].to_string().contains("gemini-2.5-pro"),
+        "{gemini}"
+    );
+    let listed = world.wakeful(&["models", "list", "--json"]).json();
+    let openai = one(&listed, "openai");
+    assert_eq!(
+        (&openai["key"], &openai["key_problem"]),
+        (&json!("not needed"), &Value::Null)
+    );
+    assert!(openai["problem"].to_string().contains("takes one of"), "{openai}");
+    let shown = world.wakeful(&["models", "list"]).stdout;
+    assert!(shown.contains("problem: "), "{shown}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ const CHANGE_KEYS: [&str; 3] = [
     "957fca1b0ff6c44faf18e3bcfc1221167eb74c1f353d53808b8ce83e8d589b46",
 ];
 
-pub(super) const LOGICAL: &str = "2bdd7b09e4e7b82abd12816f7cf03450ecbece82fc82f55152f18ab970d85b97";
+const LOGICAL: &str = "2bdd7b09e4e7b82abd12816f7cf03450ecbece82fc82f55152f18ab970d85b97";
 
 #[test]
 fn hashes_are_those_another_program_computed() {
@@ -136,8 +136,9 @@ fn run_keys_are_those_another_program_computed() {
 #[test]
 fn names_of_actions_and_summaries_are_those_another_program_computed() {
     let arguments = r#"{"b":{"\ufb33":333333333.33333329,"😀":1E21},"a":[1.0,true,null,"\u0001\u00e9"]}"#;
+    let rest = r#""scope":null,"targets":["b","😀","a","b","\ufb33"],"occurrence":3"#;
     let line = format!(
-        r#"{{"id":1,"op":"operation_id","run_key":"{LOGICAL}","tool":"ExecCommand","arguments":{arguments},"scope":null,"targets":["b","😀","a","b","\ufb33"],"occurrence":3}}"#
+        r#"{{"id":1,"op":"operation_id","run_key":"{LOGICAL}","tool":"ExecCommand","arguments":{arguments},{rest}}}"#
     );
     assert_eq!(
         ask(&line)["result"],
@@ -156,8 +157,38 @@ fn names_of_actions_and_summaries_are_those_another_program_computed() {
     );
 }
 
+#[test]
+fn an_action_is_named_by_what_it_does_and_not_by_how_it_is_spelled() {
+    let named = |arguments: &str, scope: &str, targets: &str, occurrence: u64| {
+        let what = format!(r#""arguments":{arguments},"scope":{scope},"targets":{targets}"#);
+        let line = format!(
+            r#"{{"id":1,"op":"operation_id","run_key":"{LOGICAL}","tool":"t",{what},"occurrence":{occurrence}}}"#
+        );
+        ask(&line)["result"]["action_stable_id"]
+            .as_str()
+            .expect("a name")
+            .to_owned()
+    };
+    let one = named(r#"{"a":1,"b":[1e2]}"#, "{}", r#"["x","y"]"#, 0);
+    assert_eq!(
+        one,
+        named(r#"{ "b" : [100.0], "\u0061":1.0 }"#, "{}", r#"["y","x","y"]"#, 0)
+    );
+    for other in [
+        named(r#"{"a":1,"b":[101]}"#, "{}", r#"["x","y"]"#, 0),
+        named(r#"{"a":1,"b":[1e2]}"#, "[]", r#"["x","y"]"#, 0),
+        named(r#"{"a":1,"b":[1e2]}"#, "{}", r#"["x"]"#, 0),
+        named(r#"{"a":1,"b":[1e2]}"#, "{}", r#"["x","y"]"#, 1),
+    ] {
+        assert_ne!(one, other);
+    }
+}
+
 fn matching(subscriptions: Value, tokens: Value, entities: Value) -> Value {
-    let request = json!({"op": "match", "subscriptions": subscriptions, "notice": {"tokens": tokens}, "entities": entities});
+    let mut request = json!({"op": "match", "notice": {}});
+    request["subscriptions"] = subscriptions;
+    request["notice"]["tokens"] = tokens;
+    request["entities"] = entities;
     result_of(request)
 }
 

@@ -33,3 +33,11 @@ pub(super) fn content_erased(payload: &Value) -> Row {
     );
     Row::plain(Level::Progress, "Contents erased").with_summary(summary)
 }
+
+pub(super) fn sub_run_started(payload: &Value) -> Row {
+    let row = Row::plain(Level::Progress, "Run of another agent started");
+    match payload.get("child_agent_id").and_then(Value::as_str) {
+        Some(agent) => row.with_summary(format!("Started a run of {agent}, and waits for it")),
+        None => row,
+    }
+}

@@ -60,6 +60,8 @@ run_released | {"status": "abandoned"} | TurnResult | A run that could not go on
 run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
+sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
+sub_run_started | null | Progress | Run of another agent started
 agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
 "#;
 
@@ -118,6 +120,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("run_released", Category::Runtime),
         ("run_started", Category::Runtime),
         ("runtime_error", Category::OperatorNotification),
+        ("sub_run_started", Category::Runtime),
         ("tool_executed", Category::Tool),
         ("wake_decided", Category::Runtime),
     ];

@@ -25,16 +25,19 @@ pub(super) fn world() -> impl Strategy<Value = World> {
         1 => Just(Ruling::Lapsed),
     ];
     let rulings = proptest::collection::vec(ruling, 1..5);
-    (0_u32..6, asks, ends, breaks, (0_usize..3, rulings)).prop_map(
-        |(max_rounds, asks, ends, (cancel_after, stop_after, park_after), (fallbacks, rulings))| World {
-            max_rounds,
-            asks,
-            ends,
-            cancel_after,
-            stop_after,
-            park_after,
-            fallbacks,
-            rulings,
+    (0_u32..6, asks, ends, breaks, (0_usize..3, rulings, any::<bool>())).prop_map(
+        |(max_rounds, asks, ends, (cancel_after, stop_after, park_after), (fallbacks, rulings, starts))| {
+            World {
+                max_rounds,
+                asks,
+                ends,
+                cancel_after,
+                stop_after,
+                park_after,
+                fallbacks,
+                rulings,
+                starts,
+            }
         },
     )
 }

@@ -23,6 +23,7 @@ fn calls(played: &Played) -> impl Iterator<Item = (&Call, &CallReads)> {
         | Input::Parked { .. }
         | Input::Resumed
         | Input::Settled { .. }
+        | Input::Started { .. }
         | Input::Postponed
         | Input::Decided { .. }
         | Input::Lapsed { .. }
@@ -219,6 +220,9 @@ proptest! {
             let taken_back = postponed(&step.moved.steps);
             open.retain(|effect| !ended.contains_key(&operation(effect)) && !taken_back.contains(&operation(effect)));
             open.extend(step.moved.effects.iter().cloned());
+            // What started a run ends with it, and is not under way here.
+            let runs: BTreeSet<OperationId> = step.moved.turn.children().into_iter().map(|(one, _)| one).collect();
+            open.retain(|effect| !runs.contains(&operation(effect)));
             let stored = serde_json::to_string(&step.moved.turn).expect("json");
             let revived: Turn = serde_json::from_str(&stored).expect("what was stored");
             prop_assert_eq!(&revived, &step.moved.turn);
@@ -305,6 +309,29 @@ proptest! {
         prop_assert!(open.is_empty(), "{:?}", open);
     }
 
+    /// What a run started is waited for, and each end is told once.
+    #[test]
+    fn a_started_run_is_started_once_and_its_end_is_told_once(world in world()) {
+        let played = Played::of(&world);
+        let (mut started, mut told) = (BTreeSet::new(), BTreeSet::new());
+        for step in &played.steps {
+            if let Input::Started { starts } = &step.input {
+                for start in starts {
+                    prop_assert!(started.insert(start.operation_id), "started twice");
+                }
+            }
+            // Nothing that acts outside begins while a run is under way.
+            if !step.moved.turn.children().is_empty() {
+                prop_assert!(!step.moved.effects.iter().any(is_plain));
+            }
+            let ends = settled(&step.moved.steps);
+            for operation in ends.keys().filter(|operation| started.contains(*operation)) {
+                prop_assert!(told.insert(*operation), "told twice");
+            }
+        }
+        prop_assert_eq!(started, told);
+    }
+
     /// Counters are what people pay by.
     #[test]
     fn rounds_requests_and_tokens_are_the_sums_of_what_came(world in world()) {
@@ -321,6 +348,7 @@ proptest! {
                 | Input::Parked { .. }
                 | Input::Resumed
                 | Input::Settled { .. }
+                | Input::Started { .. }
                 | Input::Postponed
                 | Input::Decided { .. }
                 | Input::Lapsed { .. }

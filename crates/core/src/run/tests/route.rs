@@ -110,6 +110,7 @@ fn a_conversation_that_is_too_long_is_too_long_for_the_next_model_as_well() {
         provider: "p".into(),
         rule: "r".into(),
         cost: Some(MicroUsd(7)),
+        exceeded: None,
     };
     played.take(
         Input::AttemptFailed {
@@ -149,6 +150,75 @@ fn a_run_without_money_waits_with_its_place_and_goes_on_there() {
     played.take(Input::Parked { exceeded: exceeded() }, Reads::default());
     played.take(Input::Cancelled, Reads::default());
     assert_eq!(played.turn.outcome(), Some(&Outcome::Cancelled));
+}
+
+fn too_dear(played: &mut Played) {
+    let bill = Bill {
+        exceeded: Some(exceeded()),
+        ..Bill::default()
+    };
+    let failed = Input::AttemptFailed {
+        failure: failure(ModelFailureKind::FailFast, None),
+        duration_ms: 0,
+        bill,
+    };
+    played.take(failed, Reads::default());
+}
+
+#[test]
+fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
+    let mut played = Played::routed(9, 3);
+    played.ask(&fails(ModelFailureKind::FailFast));
+    too_dear(&mut played);
+    too_dear(&mut played);
+    assert_eq!(played.turn.active_model(), "scripted:fallback3");
+    for _ in 0..ATTEMPTS_MAX {
+        played.ask(&fails(ModelFailureKind::Retryable));
+    }
+    let Phase::Parked {
+        attempt: 1,
+        missed,
+        exceeded: why,
+    } = &played.turn.phase
+    else {
+        panic!("does not wait: {:?}", played.turn.phase)
+    };
+    assert_eq!(
+        (missed.len(), *why),
+        (1, exceeded()),
+        "the first one has failed for good"
+    );
+    assert_eq!(played.turn.active_model(), "scripted:fallback1");
+    assert_eq!(
+        played.last().events.last().map(|event| event.kind),
+        Some(Kind::RunParked)
+    );
+    played.take(Input::Resumed, Reads::default());
+    assert_eq!(played.turn.pending().len(), 1);
+    played.ask(&asks_for(&[]));
+    let winner = attempts(&played).pop().expect("an attempt");
+    assert_eq!(
+        (winner.model_ref.as_str(), winner.attempt, winner.outcome),
+        ("scripted:fallback1", 1, AttemptOutcome::Succeeded)
+    );
+    assert_eq!(played.turn.outcome(), Some(&Outcome::Completed));
+}
+
+#[test]
+fn a_run_that_waits_for_money_again_asks_everybody_after_it_again() {
+    let mut played = Played::routed(9, 1);
+    for _ in 0..2 {
+        too_dear(&mut played);
+        played.ask(&fails(ModelFailureKind::FailFast));
+        assert!(matches!(played.turn.phase, Phase::Parked { .. }));
+        played.take(Input::Resumed, Reads::default());
+    }
+    played.ask(&fails(ModelFailureKind::FailFast));
+    played.ask(&fails(ModelFailureKind::FailFast));
+    assert!(
+        matches!(played.turn.outcome(), Some(Outcome::Failed(_))),
+        "money was not what it lacked"
+    );
 }
 
 proptest! {

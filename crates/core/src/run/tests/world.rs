@@ -80,6 +80,8 @@ pub(super) struct World {
     pub(super) fallbacks: usize,
     /// What people answer, one question after the other.
     pub(super) rulings: Vec<Ruling>,
+    /// Whether what is internal starts runs of others.
+    pub(super) starts: bool,
 }
 
 /// One transition as it was made.
@@ -193,7 +195,8 @@ impl Played {
         // Each step settles a request or at least one action, or is the cancellation.
         // A stop takes one, and so does going on after it.
         // And every call may be asked about, and asked about again.
-        let bound = 7 + world.asks.len() + 3 * calls;
+        // And every call may start a run before it ends.
+        let bound = 7 + world.asks.len() + 4 * calls;
         while played.turn.outcome().is_none() {
             assert!(played.steps.len() < bound, "no end after {bound} transitions");
             if world.cancel_after == Some(played.steps.len()) {
@@ -214,6 +217,10 @@ impl Played {
             }
             match &played.turn.phase {
                 Phase::Modelling { .. } => played.ask(asks.next().unwrap_or(&asks_for(&[]))),
+                Phase::Acting { .. } if world.starts && played.may_start() => played.start(),
+                Phase::Acting { .. } if played.turn.waits_on_runs() => {
+                    played.end_runs(ends.next().expect("a cycle"));
+                }
                 Phase::Acting { .. } => match played.turn.waits_on() {
                     Some(decision) => played.decide(decision, rulings.next().expect("a cycle").clone()),
                     None => played.end(ends.next().expect("a cycle")),

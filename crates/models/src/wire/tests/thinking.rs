@@ -322,6 +322,41 @@ fn thinking_that_a_format_does_not_take_is_refused_with_what_it_takes() {
     assert!(Tokens(50_000).asked_of(Provider::Gemini, "m", None).is_ok());
 }
 
+#[test]
+fn gemini_is_asked_for_no_more_and_no_less_than_each_model_can() {
+    use crate::thinking::Asked;
+    use crate::thinking::Thinking::{High, Low, Off, Tokens};
+    let asked =
+        |thinking: crate::Thinking, model, told| thinking.asked_of(Provider::Gemini, model, Some(told));
+    for (thinking, model, told, tokens) in [
+        (High, "gemini-2.5-flash", 60_000, 24_576),
+        (High, "gemini-2.5-flash-lite-preview", 60_000, 24_576),
+        (High, "models/gemini-2.5-pro", 60_000, 32_768),
+        (Low, "gemini-2.5-pro", 60_000, 15_000),
+        (Tokens(128), "gemini-2.5-pro", 60_000, 128),
+    ] {
+        assert_eq!(
+            asked(thinking, model, told),
+            Ok(Asked::Tokens(tokens)),
+            "{thinking} {model}"
+        );
+    }
+    assert_eq!(asked(Off, "gemini-2.5-flash", 9_000), Ok(Asked::Nothing));
+    for (thinking, model, why) in [
+        (
+            Off,
+            "gemini-2.5-pro",
+            "always thinks, with 128 tokens at least; write 128",
+        ),
+        (Tokens(127), "gemini-2.5-pro", "takes 128 to 32768 tokens"),
+        (Tokens(40_000), "gemini-2.5-pro", "takes 128 to 32768 tokens"),
+        (Tokens(30_000), "gemini-2.5-flash", "takes 1 to 24576 tokens"),
+    ] {
+        let refused = asked(thinking, model, 60_000).expect_err("refused").to_string();
+        assert!(refused.contains(why), "{refused}");
+    }
+}
+
 /// With a number of tokens Anthropic refuses to go on from calls that were made without a thought.
 #[test]
 fn thinking_is_not_asked_for_amid_calls_that_another_model_made() {

@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 use wakeful_api::LoadedAgentsMd;
-use wakeful_core::conversation::{Block, Entry, Role};
+use wakeful_core::conversation::{Block, Entry, Role, ToolSpec};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Kind;
 use wakeful_core::policy::{Effect, Question, Rules};
@@ -113,7 +113,12 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Res
     let model_ref = house.chain(Some(whose), args.model.as_deref())?.model_ref;
     let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
     let guidance = files.read(&agent, Path::new(&status.workspace));
-    let request = request(&agent, &status.workspace, &guidance, &model_ref);
+    let mut tools = wakeful_tools::specs();
+    let may_start = settings.config.may_start(&agent);
+    if !may_start.is_empty() {
+        tools.push(wakeful_core::subrun::spec(&may_start));
+    }
+    let request = request((&agent, &status.workspace), &guidance, &model_ref, tools);
     let agent_home = files.agent_home(&agent).display().to_string();
     let view = view(
         args,
@@ -126,7 +131,12 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Res
 }
 
 /// The first request of a conversation in which nothing was said yet.
-fn request(agent: &AgentId, workspace: &str, guidance: &Guidance, model_ref: &str) -> Request {
+fn request(
+    (agent, workspace): (&AgentId, &str),
+    guidance: &Guidance,
+    model_ref: &str,
+    tools: Vec<ToolSpec>,
+) -> Request {
     let nothing = Block::Text { text: String::new() };
     let opening = Entry {
         role: Role::User,
@@ -141,7 +151,7 @@ fn request(agent: &AgentId, workspace: &str, guidance: &Guidance, model_ref: &st
         request: 0,
         opening: &opening,
         entries: std::slice::from_ref(&opening),
-        tools: wakeful_tools::specs(),
+        tools,
     })
 }
 
@@ -214,6 +224,8 @@ fn policy() -> PolicyView {
             tool: &tool,
             denied: &denied,
             asked: &denied,
+            may_start: &denied,
+            starts: None,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {

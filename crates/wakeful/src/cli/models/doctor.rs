@@ -28,13 +28,14 @@ enum Outcome {
 }
 
 pub(super) async fn doctor(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
-    let wanted: BTreeSet<String> = mentioned(house)
+    let mentioned = mentioned(house);
+    let wanted: BTreeSet<String> = mentioned
         .iter()
         .filter_map(|name| name.split_once('/').map(|(provider, _)| provider.to_owned()))
         .collect();
     let mut found = Vec::new();
     for name in house.providers() {
-        found.push(look(&name, wanted.contains(&name), house).await);
+        found.push(look(&name, wanted.contains(&name), &mentioned, house).await);
     }
     let problems = found.iter().filter(|one| one.is_problem()).count();
     let retries = ATTEMPTS_MAX.saturating_sub(1);
@@ -51,11 +52,11 @@ pub(super) async fn doctor(house: &ModelHouse, out: &Out) -> Result<u8, Failure>
     Ok(if problems == 0 { 0 } else { FAILED })
 }
 
-async fn look(name: &str, is_wanted: bool, house: &ModelHouse) -> Found {
+async fn look(name: &str, is_wanted: bool, mentioned: &BTreeSet<String>, house: &ModelHouse) -> Found {
     let row = Row::of(name, house);
     let is_wanted = is_wanted || row.is_configured;
     let made = house.hosted(name, "-");
-    let outcome = match made.and_then(|hosted| settled(name, house).map(|()| hosted)) {
+    let outcome = match made.and_then(|hosted| settled(name, mentioned, house).map(|()| hosted)) {
         Err(failure) => unasked(&failure),
         Ok(hosted) => match hosted.reach().await {
             Ok(status) => Outcome::Reached(status),
@@ -72,9 +73,10 @@ async fn look(name: &str, is_wanted: bool, house: &ModelHouse) -> Found {
     }
 }
 
-/// Whether what is settled for single models of a provider can be asked of them.
-fn settled(name: &str, house: &ModelHouse) -> Result<(), Failure> {
-    let models = house.config().models.keys();
+/// Whether what is settled can be asked of those models of a provider that the settings speak of. What holds for all of
+/// them need not fit each.
+fn settled(name: &str, mentioned: &BTreeSet<String>, house: &ModelHouse) -> Result<(), Failure> {
+    let models = mentioned.iter();
     let mut own = models.filter_map(|model| model.strip_prefix(name)?.strip_prefix('/'));
     own.try_for_each(|model| house.hosted(name, model).map(drop))
 }

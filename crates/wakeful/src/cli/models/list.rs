@@ -19,6 +19,8 @@ pub(super) struct Row {
     pub(super) host: String,
     pub(super) key: Key,
     pub(super) key_source: String,
+    /// Why it cannot be asked, where that is not its key.
+    problem: Option<Failure>,
     /// Whether a person has settled anything for it.
     pub(super) is_configured: bool,
 }
@@ -49,16 +51,19 @@ impl Row {
             host: "-".to_owned(),
             key: Key::Absent(failure),
             key_source: "-".to_owned(),
+            problem: None,
             is_configured,
         };
         let provision = match house.provision(name) {
             Ok(provision) => provision,
             Err(failure) => return nothing(failure),
         };
-        let key = match (provision.key(house), house.hosted(name, "-")) {
-            (Err(failure), _) | (Ok(None), Err(failure)) => Key::Absent(failure),
-            (Ok(None), Ok(_)) => Key::NotNeeded,
-            (Ok(Some(_)), _) => Key::Present,
+        // Whether there is a key is looked at before the settings are; so whoever fails for those lacks none.
+        let (key, problem) = match (provision.key(house), house.hosted(name, "-")) {
+            (Err(failure), _) => (Key::Absent(failure), None),
+            (Ok(None), Err(failure)) if !is_of_settings(&failure) => (Key::Absent(failure), None),
+            (Ok(None), made) => (Key::NotNeeded, made.err()),
+            (Ok(Some(_)), made) => (Key::Present, made.err()),
         };
         let key_source = match &key {
             Key::NotNeeded => "-".to_owned(),
@@ -69,9 +74,15 @@ impl Row {
             host: provision.host(),
             key_source,
             key,
+            problem,
             ..nothing(Failure::new(NO_SECRET, "", ""))
         }
     }
+}
+
+/// Whether something that is settled for a provider cannot be asked of it.
+fn is_of_settings(failure: &Failure) -> bool {
+    ["config_invalid", "unsupported_transport"].contains(&failure.code())
 }
 
 pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
@@ -112,6 +123,7 @@ pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
         host,
         key,
         key_source,
+        problem,
         ..
     } in &rows
     {
@@ -119,6 +131,11 @@ pub(super) fn list(house: &ModelHouse, out: &Out) -> Result<u8, Failure> {
             "{name:<14} {kind:<13} {host:<36} {} ({key_source})",
             key.word()
         ));
+        lines.extend(
+            problem
+                .as_ref()
+                .map(|failure| format!("  problem: {}", failure.message())),
+        );
     }
     if !config.routes.is_empty() {
         lines.push(String::new());
@@ -143,7 +160,8 @@ fn row_json(row: &Row) -> Value {
     };
     json!({
         "name": row.name, "kind": row.kind, "host": row.host, "key": row.key.word(), "key_source": row.key_source,
-        "key_problem": reason, "built_in": Known::named(&row.name).is_some(), "configured": row.is_configured,
+        "key_problem": reason, "problem": row.problem.as_ref().map(Failure::message),
+        "built_in": Known::named(&row.name).is_some(), "configured": row.is_configured,
     })
 }
 

@@ -11,9 +11,10 @@ use wakeful_ports::fail;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::report;
-use wakeful_runtime::run::{Claimed, Driven, give_back};
+use wakeful_runtime::run::{Claimed, Driven, claim, give_back};
 
 use crate::cli::decision::undecided;
+use crate::config::Config;
 use crate::failure::{DENIED, FAILED, Failure};
 use crate::front::here;
 use crate::model::ModelHouse;
@@ -27,6 +28,7 @@ pub(super) struct Journey<'a> {
     pub(super) place: &'a Place,
     pub(super) sandboxing: Sandboxing,
     pub(super) house: ModelHouse,
+    pub(super) config: &'a Config,
     pub(super) signals: Signals,
     pub(super) out: &'a Out,
 }
@@ -74,7 +76,16 @@ impl Journey<'_> {
     /// Drives a run and shows how it ended.
     pub(super) async fn drive(&mut self, engine: &RealEngine, claimed: Box<Claimed>) -> Result<u8, Trouble> {
         let agent = claimed.agent_id().clone();
-        match self.signals.during(engine.drive(claimed), self.out).await? {
+        let mut driven = self.signals.during(engine.drive(claimed), self.out).await?;
+        while let Driven::Waits(run) = driven {
+            self.help(run).await?;
+            let (store, runner) = (&self.place.store, &self.place.runner.runner_id);
+            driven = match claim(store, runner, run).await? {
+                Some(claimed) => self.signals.during(engine.drive(claimed), self.out).await?,
+                None => Driven::Ended(run),
+            };
+        }
+        match driven {
             Driven::Ended(run) => {
                 let recovered = self.place.recover_sagas_and_tell(self.out).await;
                 recovered.map_err(EngineError::from)?;
@@ -90,7 +101,7 @@ impl Journey<'_> {
                 Err(Trouble::One(undecided((agent.as_str(), run), &pending, self.out)))
             }
             Driven::Braked(run) => Err(Trouble::One(EngineError::Braked { agent, run }.into())),
-            Driven::Asleep(run, _) | Driven::Halted(run) => {
+            Driven::Asleep(run, _) | Driven::Halted(run) | Driven::Waits(run) => {
                 Err(Trouble::All(Failure::interrupted(run, self.signals.exit())))
             }
         }
@@ -127,6 +138,7 @@ impl From<EngineError> for Trouble {
             | EngineError::UnknownDecision(_)
             | EngineError::AmbiguousDecision(_)
             | EngineError::Unanswerable(_)
+            | EngineError::Schedule(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }

@@ -53,6 +53,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
                 place,
                 sandboxing,
                 house: ModelHouse::new(&settings.config),
+                config: &settings.config,
                 signals,
                 out,
             };

@@ -1,0 +1,288 @@
+//! Schedules: when agents are woken by the clock, and what became of it.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::message::whole;
+
+/// Whether a schedule is at work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ScheduleStatus {
+    /// It fires.
+    Active,
+    /// It does not, until a person lets it.
+    Paused,
+    /// It never does again.
+    Disabled,
+    /// It has no firing left.
+    Expired,
+}
+
+/// What becomes of a firing while the one before it is still under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Concurrency {
+    /// It waits its turn beside the other.
+    Allow,
+    /// It is skipped.
+    Forbid,
+    /// It takes the other's place.
+    Replace,
+}
+
+/// When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SchedulePattern {
+    /// A cron pattern of five fields.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_length = 500)]
+    pub cron: Option<String>,
+    /// The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_length = 100)]
+    pub time_zone: Option<String>,
+    /// How far apart firings are.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schema(nullable = false, minimum = 1)]
+    pub interval_seconds: Option<u64>,
+    /// A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub anchor: Option<String>,
+    /// The one moment at which it fires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub at: Option<String>,
+}
+
+/// A schedule of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Schedule {
+    /// Its name.
+    pub schedule_id: String,
+    /// Whom it wakes.
+    pub agent_id: String,
+    /// Which pattern it has: another one is another revision, and its firings are others.
+    pub revision: u32,
+    /// What people call it.
+    pub label: String,
+    /// When it fires.
+    pub pattern: SchedulePattern,
+    /// What it says to the agent.
+    pub say: String,
+    /// Whether it is at work.
+    pub status: ScheduleStatus,
+    /// What becomes of a firing while the one before it is under way.
+    pub concurrency: Concurrency,
+    /// Whether missed firings are made up for.
+    pub allows_catch_up: bool,
+    /// Whether it is over after its first firing.
+    pub auto_disable_after_run: bool,
+    /// How old a missed firing may be and still be made up for.
+    pub catch_up_window_seconds: u64,
+    /// How many of them run at once.
+    pub max_catch_up_runs_per_tick: u64,
+    /// Whether it wakes the agent also when nothing changed.
+    pub always: bool,
+    /// The moment that the newest firing was meant for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub last_execution_at: Option<String>,
+    /// The moment that the next firing is meant for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub next_execution_at: Option<String>,
+    /// That moment and the two after it.
+    pub upcoming: Vec<String>,
+    /// The newest run that it asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub last_run_key: Option<String>,
+    /// How many records of its firings were ever made.
+    pub execution_count: u64,
+    /// When it was made.
+    #[schema(format = DateTime)]
+    pub created_at: String,
+}
+
+/// Schedules by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduleList {
+    /// The schedules.
+    pub schedules: Vec<Schedule>,
+}
+
+/// A schedule to make.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddSchedule {
+    /// Its name; one is made up where none is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 64)]
+    pub schedule_id: Option<String>,
+    /// Whom it wakes.
+    pub agent_id: String,
+    /// What people call it; its name where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    pub label: Option<String>,
+    /// When it fires.
+    pub pattern: SchedulePattern,
+    /// What it says to the agent.
+    #[schema(min_length = 1, max_length = 16384)]
+    pub say: String,
+    /// Whether it begins at rest.
+    #[serde(default)]
+    pub is_paused: bool,
+    /// What becomes of a firing while the one before it is under way; `forbid` where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub concurrency: Option<Concurrency>,
+    /// Whether missed firings are made up for.
+    #[serde(default)]
+    pub allows_catch_up: bool,
+    /// Whether it is over after its first firing. One moment always is.
+    #[serde(default)]
+    pub auto_disable_after_run: bool,
+    /// How old a missed firing may be and still be made up for; a day where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schema(nullable = false, minimum = 1, maximum = 31622400)]
+    pub catch_up_window_seconds: Option<u64>,
+    /// How many of them run at once; 1 where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
+    #[schema(nullable = false, minimum = 1, maximum = 100)]
+    pub max_catch_up_runs_per_tick: Option<u64>,
+    /// Whether it wakes the agent also when nothing changed.
+    #[serde(default)]
+    pub always: bool,
+}
+
+/// What of a schedule is to be different. What is absent stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EditSchedule {
+    /// What people call it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    pub label: Option<String>,
+    /// When it fires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub pattern: Option<SchedulePattern>,
+    /// What it says to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 16384)]
+    pub say: Option<String>,
+    /// What becomes of a firing while the one before it is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub concurrency: Option<Concurrency>,
+    /// Whether missed firings are made up for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub allows_catch_up: Option<bool>,
+    /// Whether it wakes the agent also when nothing changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub always: Option<bool>,
+}
+
+/// A wish that a schedule fires now.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TriggerSchedule {
+    /// Names this wish: the same key again is the same wish.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    pub key: Option<String>,
+}
+
+/// What made a schedule fire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TriggerSource {
+    /// Its moment came.
+    Tick,
+    /// A person said so.
+    TriggerNow,
+    /// Something happened that it waits for.
+    Event,
+}
+
+/// What was decided about a firing, or about the schedule itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutionOutcome {
+    /// It became a message, whose run tells the rest.
+    Run,
+    /// It did not; the reason says why.
+    Skipped,
+    /// It had, and a later one took its place.
+    Replaced,
+    /// A gate stayed shut; the reason is its code.
+    Refused,
+    /// The schedule was for once, and is over.
+    Disabled,
+    /// The schedule has no firing left.
+    Expired,
+    /// The clock was set back, and the next firing was worked out anew.
+    Recomputed,
+}
+
+/// A record of a firing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduledExecution {
+    /// Which schedule.
+    pub schedule_id: String,
+    /// Its place among all records of the schedule, from 1.
+    pub seq: u64,
+    /// Which revision of the schedule.
+    pub revision: u32,
+    /// The moment that was meant; of several, the first.
+    #[schema(format = DateTime)]
+    pub due_at: String,
+    /// How many firings it speaks of.
+    pub count: u64,
+    /// Whether there were even more.
+    pub is_capped: bool,
+    /// What made it fire.
+    pub trigger_source: TriggerSource,
+    /// What was decided.
+    pub outcome: ExecutionOutcome,
+    /// Why, where it did not run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+    /// The run that it asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub run_key: Option<String>,
+    /// Where that run stands; absent before it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub run_status: Option<String>,
+    /// When the run began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub run_started_at: Option<String>,
+    /// When the run ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub run_ended_at: Option<String>,
+    /// Whether it was missed and is made up for.
+    pub is_catch_up: bool,
+    /// When it was decided.
+    #[schema(format = DateTime)]
+    pub at: String,
+}
+
+/// A schedule and what became of its firings, newest first. The oldest records are not kept for ever.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct ScheduleHistory {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// The records.
+    pub executions: Vec<ScheduledExecution>,
+}

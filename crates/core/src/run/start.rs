@@ -1,0 +1,78 @@
+//! Starting runs of other agents, and waiting for their ends.
+
+use serde_json::json;
+
+use super::{Misfit, Moved, Phase, Start, Turn};
+use crate::blob::BlobHash;
+use crate::key::OperationId;
+use crate::report::{Draft, Kind};
+use crate::step::{Action, Child, Fate};
+
+impl Turn {
+    /// The runs that this one started and whose ends it has not been told.
+    #[must_use]
+    pub fn children(&self) -> Vec<(OperationId, Child)> {
+        let Phase::Acting { actions, .. } = &self.phase else {
+            return Vec::new();
+        };
+        let child = |action: &'_ Action| match &action.fate {
+            Fate::Started(child) => Some((action.operation_id, child.clone())),
+            Fate::Waiting | Fate::Asked | Fate::Intended | Fate::Settled(_) => None,
+        };
+        actions.iter().filter_map(child).collect()
+    }
+
+    /// Whether it can do nothing until a run that it started has ended.
+    #[must_use]
+    pub fn waits_on_runs(&self) -> bool {
+        let Phase::Acting { actions, .. } = &self.phase else {
+            return false;
+        };
+        let is_intended = |action: &Action| action.fate == Fate::Intended;
+        !actions.iter().any(is_intended) && !self.children().is_empty()
+    }
+
+    /// What an action was called by its provider, for its result.
+    #[must_use]
+    pub fn call_id(&self, operation_id: OperationId) -> Option<&str> {
+        let Phase::Acting { actions, .. } = &self.phase else {
+            return None;
+        };
+        let mut actions = actions.iter();
+        let action = actions.find(|action| action.operation_id == operation_id)?;
+        Some(&action.call_id)
+    }
+
+    /// Intended actions started runs. Each ends with its run.
+    pub(super) fn started(
+        self,
+        (reply, mut actions, delay_ms): (BlobHash, Vec<Action>, u64),
+        starts: Vec<Start>,
+    ) -> Result<Moved, Misfit> {
+        let mut moved = self.unmoved();
+        for start in starts {
+            let Start {
+                operation_id,
+                child,
+                depth,
+            } = start;
+            let intended =
+                |action: &&mut Action| action.operation_id == operation_id && action.fate == Fate::Intended;
+            let Some(action) = actions.iter_mut().find(intended) else {
+                return Err(Misfit::ForeignOperation(operation_id));
+            };
+            let payload = json!({
+                "operation_id": operation_id, "tool": action.tool, "child_agent_id": child.agent_id,
+                "child_run_key": child.run_key, "depth": depth,
+            });
+            moved.events.push(Draft::new(Kind::SubRunStarted, payload));
+            action.fate = Fate::Started(child);
+        }
+        moved.turn.phase = Phase::Acting {
+            reply,
+            actions,
+            delay_ms,
+        };
+        Ok(moved)
+    }
+}

@@ -1,0 +1,405 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::schedule::ScheduleError;
+
+/// 2026-03-01T06:00:00Z.
+const BEGIN: Millis = Millis(1_772_344_800_000);
+const HOUR_MS: i64 = 3_600_000;
+const TEN_YEARS_MS: i64 = 3_652 * 24 * HOUR_MS;
+
+fn at(text: &str) -> Millis {
+    Millis::parse_rfc3339(text).expect("a time")
+}
+
+fn draft(when: When) -> Draft {
+    let (id, agent) = (
+        RuleId::parse("daily").expect("id"),
+        AgentId::parse("coach").expect("id"),
+    );
+    Draft::new(id, agent, when, "Look at the day.".to_owned())
+}
+
+fn hourly() -> When {
+    When::Every {
+        interval_seconds: 3_600,
+        anchor: BEGIN,
+    }
+}
+
+fn berlin(cron: &str) -> When {
+    When::Cron {
+        cron: cron.to_owned(),
+        time_zone: "Europe/Berlin".to_owned(),
+    }
+}
+
+fn timer(when: When) -> Timer {
+    draft(when).check(BEGIN).expect("a schedule")
+}
+
+fn later(ms: i64) -> Millis {
+    Millis(BEGIN.0 + ms)
+}
+
+#[test]
+fn what_nobody_says_has_a_default() {
+    let timer = timer(hourly());
+    assert_eq!(timer.status, Status::Active);
+    assert_eq!(timer.concurrency, Concurrency::Forbid);
+    assert!(!timer.allows_catch_up && !timer.auto_disable_after_run && !timer.always);
+    assert_eq!(timer.catch_up_window_seconds, 86_400);
+    assert_eq!(timer.max_catch_up_runs_per_tick, 1);
+    assert_eq!(timer.next_execution_at, Some(later(HOUR_MS)));
+    assert_eq!((timer.last_execution_at, timer.revision), (None, 1));
+}
+
+#[test]
+fn each_field_that_is_wrong_is_named() {
+    let good = draft(hourly());
+    let every = |interval_seconds| When::Every {
+        interval_seconds,
+        anchor: BEGIN,
+    };
+    let zone = When::Cron {
+        cron: "0 7 * * *".to_owned(),
+        time_zone: "Berlin".to_owned(),
+    };
+    let with = |change: fn(&mut Draft)| {
+        let mut draft = good.clone();
+        change(&mut draft);
+        draft
+    };
+    let cases = [
+        (with(|draft| draft.label = String::new()), "label"),
+        (with(|draft| draft.label = "a\nb".to_owned()), "label"),
+        (with(|draft| draft.label = "x".repeat(201)), "label"),
+        (with(|draft| draft.say = " \n".to_owned()), "say"),
+        (with(|draft| draft.say = "x".repeat(SAY_BYTES_MAX + 1)), "say"),
+        (
+            with(|draft| draft.catch_up_window_seconds = 0),
+            "catch_up_window_seconds",
+        ),
+        (
+            with(|draft| draft.catch_up_window_seconds = u64::MAX),
+            "catch_up_window_seconds",
+        ),
+        (
+            with(|draft| draft.max_catch_up_runs_per_tick = 0),
+            "max_catch_up_runs_per_tick",
+        ),
+        (
+            with(|draft| draft.max_catch_up_runs_per_tick = 101),
+            "max_catch_up_runs_per_tick",
+        ),
+        (draft(When::At { at: BEGIN }), "at"),
+        (draft(every(0)), "interval_seconds"),
+        (draft(berlin("every day")), "cron"),
+        (draft(berlin("0 0 31 2 *")), "cron"),
+        (draft(zone), "time_zone"),
+    ];
+    for (draft, field) in cases {
+        let error = draft.check(BEGIN).expect_err(field).to_string();
+        assert!(error.contains(&format!("`{field}`")), "{field}: {error}");
+    }
+    assert!(good.check(BEGIN).is_ok());
+}
+
+#[test]
+fn a_schedule_has_exactly_one_pattern() {
+    let pattern = |cron, time_zone, interval_seconds, anchor, at| Pattern {
+        cron,
+        time_zone,
+        interval_seconds,
+        anchor,
+        at,
+    };
+    let (cron, zone, time) = (
+        Some("0 7 * * *"),
+        Some("Europe/Berlin"),
+        Some("2026-04-01T00:00:00Z"),
+    );
+    assert_eq!(
+        pattern(cron, zone, None, None, None).read(BEGIN),
+        Ok(berlin("0 7 * * *"))
+    );
+    assert_eq!(
+        pattern(None, None, Some(3_600), None, None).read(BEGIN),
+        Ok(hourly())
+    );
+    let moment = at("2026-04-01T00:00:00Z");
+    assert_eq!(
+        pattern(None, None, None, None, time).read(BEGIN),
+        Ok(When::At { at: moment })
+    );
+    for (given, field) in [
+        (pattern(None, None, None, None, None), "pattern"),
+        (pattern(cron, zone, Some(5), None, None), "pattern"),
+        (pattern(None, None, Some(5), None, time), "pattern"),
+        (pattern(cron, None, None, None, None), "time_zone"),
+        (pattern(None, zone, Some(5), None, None), "time_zone"),
+        (pattern(cron, zone, None, time, None), "anchor"),
+        (pattern(None, None, Some(5), Some("noon"), None), "anchor"),
+        (pattern(None, None, None, None, Some("tomorrow")), "at"),
+    ] {
+        let error = given.read(BEGIN).expect_err(field).to_string();
+        assert!(error.starts_with(&format!("`{field}`")), "{field}: {error}");
+    }
+}
+
+#[test]
+fn a_status_leads_only_where_the_matrix_says() {
+    use Status::{Active, Disabled, Expired, Paused};
+    let allowed = [
+        (Active, Paused),
+        (Active, Disabled),
+        (Active, Expired),
+        (Paused, Active),
+        (Paused, Disabled),
+        (Expired, Disabled),
+    ];
+    for from in Status::ALL {
+        for to in Status::ALL {
+            let timer = Timer {
+                status: from,
+                ..timer(hourly())
+            };
+            let moved = timer.become_status(to, BEGIN);
+            assert_eq!(moved.is_ok(), allowed.contains(&(from, to)), "{from:?} to {to:?}");
+            if let Ok(moved) = moved {
+                assert_eq!(moved.status, to);
+                assert_eq!(moved.next_execution_at.is_some(), to == Active);
+            }
+        }
+    }
+}
+
+#[test]
+fn one_that_was_paused_goes_on_with_what_is_to_come() {
+    let paused = timer(hourly())
+        .become_status(Status::Paused, later(1))
+        .expect("paused");
+    let tick = paused.tick(later(5 * HOUR_MS)).expect("a tick");
+    assert!(tick.firings.is_empty() && tick.timer == paused);
+    let again = paused
+        .become_status(Status::Active, later(5 * HOUR_MS + 1))
+        .expect("active");
+    assert_eq!(again.next_execution_at, Some(later(6 * HOUR_MS)));
+    let tick = again.tick(later(5 * HOUR_MS + 2)).expect("a tick");
+    assert_eq!((tick.firings.len(), tick.missed), (0, 0));
+}
+
+#[test]
+fn another_pattern_or_zone_is_another_timer_and_anything_else_is_not() {
+    let daily = timer(berlin("0 7 * * *"));
+    let same = draft(berlin("0 7 * * *"));
+    let louder = Draft {
+        say: "Now!".to_owned(),
+        ..same.clone()
+    };
+    let revised = daily.revised(&louder, later(5)).expect("revised");
+    assert_eq!((revised.revision, revised.say.as_str()), (1, "Now!"));
+    assert_eq!(revised.next_execution_at, daily.next_execution_at);
+    let elsewhere = When::Cron {
+        cron: "0 7 * * *".to_owned(),
+        time_zone: "Asia/Tokyo".to_owned(),
+    };
+    let moved = daily.revised(&draft(elsewhere), later(5)).expect("revised");
+    assert_eq!(moved.revision, 2);
+    assert_eq!(
+        moved.next_execution_at,
+        Some(at("2026-03-01T22:00:00Z")),
+        "07:00 in Tokyo"
+    );
+    assert_ne!(moved.run_key(BEGIN), daily.run_key(BEGIN));
+    assert_eq!(daily.timer_id(), "daily.1");
+}
+
+#[test]
+fn a_wall_clock_time_stays_one_across_both_changes_of_the_clocks() {
+    let daily = timer(berlin("30 2 * * *"));
+    // Half past two does not exist on 29 March, so it is three o'clock; and it comes twice on 25 October, where the first
+    // counts.
+    for (day, firing) in [
+        ("2026-03-28T00:00:00Z", "2026-03-28T01:30:00Z"),
+        ("2026-03-29T00:00:00Z", "2026-03-29T01:00:00Z"),
+        ("2026-03-30T00:00:00Z", "2026-03-30T00:30:00Z"),
+        ("2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z"),
+        ("2026-10-25T00:30:00Z", "2026-10-26T01:30:00Z"),
+    ] {
+        assert_eq!(
+            daily.upcoming(at(day), 1).expect("firings"),
+            [at(firing)],
+            "{day}"
+        );
+    }
+}
+
+#[test]
+fn after_five_missed_windows_as_many_run_as_were_settled() {
+    let after_five = later(5 * HOUR_MS + 120_000);
+    for (allows_catch_up, at_most, runs) in [(false, 1, 0), (true, 1, 1), (true, 3, 3), (true, 100, 5)] {
+        let timer = Timer {
+            allows_catch_up,
+            max_catch_up_runs_per_tick: at_most,
+            ..timer(hourly())
+        };
+        let tick = timer.tick(after_five).expect("a tick");
+        assert_eq!(tick.firings.len(), runs);
+        assert_eq!(tick.missed, 5 - runs as u64);
+        assert!(tick.firings.iter().all(|firing| firing.is_catch_up));
+        assert_eq!(tick.timer.next_execution_at, Some(later(6 * HOUR_MS)));
+        let newest = (runs > 0).then_some(later(5 * HOUR_MS));
+        assert_eq!(tick.firings.last().map(|firing| firing.due_at), newest);
+        assert_eq!(tick.missed_from, (tick.missed > 0).then_some(later(HOUR_MS)));
+    }
+}
+
+#[test]
+fn a_firing_that_is_a_little_late_is_on_time_and_one_outside_the_window_is_gone() {
+    let one = timer(hourly());
+    let tick = one.tick(later(HOUR_MS + 59_000)).expect("a tick");
+    assert_eq!(
+        tick.firings,
+        [Firing {
+            due_at: later(HOUR_MS),
+            is_catch_up: false
+        }]
+    );
+    let daily = Timer {
+        allows_catch_up: true,
+        ..timer(When::At { at: later(HOUR_MS) })
+    };
+    let late = daily.tick(later(24 * HOUR_MS)).expect("a tick");
+    assert_eq!((late.firings.len(), late.missed), (1, 0));
+    assert!(late.firings.iter().all(|firing| firing.is_catch_up));
+    let month = daily.tick(later(30 * 24 * HOUR_MS)).expect("a tick");
+    assert_eq!((month.firings.len(), month.missed), (0, 1));
+    assert_eq!(month.timer.status, Status::Disabled);
+}
+
+#[test]
+fn once_is_over_after_a_firing_and_after_a_miss() {
+    let once = Timer {
+        auto_disable_after_run: true,
+        ..timer(hourly())
+    };
+    for now in [later(HOUR_MS), later(3 * HOUR_MS + 120_000)] {
+        let tick = once.tick(now).expect("a tick");
+        assert_eq!(
+            (tick.timer.status, tick.timer.next_execution_at),
+            (Status::Disabled, None)
+        );
+    }
+    let before = once.tick(later(1)).expect("a tick");
+    assert_eq!(before.timer.status, Status::Active);
+    // One moment without the wish to be over is over all the same, by having nothing left.
+    let moment = Timer {
+        auto_disable_after_run: false,
+        ..timer(When::At { at: later(5) })
+    };
+    assert_eq!(
+        moment.tick(later(5)).expect("a tick").timer.status,
+        Status::Expired
+    );
+}
+
+#[test]
+fn a_clock_that_is_set_back_ten_years_makes_nothing_fire_and_the_next_firing_near() {
+    let mut timer = timer(hourly());
+    timer.when = berlin("0 * * * *");
+    timer = timer.tick(later(HOUR_MS)).expect("a tick").timer;
+    let back = later(-TEN_YEARS_MS);
+    let tick = timer.tick(back).expect("a tick");
+    assert!(tick.was_set_back && tick.firings.is_empty() && tick.missed == 0);
+    let next = tick.timer.next_execution_at.expect("a next one");
+    assert!(next > back && next.since(back) <= 3_600_000, "{next:?}");
+    // Forward again: one firing is made up for, or none, and the others are counted.
+    let forth = tick.timer.tick(later(2 * HOUR_MS + 120_000)).expect("a tick");
+    assert_eq!((forth.firings.len(), forth.missed > 80_000), (0, true));
+}
+
+#[test]
+fn a_clock_that_is_corrected_by_seconds_changes_nothing() {
+    let timer = timer(hourly()).tick(later(HOUR_MS)).expect("a tick").timer;
+    let tick = timer.tick(later(HOUR_MS - 59_000)).expect("a tick");
+    assert_eq!(tick.timer, timer);
+    assert!(!tick.was_set_back && tick.firings.is_empty());
+}
+
+#[test]
+fn the_three_ways_with_one_that_is_under_way() {
+    let firing = |ms| Firing {
+        due_at: later(ms),
+        is_catch_up: false,
+    };
+    let two = || vec![firing(1), firing(2)];
+    let allow = settle(Concurrency::Allow, two(), true);
+    assert_eq!((allow.fire, allow.skip.len(), allow.replaces), (two(), 0, false));
+    let forbid = settle(Concurrency::Forbid, two(), true);
+    assert_eq!((forbid.fire.len(), forbid.replaces), (0, false));
+    assert!(
+        forbid
+            .skip
+            .iter()
+            .all(|(_, reason)| *reason == CONCURRENCY_FORBID)
+    );
+    let free = settle(Concurrency::Forbid, two(), false);
+    assert_eq!(free.fire, [firing(2)]);
+    assert_eq!(free.skip, [(firing(1), CONCURRENCY_FORBID)]);
+    let replace = settle(Concurrency::Replace, two(), true);
+    assert_eq!((replace.fire, replace.replaces), (vec![firing(2)], true));
+    assert_eq!(replace.skip, [(firing(1), CONCURRENCY_REPLACE)]);
+    assert!(!settle(Concurrency::Replace, Vec::new(), true).replaces);
+}
+
+#[test]
+fn a_pattern_that_cannot_be_read_is_an_error_and_not_silence() {
+    let broken = Timer {
+        when: berlin("no pattern"),
+        ..timer(hourly())
+    };
+    assert!(matches!(broken.tick(later(1)), Err(ScheduleError::Pattern(_))));
+}
+
+proptest! {
+    /// Looked at as often as one likes, forward and back: no moment fires twice, unless the clock was set back over it, and
+    /// between two looks each firing has run or was counted as missed.
+    #[test]
+    fn every_firing_is_decided_once(
+        seconds in 30_u64..100_000, steps in prop::collection::vec(1_i64..400_000_000, 1..40),
+        allows_catch_up: bool, at_most in 1_u64..6,
+    ) {
+        let when = When::Every { interval_seconds: seconds, anchor: BEGIN };
+        let mut one = Timer { allows_catch_up, max_catch_up_runs_per_tick: at_most, ..timer(when) };
+        let (mut now, mut decided, mut seen) = (BEGIN, 0_u64, std::collections::BTreeSet::new());
+        for step in steps {
+            now = Millis(now.0 + step);
+            let tick = one.tick(now).expect("a tick");
+            prop_assert!(!tick.is_capped);
+            for firing in &tick.firings {
+                prop_assert!(seen.insert(firing.due_at), "twice");
+                prop_assert!(firing.due_at <= now && firing.due_at > one.seen_until);
+            }
+            decided += tick.missed + tick.firings.len() as u64;
+            one = tick.timer;
+            prop_assert!(one.next_execution_at.expect("a next one") > now);
+        }
+        prop_assert_eq!(decided, now.since(BEGIN) / (seconds * 1000));
+    }
+
+    /// However the clock jumps, a look never leaves a schedule asleep for longer than its intent says.
+    #[test]
+    fn the_next_firing_is_never_farther_away_than_the_interval(
+        seconds in 60_u64..10_000, jumps in prop::collection::vec(-TEN_YEARS_MS..TEN_YEARS_MS, 1..20),
+    ) {
+        let when = When::Every { interval_seconds: seconds, anchor: Millis(0) };
+        let mut one = timer(when);
+        for jump in jumps {
+            let now = Millis((BEGIN.0 + jump).max(1));
+            one = one.tick(now).expect("a tick").timer;
+            let next = one.next_execution_at.expect("a next one");
+            prop_assert!(next.since(now) <= seconds * 1000 + 60_000, "{next:?} {now:?}");
+        }
+    }
+}

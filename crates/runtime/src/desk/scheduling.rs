@@ -1,0 +1,312 @@
+//! Schedules at the desk.
+
+use std::sync::Arc;
+
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::report::{Draft as EventDraft, Kind};
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{
+    BadTransition, Concurrency, Draft, Outcome, SCHEDULES_MAX, Status, Timer, TimerError, TriggerSource, When,
+};
+use wakeful_ports::journal::Journal;
+use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter};
+use wakeful_ports::store::{Store, StoreError, Tx};
+
+use super::clerk::append;
+use super::{Asked, Clerk};
+use crate::service::Writers;
+use crate::timer::{Timers, by_hand, tell};
+use crate::{EngineError, Observer as _};
+
+/// How often a firing by hand is tried, if others change the schedule meanwhile.
+const TRIES_MAX: u32 = 5;
+
+/// Why a schedule cannot be had, or not like this.
+#[derive(Debug, thiserror::Error)]
+pub enum ScheduleFault {
+    /// There is none of that name.
+    #[error("there is no schedule {0}")]
+    Unknown(RuleId),
+    /// There is one of that name already.
+    #[error("there is a schedule {0} already")]
+    Exists(RuleId),
+    /// A field is not as it must be.
+    #[error(transparent)]
+    Bad(#[from] TimerError),
+    /// It cannot go there from where it stands.
+    #[error("schedule {schedule}: {why}")]
+    Status {
+        /// Which one.
+        schedule: RuleId,
+        /// What does not fit.
+        why: BadTransition,
+    },
+    /// It never fires again, not even by hand.
+    #[error("schedule {schedule} is {}", status.as_str())]
+    Over {
+        /// Which one.
+        schedule: RuleId,
+        /// Where it stands.
+        status: Status,
+    },
+    /// The agent has as many as one may have.
+    #[error("agent {0} has {SCHEDULES_MAX} schedules already")]
+    TooMany(AgentId),
+}
+
+/// What of a schedule is to be different. What is none stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Edit {
+    /// What people call it.
+    pub label: Option<String>,
+    /// When it fires: another pattern or zone is another timer.
+    pub when: Option<When>,
+    /// What it says.
+    pub say: Option<String>,
+    /// What becomes of a firing while the one before it is under way.
+    pub concurrency: Option<Concurrency>,
+    /// Whether missed firings are made up for.
+    pub allows_catch_up: Option<bool>,
+    /// Whether it wakes the agent also when nothing changed.
+    pub always: Option<bool>,
+}
+
+/// What faces ask and tell about schedules.
+pub trait Scheduling: Send + Sync + 'static {
+    /// Makes a schedule.
+    fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer>;
+    /// One schedule.
+    fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer>;
+    /// Schedules by name.
+    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Vec<Timer>>;
+    /// Changes what a schedule is meant to do.
+    fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer>;
+    /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
+    fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Asked<'_, Timer>;
+    /// Lets a schedule fire now; `request` names this wish, so that one which comes twice is one. The answer is what
+    /// became of it.
+    fn trigger_now(&self, schedule: RuleId, request: String) -> Asked<'_, ExecutionRow>;
+    /// A schedule and what became of its firings, newest first.
+    fn executions(&self, schedule: RuleId, limit: u32) -> Asked<'_, (Timer, Vec<Execution>)>;
+}
+
+/// What a transaction that changes a schedule found.
+enum Changed {
+    Done(Box<Timer>, Box<Option<wakeful_core::report::Event>>),
+    Unknown,
+    Fault(ScheduleFault),
+}
+
+impl<S: Store> Clerk<S> {
+    /// Who looks at the schedules when they are due.
+    #[must_use]
+    pub fn timers(&self, journal: Arc<dyn Journal>, writers: Writers) -> Timers<S> {
+        Timers {
+            store: self.store.clone(),
+            journal,
+            clock: Arc::clone(&self.clock),
+            entropy: Arc::clone(&self.entropy),
+            hub: Arc::clone(&self.hub),
+            work: Arc::clone(&self.work),
+            writers,
+        }
+    }
+
+    async fn add(&self, draft: Draft) -> Result<Timer, EngineError> {
+        let now = self.clock.now();
+        let timer = draft.check(now).map_err(ScheduleFault::from)?;
+        let sealed = self.seal(change_event(&timer, "schedule_added"), None, now)?;
+        let agent = timer.agent_id.clone();
+        let made = self.store.write(move |tx| {
+            let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
+                return Ok(Changed::Unknown);
+            };
+            if tx.schedules_of(&timer.agent_id)? >= SCHEDULES_MAX {
+                return Ok(Changed::Fault(ScheduleFault::TooMany(timer.agent_id.clone())));
+            }
+            if !tx.create_schedule(&timer)? {
+                return Ok(Changed::Fault(ScheduleFault::Exists(timer.schedule_id.clone())));
+            }
+            let event = append(tx, &timer.agent_id, &mut head, &sealed)?;
+            Ok(Changed::Done(Box::new(timer.clone()), Box::new(Some(event))))
+        });
+        self.changed(made.await?, || EngineError::UnknownAgent(agent))
+    }
+
+    fn changed(&self, changed: Changed, unknown: impl FnOnce() -> EngineError) -> Result<Timer, EngineError> {
+        match changed {
+            Changed::Unknown => Err(unknown()),
+            Changed::Fault(fault) => Err(fault.into()),
+            Changed::Done(timer, event) => {
+                if let Some(event) = *event {
+                    self.hub.saw(&timer.agent_id, &[event]);
+                }
+                self.work.rearm();
+                Ok(*timer)
+            }
+        }
+    }
+
+    /// Changes a schedule in one transaction and announces it; nothing is announced where nothing changed.
+    async fn change_schedule(
+        &self,
+        name: RuleId,
+        word: &'static str,
+        change: impl Fn(&Timer, Millis) -> Result<Option<Timer>, ScheduleFault> + Send + 'static,
+    ) -> Result<Timer, EngineError> {
+        let (now, salt, wanted) = (self.clock.now(), self.entropy.bytes32(), name.clone());
+        let written = self.store.write(move |tx| {
+            let Some(seen) = locked(tx, &wanted)? else {
+                return Ok(Changed::Unknown);
+            };
+            let next = match change(&seen, now) {
+                Err(fault) => return Ok(Changed::Fault(fault)),
+                Ok(None) => return Ok(Changed::Done(Box::new(seen), Box::new(None))),
+                Ok(Some(next)) => next,
+            };
+            tx.put_schedule(&next)?;
+            // Which revision it is becomes known only with the lock.
+            let sealed = wakeful_core::report::Sealed::new(change_event(&next, word), now, None, salt);
+            let sealed = sealed.map_err(|_| StoreError::Malformed("an announcement"))?;
+            let head = tx.lock_head_to_announce(&next.agent_id)?;
+            let event = head.map(|mut head| append(tx, &next.agent_id, &mut head, &sealed));
+            let version = next.version.saturating_add(1);
+            let next = Timer { version, ..next };
+            Ok(Changed::Done(Box::new(next), Box::new(event.transpose()?)))
+        });
+        self.changed(written.await?, || ScheduleFault::Unknown(name).into())
+    }
+
+    async fn known(&self, name: RuleId) -> Result<Timer, EngineError> {
+        let wanted = name.clone();
+        let found = self.store.read(move |view| view.schedule(&wanted)).await?;
+        found.ok_or_else(|| ScheduleFault::Unknown(name).into())
+    }
+
+    async fn fire_now(&self, name: RuleId, request: &str) -> Result<ExecutionRow, EngineError> {
+        let mut tries = 0;
+        let (timer, fired) = loop {
+            let timer = self.known(name.clone()).await?;
+            let (schedule, status) = (name.clone(), timer.status);
+            match status {
+                Status::Active | Status::Paused => {}
+                Status::Disabled | Status::Expired => {
+                    return Err(ScheduleFault::Over { schedule, status }.into());
+                }
+            }
+            let world = (self.entropy.as_ref(), self.clock.now());
+            tries += 1;
+            match by_hand(&self.store, &timer, (TriggerSource::TriggerNow, request), world).await {
+                Ok(fired) => break (timer, fired),
+                // Its moment came just now: it is read again.
+                Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}
+                Err(error) => return Err(error),
+            }
+        };
+        tell(&self.hub, &self.work, &timer, &fired);
+        self.work.rearm();
+        // The firing's own record: what made room for it or was its consequence stands beside it.
+        let own = fired.records.into_iter().find(|row| match row.outcome {
+            Outcome::Run | Outcome::Skipped | Outcome::Refused => true,
+            Outcome::Replaced | Outcome::Disabled | Outcome::Expired | Outcome::Recomputed => false,
+        });
+        own.ok_or(EngineError::Store(StoreError::Malformed("scheduled_execution")))
+    }
+}
+
+impl<S: Store> Scheduling for Clerk<S> {
+    fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer> {
+        Box::pin(self.add(draft))
+    }
+
+    fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer> {
+        Box::pin(self.known(schedule))
+    }
+
+    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Vec<Timer>> {
+        Box::pin(async move { Ok(self.store.read(move |view| view.schedules(&filter)).await?) })
+    }
+
+    fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer> {
+        Box::pin(
+            self.change_schedule(schedule, "schedule_edited", move |seen, now| {
+                match seen.status {
+                    Status::Active | Status::Paused => {}
+                    status @ (Status::Disabled | Status::Expired) => {
+                        let schedule = seen.schedule_id.clone();
+                        return Err(ScheduleFault::Over { schedule, status });
+                    }
+                }
+                Ok(Some(seen.revised(&edited(seen, &edit), now)?))
+            }),
+        )
+    }
+
+    fn set_schedule_status(&self, schedule: RuleId, status: Status) -> Asked<'_, Timer> {
+        let word = match status {
+            Status::Active => "schedule_resumed",
+            Status::Paused => "schedule_paused",
+            Status::Disabled => "schedule_disabled",
+            Status::Expired => "schedule_expired",
+        };
+        Box::pin(self.change_schedule(schedule, word, move |seen, now| {
+            if seen.status == status {
+                return Ok(None);
+            }
+            let schedule = seen.schedule_id.clone();
+            let next = seen.become_status(status, now);
+            next.map(Some)
+                .map_err(|why| ScheduleFault::Status { schedule, why })
+        }))
+    }
+
+    fn trigger_now(&self, schedule: RuleId, request: String) -> Asked<'_, ExecutionRow> {
+        Box::pin(async move { self.fire_now(schedule, &request).await })
+    }
+
+    fn executions(&self, schedule: RuleId, limit: u32) -> Asked<'_, (Timer, Vec<Execution>)> {
+        Box::pin(async move {
+            let wanted = schedule.clone();
+            let found = self.store.read(move |view| {
+                let timer = view.schedule(&wanted)?;
+                let executions = view.executions(&wanted, limit)?;
+                Ok(timer.map(|timer| (timer, executions)))
+            });
+            Ok(found.await?.ok_or(ScheduleFault::Unknown(schedule))?)
+        })
+    }
+}
+
+/// The schedule under its agent's head, as every transition locks it.
+fn locked(tx: &mut dyn Tx, name: &RuleId) -> Result<Option<Timer>, StoreError> {
+    let Some(seen) = tx.schedule(name)? else {
+        return Ok(None);
+    };
+    tx.lock_head_to_announce(&seen.agent_id)?;
+    // What was seen before the lock may be old.
+    tx.schedule(name)
+}
+
+fn edited(seen: &Timer, edit: &Edit) -> Draft {
+    Draft {
+        schedule_id: seen.schedule_id.clone(),
+        agent_id: seen.agent_id.clone(),
+        label: edit.label.clone().unwrap_or_else(|| seen.label.clone()),
+        when: edit.when.clone().unwrap_or_else(|| seen.when.clone()),
+        say: edit.say.clone().unwrap_or_else(|| seen.say.clone()),
+        is_paused: seen.status == Status::Paused,
+        concurrency: edit.concurrency.unwrap_or(seen.concurrency),
+        allows_catch_up: edit.allows_catch_up.unwrap_or(seen.allows_catch_up),
+        auto_disable_after_run: seen.auto_disable_after_run,
+        catch_up_window_seconds: seen.catch_up_window_seconds,
+        max_catch_up_runs_per_tick: seen.max_catch_up_runs_per_tick,
+        always: edit.always.unwrap_or(seen.always),
+    }
+}
+
+fn change_event(timer: &Timer, change: &str) -> EventDraft {
+    let payload = serde_json::json!({
+        "change": change, "schedule_id": timer.schedule_id, "revision": timer.revision, "status": timer.status,
+    });
+    EventDraft::new(Kind::AgentStateChanged, payload)
+}

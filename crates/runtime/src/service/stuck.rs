@@ -1,0 +1,44 @@
+//! Who cannot go on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use wakeful_core::id::AgentId;
+
+use crate::EngineError;
+use crate::run::is_of_place;
+
+/// Agents whose work cannot go on, and why. Shared with whoever shows it.
+#[derive(Debug, Clone, Default)]
+pub struct Stuck(Arc<Mutex<BTreeMap<AgentId, Arc<EngineError>>>>);
+
+impl Stuck {
+    /// All of them, by name.
+    #[must_use]
+    pub fn all(&self) -> Vec<(AgentId, Arc<EngineError>)> {
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.iter()
+            .map(|(agent, error)| (agent.clone(), Arc::clone(error)))
+            .collect()
+    }
+
+    /// Forgets whoever has no work any more, and so nothing to be stuck with.
+    pub(super) fn retain(&self, ready: &[AgentId]) {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.retain(|agent, _| ready.contains(agent));
+    }
+
+    /// Whether the last turn of an agent broke off for what lies in the place.
+    pub(super) fn is_of_place(&self, agent: &AgentId) -> bool {
+        let map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        map.get(agent).is_some_and(|error| is_of_place(error))
+    }
+
+    pub(super) fn note(&self, agent: &AgentId, result: Result<(), EngineError>) {
+        let mut map = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(()) => drop(map.remove(agent)),
+            Err(error) => drop(map.insert(agent.clone(), Arc::new(error))),
+        }
+    }
+}

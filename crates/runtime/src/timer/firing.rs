@@ -1,0 +1,303 @@
+//! What one look at one schedule writes.
+
+use wakeful_core::cause::{Cause, Origin};
+use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
+use wakeful_core::schedule::ScheduleError;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{
+    ALREADY_RUN, Firing, MISSED, Outcome, Status, Ticked, Timer, TriggerSource, settle,
+};
+use wakeful_ports::clock::Entropy;
+use wakeful_ports::records::{ExecutionRow, PackedBlob, RUN_OPEN};
+use wakeful_ports::store::{Store, StoreError, Tx};
+
+use crate::cause::{Arrival, Arrived, wake_row};
+use crate::desk::append;
+use crate::wake::{admitted_event, opening};
+
+/// What was decided about a message whose place a later one took.
+const REPLACED: &str = "replaced";
+
+/// Why a schedule is over whose pattern this program cannot read.
+const UNREADABLE: &str = "pattern_unreadable";
+
+/// Why a schedule is over that has no firing left.
+const EXHAUSTED: &str = "exhausted";
+
+/// Why a schedule is over that was for once.
+const ONCE: &str = "once";
+
+/// Why a schedule is over whose agent is gone.
+const AGENT_GONE: &str = "agent_unknown";
+
+/// What is asked of the world while a transaction is prepared.
+pub(super) struct Tools<'a> {
+    pub(super) entropy: &'a dyn Entropy,
+    pub(super) now: Millis,
+}
+
+/// What a look led to.
+#[derive(Debug, Default)]
+pub(crate) struct Fired {
+    /// What was announced.
+    pub(crate) events: Vec<Event>,
+    /// What was written down, in its order.
+    pub(crate) records: Vec<ExecutionRow>,
+    /// Whether somebody has something to do now.
+    pub(crate) is_work: bool,
+}
+
+/// Everything that one look writes, prepared before its transaction, which may run more than once.
+pub(super) struct Plan {
+    seen: Timer,
+    ticked: Ticked,
+    /// Why the schedule is over, where it is.
+    over: &'static str,
+    arrivals: Vec<(Firing, Arrival)>,
+    /// What announces that the newest message of the schedule was taken back.
+    taken_back: Option<Sealed>,
+    /// Whether there is something new; none where nobody asks.
+    is_changed: Option<bool>,
+    source: TriggerSource,
+    now: Millis,
+}
+
+impl Plan {
+    pub(super) async fn new<S: Store>(
+        store: &S,
+        seen: &Timer,
+        (ticked, is_changed): (Result<Ticked, ScheduleError>, Option<bool>),
+        source: TriggerSource,
+        tools: &Tools<'_>,
+    ) -> Result<Self, StoreError> {
+        let (ticked, over) = match ticked {
+            Ok(ticked) => (ticked, EXHAUSTED),
+            Err(ScheduleError::Exhausted) => (Ticked::over(seen), EXHAUSTED),
+            Err(_) => (Ticked::over(seen), UNREADABLE),
+        };
+        let (_, body) = opening(&seen.say, Vec::new());
+        let body = store.pack(body).await?;
+        let arrivals = ticked.firings.iter().map(|firing| {
+            let message = message(seen, seen.run_key(firing.due_at), firing, (&body, tools.now));
+            Ok((*firing, arrival(message, &body, &seen.say, tools)?))
+        });
+        let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
+        let taken_back = seen.last_run.map(|run| {
+            let payload = serde_json::json!({"run_key": run, "verdict": REPLACED});
+            sealed(Draft::new(Kind::WakeDecided, payload), run, tools)
+        });
+        Ok(Self {
+            seen: seen.clone(),
+            ticked,
+            over,
+            arrivals,
+            taken_back: taken_back.transpose()?,
+            is_changed,
+            source,
+            now: tools.now,
+        })
+    }
+
+    /// Gives the one firing another name than that of its moment.
+    pub(super) fn rename(&mut self, run: RunKey, tools: &Tools<'_>) {
+        for (firing, arrival) in &mut self.arrivals {
+            let message = message(&self.seen, run, firing, (&arrival.body, tools.now));
+            if let Ok(renamed) = self::arrival(message, &arrival.body, &self.seen.say, tools) {
+                *arrival = renamed;
+            }
+        }
+    }
+
+    /// Messages, records and the next moment, or nothing. [`StoreError::Conflict`] when somebody else was first.
+    pub(super) fn commit(&self, tx: &mut dyn Tx) -> Result<Fired, StoreError> {
+        let (agent, name) = (&self.seen.agent_id, &self.seen.schedule_id);
+        // The head first, as in every transition: two who lock in two orders wait for each other.
+        let head = tx.lock_head_to_announce(agent)?;
+        let stored = tx.schedule(name)?;
+        if stored
+            .as_ref()
+            .is_none_or(|stored| stored.version != self.seen.version)
+        {
+            return Err(StoreError::Conflict);
+        }
+        let mut book = Book {
+            timer: self.ticked.timer.clone(),
+            fired: Fired::default(),
+            source: self.source,
+            now: self.now,
+        };
+        if head.is_none() {
+            book.timer.status = Status::Disabled;
+            book.timer.next_execution_at = None;
+            book.because(Outcome::Disabled, self.now, AGENT_GONE);
+            return book.close(tx);
+        }
+        if self.ticked.was_set_back {
+            book.note(Outcome::Recomputed, self.now, |_| {});
+        }
+        if let Some(first) = self.ticked.missed_from {
+            book.note(Outcome::Skipped, first, |row| {
+                row.reason = Some(MISSED.to_owned());
+                (row.count, row.is_capped) = (self.ticked.missed, self.ticked.is_capped);
+            });
+        }
+        self.fire(tx, &mut book)?;
+        match (book.timer.status, self.seen.status) {
+            (Status::Disabled, Status::Active | Status::Paused) => {
+                book.because(Outcome::Disabled, self.now, ONCE);
+            }
+            (Status::Expired, Status::Active) => {
+                book.because(Outcome::Expired, self.now, self.over);
+            }
+            (Status::Active | Status::Paused | Status::Disabled | Status::Expired, _) => {}
+        }
+        book.close(tx)
+    }
+
+    fn fire(&self, tx: &mut dyn Tx, book: &mut Book) -> Result<(), StoreError> {
+        if self.arrivals.is_empty() {
+            return Ok(());
+        }
+        let under_way = match self.seen.last_run {
+            Some(run) if tx.is_under_way(&run)? => Some(run),
+            Some(_) | None => None,
+        };
+        let firings = self.arrivals.iter().map(|(firing, _)| *firing).collect();
+        let settled = settle(self.seen.concurrency, firings, under_way.is_some());
+        for (firing, reason) in settled.skip {
+            book.note(Outcome::Skipped, firing.due_at, |row| {
+                row.reason = Some(reason.to_owned());
+                row.is_catch_up = firing.is_catch_up;
+            });
+        }
+        if let (true, Some(run)) = (settled.replaces, under_way) {
+            self.take_back(tx, run, book)?;
+        }
+        let has_work = match self.is_changed {
+            None => None,
+            Some(true) => Some(true),
+            // Whoever has something waiting is woken anyway.
+            Some(false) => Some(tx.queued(&self.seen.agent_id)? > 0),
+        };
+        for (firing, arrival) in &self.arrivals {
+            if settled.fire.contains(firing) {
+                let arrival = Arrival {
+                    has_work,
+                    ..arrival.clone()
+                };
+                arrive(tx, &arrival, firing, book)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A later firing takes the place of what is under way: a message leaves the line, a run is asked to end. What another
+    /// run has taken up is that run's.
+    fn take_back(&self, tx: &mut dyn Tx, run: RunKey, book: &mut Book) -> Result<(), StoreError> {
+        let agent = &self.seen.agent_id;
+        let due_at = self.seen.last_execution_at.unwrap_or(self.now);
+        if tx.is_queued(&run)? {
+            let (message, head) = (tx.message(&run)?, tx.lock_head_to_announce(agent)?);
+            if let (Some(message), Some(mut head), Some(sealed)) = (message, head, &self.taken_back) {
+                tx.dequeue(agent, &run)?;
+                tx.put_wake(&wake_row(&message, REPLACED, &[], self.now))?;
+                book.fired.events.push(append(tx, agent, &mut head, sealed)?);
+            }
+        } else if tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN) {
+            tx.request_cancel(&run, self.now)?;
+            book.fired.is_work = true;
+        }
+        book.note(Outcome::Replaced, due_at, |row| row.run_key = Some(run));
+        Ok(())
+    }
+}
+
+fn arrive(tx: &mut dyn Tx, arrival: &Arrival, firing: &Firing, book: &mut Book) -> Result<(), StoreError> {
+    let run = arrival.message.run_key;
+    let (outcome, reason) = match arrival.commit(tx)? {
+        Arrived::New(event) => {
+            book.timer.last_run = Some(run);
+            book.fired.events.push(event);
+            book.fired.is_work = true;
+            (Outcome::Run, None)
+        }
+        Arrived::Known | Arrived::KeyReused => (Outcome::Skipped, Some(ALREADY_RUN)),
+        Arrived::Refused(refusal) => (Outcome::Refused, Some(refusal.code())),
+        Arrived::Unknown => (Outcome::Refused, Some(AGENT_GONE)),
+    };
+    book.note(outcome, firing.due_at, |row| {
+        row.reason = reason.map(str::to_owned);
+        row.is_catch_up = firing.is_catch_up;
+        row.run_key = Some(run);
+    });
+    Ok(())
+}
+
+/// The schedule as it will stand, and the records that are made on the way.
+struct Book {
+    timer: Timer,
+    fired: Fired,
+    source: TriggerSource,
+    now: Millis,
+}
+
+impl Book {
+    /// Makes a record of one firing; `with` adds what is special about it.
+    fn note(&mut self, outcome: Outcome, due_at: Millis, with: impl FnOnce(&mut ExecutionRow)) {
+        self.timer.executions = self.timer.executions.saturating_add(1);
+        let mut row = ExecutionRow {
+            schedule_id: self.timer.schedule_id.clone(),
+            seq: self.timer.executions,
+            revision: self.timer.revision,
+            due_at,
+            count: 1,
+            is_capped: false,
+            source: self.source,
+            outcome,
+            reason: None,
+            run_key: None,
+            is_catch_up: false,
+            at: self.now,
+        };
+        with(&mut row);
+        self.fired.records.push(row);
+    }
+
+    /// The same with a reason.
+    fn because(&mut self, outcome: Outcome, due_at: Millis, reason: &str) {
+        self.note(outcome, due_at, |row| row.reason = Some(reason.to_owned()));
+    }
+
+    fn close(self, tx: &mut dyn Tx) -> Result<Fired, StoreError> {
+        tx.put_schedule(&self.timer)?;
+        for row in &self.fired.records {
+            tx.append_execution(row)?;
+        }
+        Ok(self.fired)
+    }
+}
+
+fn message(timer: &Timer, run: RunKey, firing: &Firing, (body, now): (&PackedBlob, Millis)) -> Message {
+    let cause = Cause {
+        origin: Origin::Schedule {
+            schedule: timer.schedule_id.clone(),
+            scheduled_at: firing.due_at,
+            is_catch_up: firing.is_catch_up,
+        },
+        ..Cause::default()
+    };
+    Message::from_cause(timer.agent_id.clone(), run, cause, body.hash, now)
+}
+
+fn arrival(message: Message, body: &PackedBlob, say: &str, tools: &Tools<'_>) -> Result<Arrival, StoreError> {
+    let sealed = sealed(admitted_event(&message, say), message.run_key, tools)?;
+    Ok(Arrival::plain(message, body.clone(), sealed))
+}
+
+/// What is announced here is made of words and numbers of our own, which always have a canonical form.
+fn sealed(draft: Draft, run: RunKey, tools: &Tools<'_>) -> Result<Sealed, StoreError> {
+    let sealed = Sealed::new(draft, tools.now, Some(run), tools.entropy.bytes32());
+    sealed.map_err(|_| StoreError::Malformed("an announcement"))
+}

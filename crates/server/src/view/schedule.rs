@@ -1,0 +1,184 @@
+//! Schedules over the wire.
+
+use wakeful_api::{
+    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, SchedulePattern, ScheduleStatus,
+    ScheduledExecution, TriggerSource,
+};
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{self, Draft, Pattern, Status, Timer, TimerError, When};
+use wakeful_ports::records::{Execution, ExecutionRow};
+use wakeful_runtime::desk::Edit;
+
+/// Firings that are shown of what is to come.
+pub const UPCOMING_SHOWN: usize = 3;
+
+/// A schedule, with what is to come.
+#[must_use]
+pub fn schedule(timer: &Timer) -> Schedule {
+    let upcoming = match timer.next_execution_at {
+        // Worked out from the moment before the next one, which is known.
+        Some(next) => timer.upcoming(Millis(next.0.saturating_sub(1)), UPCOMING_SHOWN),
+        None => Ok(Vec::new()),
+    };
+    let upcoming = upcoming.unwrap_or_default();
+    let moment = |at: Option<Millis>| at.map(Millis::rfc3339);
+    Schedule {
+        schedule_id: timer.schedule_id.to_string(),
+        agent_id: timer.agent_id.to_string(),
+        revision: timer.revision,
+        label: timer.label.clone(),
+        pattern: pattern(&timer.when),
+        say: timer.say.clone(),
+        status: status(timer.status),
+        concurrency: match timer.concurrency {
+            timer::Concurrency::Allow => Concurrency::Allow,
+            timer::Concurrency::Forbid => Concurrency::Forbid,
+            timer::Concurrency::Replace => Concurrency::Replace,
+        },
+        allows_catch_up: timer.allows_catch_up,
+        auto_disable_after_run: timer.auto_disable_after_run,
+        catch_up_window_seconds: timer.catch_up_window_seconds,
+        max_catch_up_runs_per_tick: timer.max_catch_up_runs_per_tick,
+        always: timer.always,
+        last_execution_at: moment(timer.last_execution_at),
+        next_execution_at: moment(timer.next_execution_at),
+        upcoming: upcoming.into_iter().map(Millis::rfc3339).collect(),
+        last_run_key: timer.last_run.map(|run| run.to_string()),
+        execution_count: timer.executions,
+        created_at: timer.created_at.rfc3339(),
+    }
+}
+
+fn pattern(when: &When) -> SchedulePattern {
+    match when {
+        When::Cron { cron, time_zone } => SchedulePattern {
+            cron: Some(cron.clone()),
+            time_zone: Some(time_zone.clone()),
+            ..SchedulePattern::default()
+        },
+        When::Every {
+            interval_seconds,
+            anchor,
+        } => SchedulePattern {
+            interval_seconds: Some(*interval_seconds),
+            anchor: Some(anchor.rfc3339()),
+            ..SchedulePattern::default()
+        },
+        When::At { at } => SchedulePattern {
+            at: Some(at.rfc3339()),
+            ..SchedulePattern::default()
+        },
+    }
+}
+
+const fn status(status: Status) -> ScheduleStatus {
+    match status {
+        Status::Active => ScheduleStatus::Active,
+        Status::Paused => ScheduleStatus::Paused,
+        Status::Disabled => ScheduleStatus::Disabled,
+        Status::Expired => ScheduleStatus::Expired,
+    }
+}
+
+const fn concurrency(given: Concurrency) -> timer::Concurrency {
+    match given {
+        Concurrency::Allow => timer::Concurrency::Allow,
+        Concurrency::Forbid => timer::Concurrency::Forbid,
+        Concurrency::Replace => timer::Concurrency::Replace,
+    }
+}
+
+/// A record whose run nobody has looked for.
+#[must_use]
+pub fn execution_row(row: &ExecutionRow) -> ScheduledExecution {
+    execution(&Execution {
+        row: row.clone(),
+        run_status: None,
+        run_started_at: None,
+        run_ended_at: None,
+    })
+}
+
+/// A record, with what became of its run.
+#[must_use]
+pub fn execution(execution: &Execution) -> ScheduledExecution {
+    let row = &execution.row;
+    ScheduledExecution {
+        schedule_id: row.schedule_id.to_string(),
+        seq: row.seq,
+        revision: row.revision,
+        due_at: row.due_at.rfc3339(),
+        count: row.count,
+        is_capped: row.is_capped,
+        trigger_source: match row.source {
+            timer::TriggerSource::Tick => TriggerSource::Tick,
+            timer::TriggerSource::TriggerNow => TriggerSource::TriggerNow,
+            timer::TriggerSource::Event => TriggerSource::Event,
+        },
+        outcome: match row.outcome {
+            timer::Outcome::Run => ExecutionOutcome::Run,
+            timer::Outcome::Skipped => ExecutionOutcome::Skipped,
+            timer::Outcome::Replaced => ExecutionOutcome::Replaced,
+            timer::Outcome::Refused => ExecutionOutcome::Refused,
+            timer::Outcome::Disabled => ExecutionOutcome::Disabled,
+            timer::Outcome::Expired => ExecutionOutcome::Expired,
+            timer::Outcome::Recomputed => ExecutionOutcome::Recomputed,
+        },
+        reason: row.reason.clone(),
+        run_key: row.run_key.map(|run| run.to_string()),
+        run_status: execution.run_status.clone(),
+        run_started_at: execution.run_started_at.map(Millis::rfc3339),
+        run_ended_at: execution.run_ended_at.map(Millis::rfc3339),
+        is_catch_up: row.is_catch_up,
+        at: row.at.rfc3339(),
+    }
+}
+
+/// What is asked for, as the core knows it. The name is the one that was given, or the one that was made up.
+pub fn draft(
+    told: AddSchedule,
+    (schedule_id, agent_id): (RuleId, AgentId),
+    now: Millis,
+) -> Result<Draft, TimerError> {
+    let when = when(&told.pattern, now)?;
+    let plain = Draft::new(schedule_id, agent_id, when, told.say);
+    Ok(Draft {
+        label: told.label.unwrap_or_else(|| plain.label.clone()),
+        is_paused: told.is_paused,
+        concurrency: told.concurrency.map_or(plain.concurrency, concurrency),
+        allows_catch_up: told.allows_catch_up,
+        auto_disable_after_run: told.auto_disable_after_run || plain.auto_disable_after_run,
+        catch_up_window_seconds: told
+            .catch_up_window_seconds
+            .unwrap_or(plain.catch_up_window_seconds),
+        max_catch_up_runs_per_tick: told
+            .max_catch_up_runs_per_tick
+            .unwrap_or(plain.max_catch_up_runs_per_tick),
+        always: told.always,
+        ..plain
+    })
+}
+
+/// What is to be different, as the runtime knows it.
+pub fn edit(told: EditSchedule, now: Millis) -> Result<Edit, TimerError> {
+    Ok(Edit {
+        label: told.label,
+        when: told.pattern.map(|pattern| when(&pattern, now)).transpose()?,
+        say: told.say,
+        concurrency: told.concurrency.map(concurrency),
+        allows_catch_up: told.allows_catch_up,
+        always: told.always,
+    })
+}
+
+fn when(pattern: &SchedulePattern, now: Millis) -> Result<When, TimerError> {
+    let given = Pattern {
+        cron: pattern.cron.as_deref(),
+        time_zone: pattern.time_zone.as_deref(),
+        interval_seconds: pattern.interval_seconds,
+        anchor: pattern.anchor.as_deref(),
+        at: pattern.at.as_deref(),
+    };
+    given.read(now)
+}

@@ -1,0 +1,111 @@
+//! Schedules over HTTP: what is wrong is named, and what is asked for reaches the desk.
+
+use axum::http::StatusCode;
+use wakeful_core::id::RuleId;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{Draft, Status, Timer};
+use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter};
+use wakeful_runtime::desk::{Asked, Edit, Scheduling};
+use wakeful_runtime::{EngineError, ScheduleFault};
+
+use super::world::World;
+
+/// A desk that checks what it is asked for, and keeps nothing.
+pub(super) struct NoSchedules;
+
+fn unknown<T: Send + 'static>(schedule: RuleId) -> Asked<'static, T> {
+    Box::pin(std::future::ready(Err(ScheduleFault::Unknown(schedule).into())))
+}
+
+impl Scheduling for NoSchedules {
+    fn add_schedule(&self, draft: Draft) -> Asked<'_, Timer> {
+        let checked = draft
+            .check(Millis(1_800_000_000_000))
+            .map_err(ScheduleFault::from);
+        Box::pin(std::future::ready(checked.map_err(EngineError::from)))
+    }
+
+    fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer> {
+        unknown(schedule)
+    }
+
+    fn schedules(&self, _: ScheduleFilter) -> Asked<'_, Vec<Timer>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn edit_schedule(&self, schedule: RuleId, _: Edit) -> Asked<'_, Timer> {
+        unknown(schedule)
+    }
+
+    fn set_schedule_status(&self, schedule: RuleId, _: Status) -> Asked<'_, Timer> {
+        unknown(schedule)
+    }
+
+    fn trigger_now(&self, schedule: RuleId, _: String) -> Asked<'_, ExecutionRow> {
+        unknown(schedule)
+    }
+
+    fn executions(&self, schedule: RuleId, _: u32) -> Asked<'_, (Timer, Vec<Execution>)> {
+        unknown(schedule)
+    }
+}
+
+#[tokio::test]
+async fn a_schedule_that_cannot_be_had_is_refused_with_the_field_that_is_wrong() {
+    let world = World::new();
+    for (pattern, field) in [
+        (r#"{"cron":"every day","time_zone":"Europe/Berlin"}"#, "cron"),
+        (r#"{"cron":"0 7 * * *","time_zone":"Mars/Olympus"}"#, "time_zone"),
+        (r#"{"cron":"0 7 * * *"}"#, "time_zone"),
+        (r#"{"interval_seconds":0}"#, "interval_seconds"),
+        (r#"{"at":"2001-01-01T00:00:00Z"}"#, "at"),
+        (r#"{"interval_seconds":5,"at":"2101-01-01T00:00:00Z"}"#, "pattern"),
+        (r"{}", "pattern"),
+    ] {
+        let body = format!(r#"{{"agent_id":"main","pattern":{pattern},"say":"Look."}}"#);
+        let answer = world.post("/api/schedules", &body).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{field}: {}",
+            answer.body
+        );
+        assert!(answer.body.contains("bad_schedule"), "{}", answer.body);
+        assert!(
+            answer.body.contains(&format!("`{field}`")),
+            "{field}: {}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_schedule_that_was_made_says_when_it_fires() {
+    let world = World::new();
+    let body = r#"{"schedule_id":"daily","agent_id":"main","say":"Look.",
+        "pattern":{"cron":"0 7 * * *","time_zone":"Europe/Berlin"}}"#;
+    let answer = world.post("/api/schedules", body).await;
+    assert_eq!(answer.status, StatusCode::CREATED, "{}", answer.body);
+    let made: wakeful_api::Schedule = serde_json::from_str(&answer.body).expect("a schedule");
+    assert_eq!(made.upcoming.len(), 3);
+    assert_eq!(made.next_execution_at.as_ref(), made.upcoming.first());
+    assert_eq!((made.schedule_id.as_str(), made.always), ("daily", false));
+}
+
+#[tokio::test]
+async fn a_schedule_that_is_not_there_is_not_found() {
+    let world = World::new();
+    for path in ["/api/schedules/gone", "/api/schedules/gone/executions"] {
+        assert_eq!(world.get(path).await.status, StatusCode::NOT_FOUND, "{path}");
+    }
+    for verb in ["pause", "resume", "disable"] {
+        let answer = world.post(&format!("/api/schedules/gone/{verb}"), "").await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{verb}: {}", answer.body);
+    }
+    let answer = world.post("/api/schedules/gone/trigger", "{}").await;
+    assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
+    assert_eq!(
+        world.get("/api/schedules/NOT%20A%20NAME").await.status,
+        StatusCode::BAD_REQUEST
+    );
+}

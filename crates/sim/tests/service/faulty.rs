@@ -1,0 +1,78 @@
+//! A store on a disk that is sometimes full.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_ports::records::PackedBlob;
+use wakeful_ports::store::{StoreError, Tx, View};
+use wakeful_runtime::run::CLAIMS_MAX;
+use wakeful_store::Store;
+
+/// How often the disk is full before it is not: more often than a run may be taken up without moving.
+pub(super) const FULL_TIMES: u32 = CLAIMS_MAX + 5;
+
+/// A store whose writes fail when they are told to, and are counted.
+#[derive(Clone)]
+pub(super) struct Faulty {
+    inner: Store,
+    /// Writes that are still to fail.
+    failing: Arc<AtomicU32>,
+    /// How often the disk was full.
+    pub(super) filled: Arc<AtomicU32>,
+    pub(super) writes: Arc<AtomicU32>,
+}
+
+impl Faulty {
+    pub(super) fn new() -> Self {
+        Self {
+            inner: Store::in_memory("service").expect("a store"),
+            failing: Arc::default(),
+            filled: Arc::default(),
+            writes: Arc::default(),
+        }
+    }
+
+    /// The next commit fails, and so does whatever is written because of that.
+    pub(super) fn fill(&self) {
+        if self.filled.fetch_add(1, Ordering::Relaxed) < FULL_TIMES {
+            self.failing.store(2, Ordering::Relaxed);
+        }
+    }
+}
+
+impl wakeful_ports::store::Store for Faulty {
+    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.inner.read(f).await
+    }
+
+    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
+    {
+        self.writes.fetch_add(1, Ordering::Relaxed);
+        let left = self.failing.load(Ordering::Relaxed);
+        if left > 0 {
+            self.failing.store(left - 1, Ordering::Relaxed);
+            return Err(StoreError::Full);
+        }
+        self.inner.write(f).await
+    }
+
+    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
+        self.inner.pack(blob).await
+    }
+
+    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
+        self.inner.discard(gone).await
+    }
+
+    fn holds_lease(&self) -> bool {
+        true
+    }
+}

@@ -1,0 +1,344 @@
+//! Agents that start runs of each other, in circles too, under a daemon that dies at any moment: every run ends, each is
+//! started once, and each end is told once.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde_json::json;
+use wakeful_core::conversation::{Block, ToolCall, Usage, text_of};
+use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::id::{AgentId, RunnerId, TurnId};
+use wakeful_core::inference::Terms;
+use wakeful_core::key::{RunKey, h};
+use wakeful_core::message::{Message, Wishes};
+use wakeful_core::policy::Rules;
+use wakeful_core::prompt::Request;
+use wakeful_core::step::Status;
+use wakeful_core::subrun::START_RUN;
+use wakeful_ports::guidance::NoGuide;
+use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::records::{Agent, RUN_CANCELLED, RUN_OPEN, RunFilter, Visibility};
+use wakeful_ports::store::{ROWS_MAX, Store as _, View};
+use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Post};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
+use wakeful_runtime::wake::Limits;
+use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_store::Store;
+
+use crate::service::{Mailer, Salts, Ticks};
+
+const AGENTS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// Worlds that are tried.
+const WORLDS: u64 = 30;
+
+/// How often everybody may have a turn before a world counts as one that never ends.
+const TURNS_MAX: u32 = 20_000;
+
+/// A number from a seed and words.
+fn draw(seed: u64, words: &[&str], below: u64) -> u64 {
+    let seed = seed.to_string();
+    let fields: Vec<&str> = std::iter::once(seed.as_str())
+        .chain(words.iter().copied())
+        .collect();
+    let digest = h("sim.subrun", &fields);
+    let bytes: [u8; 8] = digest.as_bytes()[..8].try_into().expect("eight bytes");
+    u64::from_be_bytes(bytes) % below
+}
+
+fn whom(number: u64) -> &'static str {
+    let index = usize::try_from(number).expect("small");
+    AGENTS.get(index).expect("one of them")
+}
+
+fn agent_id(name: &str) -> AgentId {
+    AgentId::parse(name).expect("an id")
+}
+
+/// A model that starts runs of others while the message it answers has fuel.
+struct Starter {
+    seed: u64,
+    agent: AgentId,
+}
+
+impl Starter {
+    fn calls(&self, said: &str) -> Vec<Block> {
+        let fuel = said
+            .rsplit("fuel=")
+            .next()
+            .and_then(|rest| rest.split_whitespace().next());
+        let fuel: u64 = fuel.and_then(|digits| digits.parse().ok()).unwrap_or_default();
+        let count = if fuel == 0 {
+            0
+        } else {
+            draw(self.seed, &["count", self.agent.as_str(), said], 3)
+        };
+        let call = |number: u64| {
+            let number = number.to_string();
+            let other = draw(self.seed, &["whom", self.agent.as_str(), said, &number], 4);
+            let other = whom(other);
+            Block::ToolUse(ToolCall {
+                call_id: format!("call-{number}"),
+                name: START_RUN.to_owned(),
+                input: json!({"agent_id": other, "initial_message": format!("part {number} fuel={} now", fuel - 1)}),
+            })
+        };
+        (0..count).map(call).collect()
+    }
+}
+
+impl Model for Starter {
+    fn terms(&self, _: &str) -> Terms {
+        Terms::here("sim")
+    }
+
+    async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+        let said = request
+            .entries
+            .iter()
+            .rev()
+            .find(|entry| entry.role == wakeful_core::conversation::Role::User);
+        let said = said.map(|entry| text_of(&entry.blocks)).unwrap_or_default();
+        let mut blocks = if request.request == 0 {
+            self.calls(&said)
+        } else {
+            Vec::new()
+        };
+        if blocks.is_empty() && draw(self.seed, &["fails", self.agent.as_str(), &said], 5) == 0 {
+            let artifact = FailureArtifact::new(Category::Protocol, "odd", "no answer");
+            return Err(ModelFailure::new(ModelFailureKind::FailFast, artifact));
+        }
+        if blocks.is_empty() {
+            blocks.push(Block::Text { text: "done".into() });
+        }
+        Ok(Answer {
+            blocks,
+            usage: Usage::of(1, 1),
+        })
+    }
+}
+
+struct Shop {
+    store: Store,
+    ticks: Arc<Ticks>,
+    hub: Arc<Hub>,
+    seed: u64,
+    runner: RunnerId,
+}
+
+impl Workshop<Store> for Shop {
+    type Model = Starter;
+    type Tools = Mailer;
+
+    fn limits(&self, _: &Agent, _: &Message) -> Limits {
+        Limits {
+            model_ref: "sim:0".into(),
+            fallbacks: Vec::new(),
+            max_rounds: 5,
+            workspace: "/somewhere".into(),
+            deny_tools: BTreeSet::new(),
+            ask_tools: BTreeSet::new(),
+            may_start: AGENTS.map(str::to_owned).into(),
+        }
+    }
+
+    fn engine(&self, agent: &AgentId, _: &Limits) -> Result<Engine<Store, Starter, Mailer>, EngineError> {
+        Ok(Engine {
+            store: self.store.clone(),
+            model: Arc::new(Starter {
+                seed: self.seed,
+                agent: agent.clone(),
+            }),
+            tools: Arc::new(Mailer::default()),
+            policy: Arc::new(Rules::new([START_RUN.to_owned()].into())),
+            guide: Arc::new(NoGuide),
+            clock: Arc::<Ticks>::clone(&self.ticks),
+            entropy: Arc::new(Salts),
+            halt: Halt::never(),
+            observer: Arc::<Hub>::clone(&self.hub),
+            runner: self.runner.clone(),
+            governance: Governance::default(),
+            waiting: Waiting::Away,
+        })
+    }
+
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Starter, Mailer>, EngineError> {
+        Err(EngineError::UnknownAgent(agent.clone()))
+    }
+}
+
+/// A daemon on a store; it dies when its task is ended.
+fn serve(
+    store: &Store,
+    ticks: &Arc<Ticks>,
+    (seed, life): (u64, u64),
+) -> (tokio::task::JoinHandle<()>, Clerk<Store>) {
+    let hub: Arc<Hub> = Arc::default();
+    let runner = RunnerId::new(format!("life-{life}"));
+    let shop = Shop {
+        store: store.clone(),
+        ticks: Arc::clone(ticks),
+        hub: Arc::clone(&hub),
+        seed,
+        runner: runner.clone(),
+    };
+    let (service, clerk, _) = Service::new(Options {
+        store: store.clone(),
+        writers: Writers::Alone,
+        runner,
+        workshop: Arc::new(shop),
+        hub,
+        halt: Halt::never(),
+        clock: Arc::<Ticks>::clone(ticks),
+        entropy: Arc::new(Salts),
+        governance: Governance::default(),
+    });
+    (tokio::spawn(service.run()), clerk)
+}
+
+/// What is left to do: open runs and messages in line.
+async fn left(store: &Store) -> usize {
+    let looked = store.read(|view| {
+        let open = all_runs(view)?
+            .into_iter()
+            .filter(|(_, status, _)| status == RUN_OPEN)
+            .count();
+        let mut queued = 0;
+        for name in AGENTS {
+            queued += view.queue(&agent_id(name), 100)?.len();
+        }
+        Ok(open + queued)
+    });
+    looked.await.expect("read")
+}
+
+type RunLine = (RunKey, String, wakeful_core::id::ThreadId);
+
+fn all_runs(view: &mut dyn View) -> Result<Vec<RunLine>, wakeful_ports::store::StoreError> {
+    let filter = RunFilter {
+        limit: ROWS_MAX,
+        ..RunFilter::default()
+    };
+    let rows = view.runs(&filter)?.into_iter();
+    Ok(rows.map(|row| (row.run_key, row.status, row.thread_id)).collect())
+}
+
+/// One world from its beginning to its end. How many runs were started by others, and how many starts were refused.
+async fn play(seed: u64) -> (usize, usize) {
+    let store = Store::in_memory("subrun").expect("a store");
+    let ticks: Arc<Ticks> = Arc::default();
+    let (mut task, mut clerk) = serve(&store, &ticks, (seed, 0));
+    for name in AGENTS {
+        let new = NewAgent {
+            agent_id: agent_id(name),
+            workspace: "/somewhere".into(),
+            visibility: Visibility::Public,
+        };
+        clerk.create_agent(new).await.expect("an agent");
+    }
+    for number in 0..3_u64 {
+        let first = draw(seed, &["first", &number.to_string()], 4);
+        let post = Post {
+            agent: agent_id(whom(first)),
+            turn: TurnId::parse(&format!("turn-{number}")).expect("a turn"),
+            text: format!("task {number} fuel=3 now"),
+            attachments: Vec::new(),
+            wishes: Wishes::default(),
+        };
+        clerk.post(post).await.expect("posted");
+    }
+    for life in 1..=draw(seed, &["deaths"], 7) {
+        let number = life.to_string();
+        for _ in 0..draw(seed, &["death", &number], 120) {
+            tokio::task::yield_now().await;
+        }
+        if draw(seed, &["cancels", &number], 3) == 0 {
+            let open = store.read(all_runs).await.expect("read");
+            if let Some((run, _, _)) = open.iter().find(|(_, status, _)| status == RUN_OPEN) {
+                clerk.cancel(*run).await.expect("asked for");
+            }
+        }
+        task.abort();
+        let _ = task.await;
+        (task, clerk) = serve(&store, &ticks, (seed, life));
+    }
+    let mut turns = 0;
+    while left(&store).await > 0 {
+        turns += 1;
+        assert!(
+            turns < TURNS_MAX,
+            "seed {seed}: it never ends: {:?}",
+            store.read(all_runs).await
+        );
+        tokio::task::yield_now().await;
+        // Nothing here has to wait for a moment, but for those who look for a reason to end early.
+        if turns % 50 == 0 {
+            ticks.advance();
+        }
+    }
+    task.abort();
+    drop(clerk);
+    judge(&store, seed).await
+}
+
+async fn judge(store: &Store, seed: u64) -> (usize, usize) {
+    let judged = store.read(move |view| {
+        let runs = all_runs(view)?;
+        let statuses: BTreeMap<RunKey, String> = runs
+            .iter()
+            .map(|(run, status, _)| (*run, status.clone()))
+            .collect();
+        let (mut children, mut refused) = (0, 0);
+        for (run, status, thread) in &runs {
+            let told: Vec<String> = view
+                .entries(thread, ROWS_MAX)?
+                .iter()
+                .filter(|entry| entry.run_key == *run)
+                .filter_map(|entry| view.blob(&entry.content).ok().flatten())
+                .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+                .collect();
+            let steps = view.steps(run, 0, 1_000)?;
+            let open = |status: Status| matches!(status, Status::Planned | Status::Intended);
+            assert!(
+                !steps.iter().any(|step| open(step.status)),
+                "seed {seed}: {run} {steps:?}"
+            );
+            let mut by = BTreeSet::new();
+            for child in view.children(run)? {
+                children += 1;
+                assert!(statuses.contains_key(&child.run_key), "seed {seed}: never begun");
+                let parent = view
+                    .message(&child.run_key)?
+                    .and_then(|message| message.parent)
+                    .expect("a parent");
+                assert!(by.insert(parent.operation_id), "seed {seed}: one start, two runs");
+                let key = child.run_key.to_string();
+                let times: usize = told.iter().map(|text| text.matches(&key).count()).sum();
+                let expected = usize::from(status != RUN_CANCELLED);
+                assert!(
+                    times == expected || (times == 1 && expected == 0),
+                    "seed {seed}: told {times} times"
+                );
+            }
+            let of_starts = steps.iter().filter(|step| step.name == START_RUN);
+            refused += of_starts.filter(|step| !by.contains(&step.operation_id)).count();
+        }
+        Ok((children, refused))
+    });
+    judged.await.expect("read")
+}
+
+#[tokio::test]
+async fn whatever_agents_start_and_whenever_the_daemon_dies_every_run_ends_and_is_told_once() {
+    let (mut children, mut refused) = (0, 0);
+    for seed in 0..WORLDS {
+        let (started, kept) = play(seed).await;
+        (children, refused) = (children + started, refused + kept);
+    }
+    // Worlds in which nothing happens prove nothing.
+    assert!(
+        children > 50 && refused > 10,
+        "{children} started, {refused} refused"
+    );
+}

@@ -1,0 +1,422 @@
+//! A daemon with schedules in virtual time, whose wall clock can be set.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Poll, Waker};
+
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use wakeful_core::conversation::{Block, ToolSpec, Usage};
+use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use wakeful_core::id::{AgentId, RuleId, RunnerId};
+use wakeful_core::inference::Terms;
+use wakeful_core::journal::{Author, Mutation};
+use wakeful_core::key::{OperationId, h};
+use wakeful_core::message::Message;
+use wakeful_core::policy::Rules;
+use wakeful_core::prompt::Request;
+use wakeful_core::step::{EffectClass, Fault};
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{Draft, Outcome, Timer, When};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::guidance::NoGuide;
+use wakeful_ports::journal::{Journal as _, Order};
+use wakeful_ports::model::{Answer, Audience, Model};
+use wakeful_ports::records::{Agent, Execution, RunFilter, Visibility};
+use wakeful_ports::store::Store as _;
+use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Scheduling as _};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
+use wakeful_runtime::wake::Limits;
+use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_store::{JournalStore, Store};
+
+/// 2026-03-01T06:00:00Z.
+pub(super) const BEGIN: Millis = Millis(1_772_344_800_000);
+pub(super) const MINUTE_MS: u64 = 60_000;
+pub(super) const HOUR_MS: u64 = 60 * MINUTE_MS;
+
+/// Turns of everybody in which somebody who is at work does something.
+const TURNS: u32 = 60;
+
+/// How long a model that is not there asks to wait.
+const LATER_MS: u64 = MINUTE_MS;
+
+/// Time that moves when it is told to, and a wall clock that can be set.
+pub(super) struct Wall(Mutex<State>, AtomicU32);
+
+struct State {
+    ticks_ms: u64,
+    wall: Millis,
+    next: u64,
+    waits: BTreeMap<(u64, u64), Waker>,
+}
+
+impl Wall {
+    pub(super) fn at(wall: Millis) -> Arc<Self> {
+        let state = State {
+            ticks_ms: 0,
+            wall,
+            next: 0,
+            waits: BTreeMap::new(),
+        };
+        Arc::new(Self(Mutex::new(state), AtomicU32::new(0)))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whoever does something asks for time or chance.
+    fn stir(&self) {
+        self.1.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Somebody sets the clock. Who sleeps goes on sleeping.
+    pub(super) fn set(&self, wall: Millis) {
+        self.state().wall = wall;
+    }
+
+    /// Moves on to the next moment that somebody waits for, not beyond one; says whether anybody was woken.
+    fn advance(&self, until_ms: u64) -> bool {
+        let mut state = self.state();
+        let first = state.waits.first_key_value().map(|(key, _)| *key);
+        let to_ms = first.map_or(until_ms, |(at_ms, _)| at_ms.min(until_ms));
+        let step = to_ms.saturating_sub(state.ticks_ms);
+        state.ticks_ms += step;
+        state.wall.0 += i64::try_from(step).expect("small");
+        let Some(key) = first.filter(|(at_ms, _)| *at_ms <= state.ticks_ms) else {
+            return false;
+        };
+        let waker = state.waits.remove(&key);
+        drop(state);
+        waker.into_iter().for_each(Waker::wake);
+        true
+    }
+}
+
+impl Clock for Wall {
+    fn now(&self) -> Millis {
+        self.stir();
+        self.state().wall
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        self.state().ticks_ms
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.stir();
+        let key = {
+            let mut state = self.state();
+            state.next += 1;
+            (state.ticks_ms + ms, state.next)
+        };
+        Box::pin(poll_fn(move |context| {
+            let mut state = self.state();
+            if state.ticks_ms >= key.0 {
+                return Poll::Ready(());
+            }
+            state.waits.insert(key, context.waker().clone());
+            Poll::Pending
+        }))
+    }
+}
+
+struct Salts(Arc<Wall>);
+
+impl Entropy for Salts {
+    fn bytes32(&self) -> [u8; 32] {
+        self.0.stir();
+        [7; 32]
+    }
+}
+
+/// What the model does.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Says {
+    Done,
+    /// It fails for good.
+    No,
+    /// It is not there for a minute, again and again: its run stays open.
+    Later,
+}
+
+struct Counting(Says, Arc<AtomicU32>);
+
+impl Model for Counting {
+    fn terms(&self, _: &str) -> Terms {
+        Terms::here("sim")
+    }
+
+    async fn ask(&self, _: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        let artifact = || FailureArtifact::new(Category::Transport, "no", "no answer");
+        match self.0 {
+            Says::Done => Ok(Answer {
+                blocks: vec![Block::Text { text: "done".into() }],
+                usage: Usage::of(1, 1),
+            }),
+            Says::No => Err(ModelFailure::new(ModelFailureKind::FailFast, artifact())),
+            Says::Later => Err(ModelFailure {
+                retry_after_ms: Some(LATER_MS),
+                ..ModelFailure::new(ModelFailureKind::Retryable, artifact())
+            }),
+        }
+    }
+}
+
+struct NoTools;
+
+impl ToolHost for NoTools {
+    fn specs(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    fn class(&self, _: &str) -> Option<EffectClass> {
+        None
+    }
+
+    fn check(&self, _: &str, _: &Value) -> Result<(), Fault> {
+        Ok(())
+    }
+
+    async fn perform(&self, _: Act, _: impl Stop) -> Done {
+        panic!("there are no tools");
+    }
+
+    async fn clear(&self, _: OperationId) {}
+}
+
+struct Shop {
+    store: Store,
+    wall: Arc<Wall>,
+    says: Says,
+    asked: Arc<AtomicU32>,
+    hub: Arc<Hub>,
+}
+
+impl Workshop<Store> for Shop {
+    type Model = Counting;
+    type Tools = NoTools;
+
+    fn limits(&self, _: &Agent, _: &Message) -> Limits {
+        Limits {
+            model_ref: "sim:0".into(),
+            fallbacks: Vec::new(),
+            max_rounds: 5,
+            workspace: "/somewhere".into(),
+            deny_tools: BTreeSet::new(),
+            ask_tools: BTreeSet::new(),
+            may_start: BTreeSet::new(),
+        }
+    }
+
+    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, Counting, NoTools>, EngineError> {
+        Ok(Engine {
+            store: self.store.clone(),
+            model: Arc::new(Counting(self.says, Arc::clone(&self.asked))),
+            tools: Arc::new(NoTools),
+            policy: Arc::new(Rules::new(BTreeSet::new())),
+            guide: Arc::new(NoGuide),
+            clock: Arc::<Wall>::clone(&self.wall),
+            entropy: Arc::new(Salts(Arc::clone(&self.wall))),
+            halt: Halt::never(),
+            observer: Arc::<Hub>::clone(&self.hub),
+            runner: RunnerId::new("daemon"),
+            governance: Governance::default(),
+            waiting: Waiting::Away,
+        })
+    }
+
+    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Counting, NoTools>, EngineError> {
+        Err(EngineError::UnknownAgent(agent.clone()))
+    }
+}
+
+/// What outlives a daemon.
+#[derive(Clone)]
+pub(super) struct Ground {
+    pub(super) wall: Arc<Wall>,
+    pub(super) store: Store,
+    pub(super) journal: JournalStore,
+    pub(super) asked: Arc<AtomicU32>,
+}
+
+impl Ground {
+    pub(super) fn at(wall: Millis) -> Self {
+        Self {
+            wall: Wall::at(wall),
+            store: Store::in_memory("timers").expect("a store"),
+            journal: JournalStore::in_memory("timers").expect("a journal"),
+            asked: Arc::default(),
+        }
+    }
+
+    /// Lets everybody have their turns while time stands still, until nobody stirs.
+    pub(super) async fn settle(&self) {
+        loop {
+            let before = self.wall.1.load(Ordering::Relaxed);
+            for _ in 0..TURNS {
+                tokio::task::yield_now().await;
+            }
+            if self.wall.1.load(Ordering::Relaxed) == before {
+                return;
+            }
+        }
+    }
+
+    /// Lets time pass.
+    pub(super) async fn pass(&self, ms: u64) {
+        self.settle().await;
+        let until_ms = self.wall.ticks_ms() + ms;
+        while self.wall.ticks_ms() < until_ms || self.wall.advance(until_ms) {
+            self.wall.advance(until_ms);
+            self.settle().await;
+        }
+    }
+
+    /// Somebody writes a note.
+    pub(super) async fn write(&self, name: &str, author: Author) {
+        let order = Order {
+            operation_id: OperationId(h("test", &[name])),
+            author,
+            mutation: Mutation::CreateCategory {
+                name: name.to_owned(),
+            },
+            at: self.wall.now(),
+        };
+        self.journal.write(order).await.expect("written");
+    }
+}
+
+/// A daemon that lives until it is killed.
+pub(super) struct House {
+    pub(super) ground: Ground,
+    pub(super) clerk: Clerk<Store>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+pub(super) fn agent(name: &str) -> AgentId {
+    AgentId::parse(name).expect("a name")
+}
+
+pub(super) fn rule(name: &str) -> RuleId {
+    RuleId::parse(name).expect("a name")
+}
+
+pub(super) fn every(seconds: u64) -> When {
+    When::Every {
+        interval_seconds: seconds,
+        anchor: BEGIN,
+    }
+}
+
+impl House {
+    /// A daemon over this ground.
+    pub(super) async fn open(ground: &Ground, says: Says) -> Self {
+        let hub: Arc<Hub> = Arc::default();
+        let shop = Shop {
+            store: ground.store.clone(),
+            wall: Arc::clone(&ground.wall),
+            says,
+            asked: Arc::clone(&ground.asked),
+            hub: Arc::clone(&hub),
+        };
+        let (service, clerk, _) = Service::new(Options {
+            store: ground.store.clone(),
+            writers: Writers::Alone,
+            runner: RunnerId::new("daemon"),
+            workshop: Arc::new(shop),
+            hub,
+            halt: Halt::never(),
+            clock: Arc::<Wall>::clone(&ground.wall),
+            entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
+            governance: Governance::default(),
+        });
+        let timers = clerk.timers(Arc::new(ground.journal.clone()), Writers::Alone);
+        let ticking = async move { timers.run(&Halt::never()).await };
+        let tasks = vec![tokio::spawn(service.run()), tokio::spawn(ticking)];
+        let house = Self {
+            ground: ground.clone(),
+            clerk,
+            tasks,
+        };
+        house.ground.settle().await;
+        house
+    }
+
+    /// The same with an agent `main`.
+    pub(super) async fn fresh(says: Says) -> Self {
+        let house = Self::open(&Ground::at(BEGIN), says).await;
+        house.make(&["main"]).await;
+        house
+    }
+
+    pub(super) async fn make(&self, names: &[&str]) {
+        for name in names {
+            let new = NewAgent {
+                agent_id: agent(name),
+                workspace: "/somewhere".into(),
+                visibility: Visibility::Public,
+            };
+            self.clerk.create_agent(new).await.expect("an agent");
+        }
+    }
+
+    /// Ends it at once, as a power cut does.
+    pub(super) async fn kill(self) -> Ground {
+        for task in &self.tasks {
+            task.abort();
+        }
+        for task in self.tasks {
+            let _ = task.await;
+        }
+        self.ground
+    }
+
+    /// A schedule of `main` that wakes it in any case, and what is special about it.
+    pub(super) async fn add(&self, id: &str, when: When, with: impl FnOnce(&mut Draft)) -> Timer {
+        let mut draft = Draft::new(rule(id), agent("main"), when, "Look at the day.".to_owned());
+        draft.always = true;
+        with(&mut draft);
+        let added = self.clerk.add_schedule(draft).await.expect("a schedule");
+        self.ground.settle().await;
+        added
+    }
+
+    pub(super) async fn timer(&self, id: &str) -> Timer {
+        self.clerk.schedule(rule(id)).await.expect("a schedule")
+    }
+
+    /// What became of a schedule's firings, oldest first.
+    pub(super) async fn records(&self, id: &str) -> Vec<Execution> {
+        let (_, mut records) = self.clerk.executions(rule(id), 1_000).await.expect("records");
+        records.reverse();
+        records
+    }
+
+    /// The same in short.
+    pub(super) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<String>)> {
+        let records = self.records(id).await.into_iter();
+        records.map(|one| (one.row.outcome, one.row.reason)).collect()
+    }
+
+    /// How many runs there are.
+    pub(super) async fn runs(&self) -> usize {
+        let filter = RunFilter {
+            limit: 10_000,
+            ..RunFilter::default()
+        };
+        let runs = self.ground.store.read(move |view| view.runs(&filter)).await;
+        runs.expect("runs").len()
+    }
+
+    pub(super) fn asked(&self) -> u32 {
+        self.ground.asked.load(Ordering::Relaxed)
+    }
+}

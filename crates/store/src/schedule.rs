@@ -1,0 +1,252 @@
+//! Schedules, and what became of their firings.
+
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::key::RunKey;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{
+    Concurrency, EXECUTIONS_KEPT_MAX, Outcome, SET_BACK_MS, Status, Timer, TriggerSource,
+};
+use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
+
+const CREATE: &str = "
+    INSERT INTO schedule (schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+    ON CONFLICT (schedule_id) DO NOTHING";
+
+/// Keeps a new schedule. False when the name is taken.
+pub(crate) fn create(sql: &mut dyn Sql, timer: &Timer) -> Result<bool, StoreError> {
+    let intent = intent(timer)?;
+    let mut params = fields(timer, &intent).to_vec();
+    params.push(timer.created_at.into());
+    Ok(sql.execute(CREATE, &params)? == 1)
+}
+
+const PUT: &str = "
+    UPDATE schedule SET agent_id = ?2, revision = ?3, label = ?4, intent = ?5, say = ?6, status = ?7, concurrency = ?8,
+        allows_catch_up = ?9, auto_disable_after_run = ?10, catch_up_window_seconds = ?11,
+        max_catch_up_runs_per_tick = ?12, wakes_always = ?13, last_execution_at_ms = ?14, next_execution_at_ms = ?15,
+        seen_until_ms = ?16, last_run = ?17, executions = ?18, version = version + 1
+    WHERE schedule_id = ?1 AND version = ?19";
+
+/// Stores a schedule that was changed, unless somebody else changed it since it was read.
+pub(crate) fn put(sql: &mut dyn Sql, timer: &Timer) -> Result<(), StoreError> {
+    let intent = intent(timer)?;
+    exactly_one(sql.execute(PUT, &fields(timer, &intent))?)
+}
+
+fn intent(timer: &Timer) -> Result<String, StoreError> {
+    serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.intent"))
+}
+
+fn fields<'a>(timer: &'a Timer, intent: &'a str) -> [Param<'a>; 19] {
+    [
+        (&timer.schedule_id).into(),
+        (&timer.agent_id).into(),
+        timer.revision.into(),
+        timer.label.as_str().into(),
+        intent.into(),
+        timer.say.as_str().into(),
+        timer.status.as_str().into(),
+        timer.concurrency.as_str().into(),
+        timer.allows_catch_up.into(),
+        timer.auto_disable_after_run.into(),
+        timer.catch_up_window_seconds.into(),
+        timer.max_catch_up_runs_per_tick.into(),
+        timer.always.into(),
+        timer.last_execution_at.into(),
+        timer.next_execution_at.into(),
+        timer.seen_until.into(),
+        timer.last_run.as_ref().into(),
+        timer.executions.into(),
+        timer.version.into(),
+    ]
+}
+
+fn read(mut row: Row) -> Result<Timer, StoreError> {
+    Ok(Timer {
+        schedule_id: row.rule_id("schedule.schedule_id")?,
+        agent_id: row.agent_id("schedule.agent_id")?,
+        revision: row.small_count("schedule.revision")?,
+        label: row.text("schedule.label")?,
+        when: row.word("schedule.intent", |json| serde_json::from_str(json).ok())?,
+        say: row.text("schedule.say")?,
+        status: row.word("schedule.status", Status::parse)?,
+        concurrency: row.word("schedule.concurrency", Concurrency::parse)?,
+        allows_catch_up: row.flag("schedule.allows_catch_up")?,
+        auto_disable_after_run: row.flag("schedule.auto_disable_after_run")?,
+        catch_up_window_seconds: row.count("schedule.catch_up_window_seconds")?,
+        max_catch_up_runs_per_tick: row.count("schedule.max_catch_up_runs_per_tick")?,
+        always: row.flag("schedule.wakes_always")?,
+        last_execution_at: row.optional_millis("schedule.last_execution_at_ms")?,
+        next_execution_at: row.optional_millis("schedule.next_execution_at_ms")?,
+        seen_until: row.millis("schedule.seen_until_ms")?,
+        last_run: row.optional_digest("schedule.last_run")?.map(RunKey),
+        executions: row.count("schedule.executions")?,
+        version: row.count("schedule.version")?,
+        created_at: row.millis("schedule.created_at_ms")?,
+    })
+}
+
+const ONE: &str = "
+    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+    FROM schedule WHERE schedule_id = ?1";
+
+/// One schedule.
+pub(crate) fn one(sql: &mut dyn Sql, schedule: &RuleId) -> Result<Option<Timer>, StoreError> {
+    at_most_one(sql.query(ONE, &[schedule.into()])?)
+        .map(read)
+        .transpose()
+}
+
+const LIST: &str = "
+    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+    FROM schedule WHERE schedule_id > ?1 ORDER BY schedule_id LIMIT ?2";
+
+const LIST_OF_AGENT: &str = "
+    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+    FROM schedule WHERE schedule_id > ?1 AND agent_id = ?3 ORDER BY schedule_id LIMIT ?2";
+
+/// Schedules by name.
+pub(crate) fn list(sql: &mut dyn Sql, filter: &ScheduleFilter) -> Result<Vec<Timer>, StoreError> {
+    let after = filter.after.as_ref().map_or("", RuleId::as_str);
+    let rows = match &filter.agent_id {
+        None => sql.query(LIST, &[after.into(), limit(filter.limit)])?,
+        Some(agent) => sql.query(LIST_OF_AGENT, &[after.into(), limit(filter.limit), agent.into()])?,
+    };
+    records(rows, read)
+}
+
+const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND status <> 'disabled'";
+
+/// How many schedules of an agent are not disabled.
+pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreError> {
+    let row = at_most_one(sql.query(COUNT, &[agent.into()])?);
+    row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
+}
+
+const DUE: &str = "
+    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+    FROM schedule WHERE status = 'active' AND next_execution_at_ms <= ?1
+    ORDER BY next_execution_at_ms, schedule_id LIMIT ?2";
+
+/// What was looked at in a future that is not there any more.
+const AHEAD: &str = "
+    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+    FROM schedule WHERE status = 'active' AND seen_until_ms > ?1 ORDER BY seen_until_ms DESC LIMIT ?2";
+
+/// Active schedules that want to be looked at.
+pub(crate) fn due(sql: &mut dyn Sql, now: Millis, at_most: u32) -> Result<Vec<Timer>, StoreError> {
+    let mut due = records(sql.query(DUE, &[now.into(), limit(at_most)])?, read)?;
+    let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
+    let left = at_most.saturating_sub(u32::try_from(due.len()).unwrap_or(u32::MAX));
+    due.extend(records(sql.query(AHEAD, &[ahead.into(), limit(left)])?, read)?);
+    Ok(due)
+}
+
+const NEXT: &str = "SELECT MIN(next_execution_at_ms) FROM schedule WHERE status = 'active'";
+
+/// When the next active schedule is due.
+pub(crate) fn next_due(sql: &mut dyn Sql) -> Result<Option<Millis>, StoreError> {
+    let row = at_most_one(sql.query(NEXT, &[])?);
+    let next = row.map(|mut row| row.optional_millis("schedule.next_execution_at_ms"));
+    Ok(next.transpose()?.flatten())
+}
+
+const APPEND: &str = "
+    INSERT INTO scheduled_execution (schedule_id, seq, revision, due_at_ms, count, is_capped, source, outcome, reason,
+        run_key, is_catch_up, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+const FORGET: &str = "DELETE FROM scheduled_execution WHERE schedule_id = ?1 AND seq <= ?2";
+
+/// Keeps a record; the oldest beyond the bound goes.
+pub(crate) fn append(sql: &mut dyn Sql, row: &ExecutionRow) -> Result<(), StoreError> {
+    let params = [
+        (&row.schedule_id).into(),
+        row.seq.into(),
+        row.revision.into(),
+        row.due_at.into(),
+        row.count.into(),
+        row.is_capped.into(),
+        row.source.as_str().into(),
+        row.outcome.as_str().into(),
+        row.reason.as_deref().into(),
+        row.run_key.as_ref().into(),
+        row.is_catch_up.into(),
+        row.at.into(),
+    ];
+    exactly_one(sql.execute(APPEND, &params)?)?;
+    if row.seq > EXECUTIONS_KEPT_MAX {
+        let oldest = row.seq - EXECUTIONS_KEPT_MAX;
+        sql.execute(FORGET, &[(&row.schedule_id).into(), oldest.into()])?;
+    }
+    Ok(())
+}
+
+/// What was taken up by another run ends with that one.
+const EXECUTIONS: &str = "
+    SELECT one.schedule_id, one.seq, one.revision, one.due_at_ms, one.count, one.is_capped, one.source, one.outcome,
+        one.reason, one.run_key, one.is_catch_up, one.at_ms, run.status, run.started_at_ms, run.ended_at_ms
+    FROM scheduled_execution AS one
+        LEFT JOIN wake ON wake.run_key = one.run_key
+        LEFT JOIN run ON run.run_key = COALESCE(wake.absorbed_by, one.run_key)
+    WHERE one.schedule_id = ?1 ORDER BY one.seq DESC LIMIT ?2";
+
+/// What became of a schedule's firings, newest first.
+pub(crate) fn executions(
+    sql: &mut dyn Sql,
+    schedule: &RuleId,
+    at_most: u32,
+) -> Result<Vec<Execution>, StoreError> {
+    records(
+        sql.query(EXECUTIONS, &[schedule.into(), limit(at_most)])?,
+        |mut row| {
+            Ok(Execution {
+                row: ExecutionRow {
+                    schedule_id: row.rule_id("scheduled_execution.schedule_id")?,
+                    seq: row.count("scheduled_execution.seq")?,
+                    revision: row.small_count("scheduled_execution.revision")?,
+                    due_at: row.millis("scheduled_execution.due_at_ms")?,
+                    count: row.count("scheduled_execution.count")?,
+                    is_capped: row.flag("scheduled_execution.is_capped")?,
+                    source: row.word("scheduled_execution.source", TriggerSource::parse)?,
+                    outcome: row.word("scheduled_execution.outcome", Outcome::parse)?,
+                    reason: row.optional_text("scheduled_execution.reason")?,
+                    run_key: row.optional_digest("scheduled_execution.run_key")?.map(RunKey),
+                    is_catch_up: row.flag("scheduled_execution.is_catch_up")?,
+                    at: row.millis("scheduled_execution.at_ms")?,
+                },
+                run_status: row.optional_text("run.status")?,
+                run_started_at: row.optional_millis("run.started_at_ms")?,
+                run_ended_at: row.optional_millis("run.ended_at_ms")?,
+            })
+        },
+    )
+}
+
+const UNDER_WAY: &str = "
+    SELECT 1 FROM queue WHERE queue.run_key = ?1
+    UNION ALL SELECT 1 FROM run WHERE run.run_key = ?1 AND run.status = 'open'
+    UNION ALL SELECT 1 FROM wake JOIN run ON run.run_key = wake.absorbed_by
+        WHERE wake.run_key = ?1 AND run.status = 'open'";
+
+/// Whether what a schedule asked for waits or runs. Looked up each time: a flag that somebody forgot to take down would
+/// swallow every later firing.
+pub(crate) fn is_under_way(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
+    Ok(!sql.query(UNDER_WAY, &[run.into()])?.is_empty())
+}

@@ -1,0 +1,223 @@
+//! Schedules: kept as they are, found when they are due, changed by whoever is first.
+
+use wakeful_core::id::RuleId;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{
+    Draft, EXECUTIONS_KEPT_MAX, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, When,
+};
+use wakeful_ports::records::{ExecutionRow, ScheduleFilter, WakeRow};
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_store::Store;
+
+use crate::world::{everywhere, sample};
+
+fn name(text: &str) -> RuleId {
+    RuleId::parse(text).expect("id")
+}
+
+/// A schedule of agent `main`, made at moment 1000, that fires every minute.
+fn minutely(id: &str) -> Timer {
+    let when = When::Every {
+        interval_seconds: 60,
+        anchor: Millis(0),
+    };
+    let draft = Draft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
+    draft.check(Millis(1_000)).expect("a schedule")
+}
+
+async fn create(store: &Store, timer: Timer) -> bool {
+    store
+        .write(move |tx| tx.create_schedule(&timer))
+        .await
+        .expect("written")
+}
+
+async fn load(store: &Store, id: &'static str) -> Timer {
+    let found = store.read(move |view| view.schedule(&name(id))).await;
+    found.expect("read").expect("a schedule")
+}
+
+fn record(timer: &Timer, seq: u64, outcome: Outcome) -> ExecutionRow {
+    ExecutionRow {
+        schedule_id: timer.schedule_id.clone(),
+        seq,
+        revision: timer.revision,
+        due_at: Millis(60_000),
+        count: 3,
+        is_capped: true,
+        source: TriggerSource::Tick,
+        outcome,
+        reason: Some("missed".to_owned()),
+        run_key: None,
+        is_catch_up: true,
+        at: Millis(60_001),
+    }
+}
+
+#[test]
+fn a_schedule_is_read_as_it_was_written() {
+    everywhere(async |store| {
+        let one = Timer {
+            last_run: Some(sample::run_key("run")),
+            last_execution_at: Some(Millis(7)),
+            allows_catch_up: true,
+            always: true,
+            ..minutely("one")
+        };
+        assert!(create(&store, one.clone()).await);
+        assert!(!create(&store, minutely("one")).await, "the name is taken");
+        assert_eq!(load(&store, "one").await, one);
+        let cron = When::Cron {
+            cron: "0 7 * * *".to_owned(),
+            time_zone: "Europe/Berlin".to_owned(),
+        };
+        let two = Timer {
+            when: cron,
+            ..minutely("two")
+        };
+        assert!(create(&store, two.clone()).await);
+        let all = store.read(|view| {
+            let filter = |agent_id, after: Option<&str>| ScheduleFilter {
+                agent_id,
+                after: after.map(name),
+                limit: 10,
+            };
+            let all = view.schedules(&filter(None, None))?;
+            let rest = view.schedules(&filter(Some(sample::agent_id("main")), Some("one")))?;
+            let none = view.schedules(&filter(Some(sample::agent_id("nobody")), None))?;
+            Ok((all, rest, none, view.schedules_of(&sample::agent_id("main"))?))
+        });
+        let (all, rest, none, count) = all.await.expect("read");
+        assert_eq!((all, count), (vec![one, two.clone()], 2));
+        assert_eq!((rest, none), (vec![two], Vec::new()));
+    });
+}
+
+#[test]
+fn whoever_is_second_to_change_a_schedule_is_told() {
+    everywhere(async |store| {
+        create(&store, minutely("one")).await;
+        let seen = load(&store, "one").await;
+        let moved = Timer {
+            next_execution_at: Some(Millis(120_000)),
+            executions: 1,
+            ..seen.clone()
+        };
+        let first = moved.clone();
+        store
+            .write(move |tx| tx.put_schedule(&first))
+            .await
+            .expect("the first");
+        let second = store.write(move |tx| tx.put_schedule(&moved)).await;
+        assert!(matches!(second, Err(StoreError::Conflict)), "{second:?}");
+        let now = load(&store, "one").await;
+        assert_eq!(
+            (now.version, now.next_execution_at),
+            (seen.version + 1, Some(Millis(120_000)))
+        );
+    });
+}
+
+#[test]
+fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
+    everywhere(async |store| {
+        create(&store, minutely("a-due")).await;
+        let at = |next: i64, id: &str| Timer {
+            next_execution_at: Some(Millis(next)),
+            ..minutely(id)
+        };
+        create(&store, at(50_000, "b-earlier")).await;
+        create(&store, at(999_000, "c-later")).await;
+        let paused = Timer {
+            status: Status::Paused,
+            ..at(1, "d-paused")
+        };
+        create(&store, paused).await;
+        let ahead = Timer {
+            seen_until: Millis(60_001 + SET_BACK_MS),
+            ..at(9_999_000, "e-ahead")
+        };
+        create(&store, ahead).await;
+        let due = async |now: i64, limit: u32| {
+            let due = store.read(move |view| view.due_schedules(Millis(now), limit));
+            let due = due.await.expect("read").into_iter();
+            due.map(|timer| timer.schedule_id.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(due(59_999, 10).await, ["b-earlier", "e-ahead"]);
+        assert_eq!(due(60_000, 10).await, ["b-earlier", "a-due", "e-ahead"]);
+        assert_eq!(
+            due(60_001, 10).await,
+            ["b-earlier", "a-due"],
+            "a second is no jump"
+        );
+        assert_eq!(due(60_000, 1).await, ["b-earlier"]);
+        let next = store.read(|view| view.next_schedule_due()).await;
+        assert_eq!(next.expect("read"), Some(Millis(50_000)));
+    });
+}
+
+#[test]
+fn where_nothing_is_at_work_nothing_is_next() {
+    everywhere(async |store| {
+        let over = Timer {
+            status: Status::Disabled,
+            ..minutely("over")
+        };
+        create(&store, over).await;
+        let next = store.read(|view| {
+            Ok((
+                view.next_schedule_due()?,
+                view.schedules_of(&sample::agent_id("main"))?,
+            ))
+        });
+        assert_eq!(next.await.expect("read"), (None, 0));
+    });
+}
+
+#[test]
+fn records_are_kept_as_they_are_and_the_oldest_go() {
+    everywhere(async |store| {
+        let timer = minutely("one");
+        create(&store, timer.clone()).await;
+        let last = EXECUTIONS_KEPT_MAX + 5;
+        let rows = timer.clone();
+        let written = store.write(move |tx| {
+            (1..=last).try_for_each(|seq| tx.append_execution(&record(&rows, seq, Outcome::Skipped)))
+        });
+        written.await.expect("written");
+        let found = store.read(|view| view.executions(&name("one"), 10_000));
+        let found = found.await.expect("read");
+        assert_eq!(found.len() as u64, EXECUTIONS_KEPT_MAX);
+        let newest = found.first().expect("a record");
+        assert_eq!(newest.row, record(&timer, last, Outcome::Skipped));
+        assert_eq!((newest.run_status.as_deref(), newest.run_ended_at), (None, None));
+        assert_eq!(found.last().map(|one| one.row.seq), Some(6));
+    });
+}
+
+#[test]
+fn what_a_schedule_asked_for_is_under_way_while_it_waits_and_while_the_run_is_open_that_took_it_up() {
+    everywhere(async |store| {
+        let made = store.write(|tx| {
+            tx.create_agent(&sample::agent("main"))?;
+            let message = sample::message("waits", "hello");
+            tx.admit_message(&message)?;
+            tx.enqueue(&message, 1, None)?;
+            // This one was taken up by another run, which is over or was never there.
+            tx.put_wake(&WakeRow {
+                absorbed_by: Some(sample::run_key("other")),
+                ..sample::wake("absorbed", "absorbed")
+            })
+        });
+        made.await.expect("written");
+        let waits = sample::message("waits", "hello").run_key;
+        let found = store.read(move |view| {
+            Ok((
+                view.is_under_way(&waits)?,
+                view.is_under_way(&sample::run_key("absorbed"))?,
+                view.is_under_way(&sample::run_key("nobody"))?,
+            ))
+        });
+        assert_eq!(found.await.expect("read"), (true, false, false));
+    });
+}

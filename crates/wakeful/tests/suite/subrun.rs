@@ -1,0 +1,333 @@
+//! Runs that start others: they wait, are told, are called off together, and nothing of it is lost or done twice.
+
+use serde_json::{Value, json};
+
+use super::crash::call;
+use super::daemon::Daemon;
+use super::world::{SILENT, Said, World, statuses, wait_until};
+
+/// Starts one run of the helper and then says so.
+const PARENT: &str = r#"
+rounds:
+  - text: "asking the helper"
+    tools: [{ name: StartRun, input: { agent_id: helper, initial_message: "What is it?" } }]
+  - text: "the helper has spoken"
+"#;
+
+const CHILD: &str = "rounds:\n  - text: \"forty-two\"\n";
+
+/// A home in which `main` may start runs of others, and the helper answers by a script.
+fn stage(world: &World, parent: &str, child: &str) {
+    for agent in ["main", "helper", "other"] {
+        let said = world.wakeful(&["agent", "create", agent]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+    }
+    let (parent, child) = (
+        world.script_named("parent.yaml", parent),
+        world.script_named("child.yaml", child),
+    );
+    let text = format!(
+        "[agents.main]\nmodel = \"{parent}\"\nmay_start = [\"helper\", \"other\", \"main\", \"nobody\"]\n\
+         [agents.helper]\nmodel = \"{child}\"\nmay_start = [\"main\"]\n"
+    );
+    std::fs::write(world.home().join("config.toml"), text).expect("settings");
+}
+
+fn start(world: &World) -> Said {
+    world.wakeful(&[
+        "run",
+        "do it",
+        "--json",
+        "--agent",
+        "main",
+        "--idempotency-key",
+        "k",
+    ])
+}
+
+/// The runs of an agent.
+fn runs(world: &World, agent: &str) -> Vec<Value> {
+    let list = world
+        .wakeful(&["runs", "list", "--agent", agent, "--json"])
+        .json();
+    list["runs"].as_array().cloned().unwrap_or_default()
+}
+
+fn show(world: &World, key: &Value) -> Value {
+    world
+        .wakeful(&["runs", "show", key.as_str().expect("a key"), "--json"])
+        .json()
+}
+
+/// What `main` was told, as the model reads it.
+fn told(world: &World) -> Vec<Value> {
+    let said = world.wakeful(&["transcript", "main", "--json"]).stdout;
+    let lines = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let blocks = lines.flat_map(|line| line["blocks"].as_array().cloned().unwrap_or_default());
+    let results = blocks.filter(|block| block["type"] == "tool_result");
+    results
+        .map(|block| serde_json::from_str(block["content"].as_str().expect("text")).expect("JSON"))
+        .collect()
+}
+
+/// One child, one result, and both ends of the thread name each other.
+fn judge(world: &World, story: &str) {
+    let (parents, children) = (runs(world, "main"), runs(world, "helper"));
+    assert_eq!(
+        (parents.len(), children.len()),
+        (1, 1),
+        "{story}: {parents:?} {children:?}"
+    );
+    let (parent, child) = (
+        show(world, &parents[0]["run_key"]),
+        show(world, &children[0]["run_key"]),
+    );
+    assert_eq!(
+        (&parent["outcome"], &child["outcome"]),
+        (&json!("completed"), &json!("completed")),
+        "{story}: {parent}"
+    );
+    assert_eq!(statuses(&parent), ["ok"], "{story}: {parent}");
+    assert_eq!(parent["children"][0]["run_key"], child["run_key"], "{story}");
+    assert_eq!(child["parent"]["run_key"], parent["run_key"], "{story}");
+    let told = told(world);
+    assert_eq!(told.len(), 1, "{story}: {told:?}");
+    assert_eq!(
+        (&told[0]["text"], &told[0]["source"]),
+        (&json!("forty-two"), &json!("run")),
+        "{story}"
+    );
+}
+
+#[test]
+fn a_run_starts_another_waits_for_it_and_reads_its_words() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    let said = start(&world);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(said.json()["final_text"], "the helper has spoken");
+    judge(&world, "alone");
+    let child = show(&world, &runs(&world, "helper")[0]["run_key"]);
+    assert_eq!(child["cause"]["kind"], "internal_followup");
+    assert_eq!(child["cause"]["authority"], "runtime_instruction");
+    let text = child["cause"]["text"].as_str().expect("text");
+    assert!(
+        text.starts_with("[From a run of agent main, not from a person]") && text.ends_with("What is it?"),
+        "{text}"
+    );
+    let verified = world.wakeful(&["verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    let key = runs(&world, "main")[0]["run_key"].clone();
+    let replayed = world.wakeful(&["replay", key.as_str().expect("a key")]);
+    assert_eq!(replayed.code, Some(0), "{replayed:?}");
+}
+
+#[test]
+fn a_daemon_drives_both_and_a_run_that_waits_says_on_what() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(world.wakeful(&["agent", "pause", "helper"]).code, Some(0));
+    assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
+    wait_until(|| {
+        runs(&world, "main")
+            .first()
+            .is_some_and(|run| run["waiting_on"].is_array())
+    });
+    let run = runs(&world, "main")[0].clone();
+    let child = show(&world, &run["run_key"])["children"][0].clone();
+    assert_eq!(
+        (&child["status"], &child["held"]),
+        (&json!("queued"), &json!("paused")),
+        "{child}"
+    );
+    let list = world.wakeful(&["runs", "list"]).stdout;
+    assert!(list.contains("waiting on run"), "{list}");
+    assert_eq!(world.wakeful(&["agent", "resume", "helper"]).code, Some(0));
+    wait_until(|| runs(&world, "main")[0]["status"] == "completed");
+    judge(&world, "daemon");
+    drop(daemon);
+}
+
+#[test]
+fn the_end_of_a_run_ends_those_that_it_started() {
+    let world = World::new();
+    stage(&world, PARENT, SILENT);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
+    wait_until(|| {
+        runs(&world, "helper")
+            .first()
+            .is_some_and(|run| run["status"] == "open")
+    });
+    let key = runs(&world, "main")[0]["run_key"].clone();
+    world.wakeful(&["runs", "cancel", key.as_str().expect("a key")]);
+    for agent in ["main", "helper"] {
+        wait_until(|| runs(&world, agent)[0]["status"] == "cancelled");
+    }
+    drop(daemon);
+}
+
+#[test]
+fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
+    let world = World::new();
+    stage(&world, PARENT, SILENT);
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
+    wait_until(|| {
+        runs(&world, "helper")
+            .first()
+            .is_some_and(|run| run["status"] == "open")
+    });
+    let key = runs(&world, "helper")[0]["run_key"].clone();
+    world.wakeful(&["runs", "cancel", key.as_str().expect("a key")]);
+    wait_until(|| runs(&world, "main")[0]["status"] == "completed");
+    let told = told(&world);
+    assert_eq!(
+        (&told[0]["kind"], &told[0]["ok"]),
+        (&json!("run_cancelled"), &json!(false)),
+        "{told:?}"
+    );
+    // The same for one whose turn has not come.
+    assert_eq!(world.wakeful(&["agent", "pause", "helper"]).code, Some(0));
+    assert_eq!(world.wakeful(&["message", "main", "again"]).code, Some(0));
+    wait_until(|| runs(&world, "main")[0]["waiting_on"].is_array());
+    let key = runs(&world, "main")[0]["waiting_on"][0].clone();
+    world.wakeful(&["runs", "cancel", key.as_str().expect("a key")]);
+    wait_until(|| runs(&world, "main")[0]["status"] == "completed");
+    drop(daemon);
+}
+
+#[test]
+fn what_may_not_be_started_is_a_result_that_says_why() {
+    let world = World::new();
+    let calls = ["main", "nobody", "helper", "stranger", "other"].map(|agent| {
+        format!("{{ name: StartRun, input: {{ agent_id: {agent}, initial_message: \"Go.\" }} }}")
+    });
+    let parent = format!("rounds:\n  - tools: [{}]\n  - text: done\n", calls.join(", "));
+    // The helper turns to the one that waits for it.
+    let child = "rounds:\n  - tools: [{ name: StartRun, input: { agent_id: main, initial_message: \"Back.\" } }]\n  - text: no\n";
+    stage(&world, &parent, child);
+    let said = start(&world);
+    assert_eq!(said.code, Some(4), "{said:?}");
+    let told = told(&world);
+    let kinds: Vec<&str> = told
+        .iter()
+        .map(|one| one["kind"].as_str().unwrap_or("ok"))
+        .collect();
+    assert_eq!(
+        kinds,
+        ["agent_is_itself", "agent_unknown", "ok", "denied_agent", "ok"],
+        "{told:?}"
+    );
+    let child = show(&world, &runs(&world, "helper")[0]["run_key"]);
+    assert_eq!(statuses(&child), ["failed"], "{child}");
+    assert_eq!(child["steps"][1]["reason"], "agent_waits", "{child}");
+}
+
+#[test]
+fn who_may_start_nothing_has_no_such_tool() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    let model = world.script_named("parent.yaml", PARENT);
+    let said = world.wakeful(&["run", "do it", "--json", "--agent", "other", "--model", &model]);
+    assert_eq!(
+        (said.code, statuses(&said.json())),
+        (Some(4), vec!["denied".to_owned()]),
+        "{said:?}"
+    );
+    assert_eq!(runs(&world, "helper").len(), 0);
+}
+
+#[test]
+fn a_start_that_a_person_has_to_permit_waits_for_the_person_first() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    let ask = [
+        "run",
+        "do it",
+        "--json",
+        "--agent",
+        "main",
+        "--ask-tools",
+        "StartRun",
+    ];
+    let said = world.wakeful(&ask);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(3), "decision_pending"),
+        "{said:?}"
+    );
+    assert_eq!(runs(&world, "helper").len(), 0);
+    let list = world.wakeful(&["decision", "list", "--json"]).json();
+    let id = list["decisions"][0]["decision_id"].as_str().expect("an id");
+    assert_eq!(
+        world.wakeful(&["decision", "answer", id, "approve"]).code,
+        Some(0)
+    );
+    let said = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    judge(&world, "permitted");
+}
+
+/// The places around the commits that start a run and that end it.
+const POINTS: [&str; 6] = [
+    "transition.before_commit",
+    "store.before_commit",
+    "store.after_commit",
+    "transition.after_commit",
+    "admit.before_commit",
+    "claim.after_commit",
+];
+
+/// Kills the program at every passage of every point, and once more while it goes on.
+fn crash_everywhere(world: impl Fn() -> World) {
+    let mut crashes = 0;
+    for point in POINTS {
+        for passage in 1..40 {
+            let world = world();
+            stage(&world, PARENT, CHILD);
+            let args = [
+                "run",
+                "do it",
+                "--json",
+                "--agent",
+                "main",
+                "--idempotency-key",
+                "k",
+            ];
+            if call(&world, &args, Some((point, passage))).code.is_some() {
+                break;
+            }
+            crashes += 1;
+            let story = format!("{point}:{passage}");
+            call(
+                &world,
+                &["run", "--resume", "--json"],
+                Some((point, 1 + passage % 3)),
+            );
+            world.wakeful(&["run", "--resume", "--json"]);
+            let said = start(&world);
+            assert_eq!(said.code, Some(0), "{story}: {said:?}");
+            judge(&world, &story);
+        }
+    }
+    assert!(crashes >= 20, "only {crashes} crashes");
+    eprintln!("{crashes} crashes");
+}
+
+#[test]
+fn however_often_it_is_killed_one_run_is_started_and_its_end_is_told_once() {
+    crash_everywhere(World::new);
+}
+
+#[test]
+fn the_same_holds_on_postgres() {
+    let world = World::on_postgres();
+    stage(&world, PARENT, CHILD);
+    let said = start(&world);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    judge(&world, "postgres");
+}
