@@ -73,7 +73,7 @@ impl Opening {
 fn text(blocks: &[Block]) -> String {
     let texts = blocks.iter().filter_map(|block| match block {
         Block::Text { text } => Some(text.as_str()),
-        _ => None,
+        Block::ToolUse(_) | Block::Thinking { .. } | Block::Attachment(_) | Block::ToolResult { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }

@@ -360,10 +360,12 @@ pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
 
 /// Its turn has come.
 fn woken_event(message: &Message, absorbed: usize) -> Draft {
-    let mut payload =
-        serde_json::json!({"run_key": message.run_key, "verdict": "run", "reason": message.kind});
-    if absorbed > 0 {
-        payload["absorbed"] = absorbed.into();
-    }
+    let (run_key, reason) = (message.run_key, message.kind);
+    let payload = match absorbed {
+        0 => serde_json::json!({"run_key": run_key, "verdict": "run", "reason": reason}),
+        _ => {
+            serde_json::json!({"run_key": run_key, "verdict": "run", "reason": reason, "absorbed": absorbed})
+        }
+    };
     Draft::new(Kind::WakeDecided, payload)
 }

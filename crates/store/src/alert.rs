@@ -110,13 +110,14 @@ pub(crate) fn put(
         (None, None) => Some(Subscribed::Full),
         (None, Some(_)) => is_full.then_some(Subscribed::AgentFull),
     };
-    let (Some(mut row), None) = (counted, refused) else {
-        let refused = refused.unwrap_or(Subscribed::Full);
-        if refused != Subscribed::Full {
-            sql.execute(TAKE_BACK, &[])?;
-        }
-        return Ok(refused);
+    let (mut row, refused) = match (counted, refused) {
+        (Some(row), refused) => (row, refused),
+        (None, refused) => return Ok(refused.unwrap_or(Subscribed::Full)),
     };
+    if let Some(refused) = refused {
+        sql.execute(TAKE_BACK, &[])?;
+        return Ok(refused);
+    }
     let terms = serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.terms"))?;
     let params = [
         (&new.subscription_id).into(),

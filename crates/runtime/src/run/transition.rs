@@ -304,9 +304,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             waits_on_runs,
             starts: Vec::new(),
             patience_ms: self.governance.decision_patience_ms,
-            telling: outcome
-                .as_ref()
-                .map(|status| Telling::run_ended(&before.agent_id, &run_key, status)),
+            telling: ended(&before, outcome.as_deref()),
             run: RunRow {
                 machine_version: MACHINE_VERSION,
                 due_at: due(&moved.turn, now),
@@ -330,6 +328,11 @@ fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
         state.len()
     );
     Err(EngineError::Broken { run, why })
+}
+
+/// What the end of a run says to other agents, if this is its end.
+fn ended(run: &RunRow, outcome: Option<&str>) -> Option<Telling> {
+    outcome.map(|status| Telling::run_ended(&run.agent_id, &run.run_key, status))
 }
 
 /// The runs without one of whose ends a run can do nothing.

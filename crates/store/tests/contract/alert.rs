@@ -138,7 +138,7 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
         assert_eq!(put(&store, row("b", "main", "RUN")).await, Subscribed::New(2));
         assert!(tell().await.expect("written"));
         let kept = store.read(|view| view.tellings(10)).await.expect("rows");
-        assert_eq!(kept, [telling.clone()]);
+        assert_eq!(kept, std::slice::from_ref(&telling));
         let place = Place {
             agent_id: agent("main"),
             subscription_id: rule("b"),

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 use wakeful_ports::store::StoreError;
-use wakeful_runtime::Halt;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
 use wakeful_runtime::service::{Options as ServiceOptions, Service, Writers};
+use wakeful_runtime::{Halt, Observer};
 use wakeful_server::{Open, Stage};
 use wakeful_store::Store;
 
@@ -45,18 +45,10 @@ pub(super) async fn run_service(
     let keeper = keeper(&place, start, &hub);
     let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
     let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
-    let bench = Bench {
-        place: Arc::clone(&place),
-        config: start.settings.config.clone(),
-        models: start.models.clone(),
-        sandboxing: start.sandboxing,
-        observer,
-        halt: halt.clone(),
-    };
-    let writers = writers(&place);
+    let bench = bench(&place, start, observer, &halt);
     let (service, clerk, stuck) = Service::new(ServiceOptions {
         store: place.store.clone(),
-        writers,
+        writers: writers(&place),
         runner: place.runner.runner_id.clone(),
         workshop: Arc::new(bench),
         hub: Arc::clone(&hub),
@@ -66,8 +58,8 @@ pub(super) async fn run_service(
         governance: place.governance(),
     });
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
-    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
+    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(&place));
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
@@ -99,24 +91,6 @@ pub(super) async fn run_service(
     sign_off(&place, hub).await;
 }
 
-fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
-    Keeper {
-        store: place.store.clone(),
-        retention: start.settings.config.retention.rule(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        observer: Arc::clone(hub) as _,
-    }
-}
-
-fn writers(place: &Place) -> Writers {
-    if place.is_shared() {
-        Writers::Many
-    } else {
-        Writers::Alone
-    }
-}
-
 /// All that will be written is written, and the next daemon begins with a signed past.
 async fn sign_off(place: &Place, hub: Arc<Hub>) {
     let signed = match notary(place, hub) {
@@ -125,6 +99,38 @@ async fn sign_off(place: &Place, hub: Arc<Hub>) {
     };
     if let Err(failure) = signed {
         log(&format!("the log was not signed: {failure}"));
+    }
+}
+
+/// Whether others write to the same databases.
+fn writers(place: &Place) -> Writers {
+    if place.is_shared() {
+        Writers::Many
+    } else {
+        Writers::Alone
+    }
+}
+
+/// Who makes engines.
+fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, halt: &Halt) -> Bench {
+    Bench {
+        place: Arc::clone(place),
+        config: start.settings.config.clone(),
+        models: start.models.clone(),
+        sandboxing: start.sandboxing,
+        observer,
+        halt: halt.clone(),
+    }
+}
+
+/// Who takes away what is old.
+fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
+    Keeper {
+        store: place.store.clone(),
+        retention: start.settings.config.retention.rule(),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        observer: Arc::clone(hub) as _,
     }
 }
 
