@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 63] = [
+const VERBS: [&str; 72] = [
     "init",
     "run",
     "message",
@@ -66,6 +66,15 @@ const VERBS: [&str; 63] = [
     "retention",
     "retention show",
     "retention run",
+    "schedule",
+    "schedule add",
+    "schedule list",
+    "schedule edit",
+    "schedule pause",
+    "schedule resume",
+    "schedule disable",
+    "schedule trigger-now",
+    "schedule history",
     "completion",
 ];
 

@@ -36,6 +36,7 @@ mod route;
 mod run;
 mod saga;
 mod sandbox;
+mod schedule;
 mod schema;
 mod service;
 mod shape;
