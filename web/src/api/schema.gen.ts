@@ -643,6 +643,127 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/schedules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Schedules by name. */
+        get: operations["list_schedules"];
+        put?: never;
+        /** Makes a schedule. Without `always` it wakes its agent only when something changed since the agent last ran. */
+        post: operations["add_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One schedule. */
+        get: operations["get_schedule"];
+        put?: never;
+        /** Changes what a schedule is meant to do. Another pattern or zone is another revision, and begins now. */
+        post: operations["edit_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/disable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends a schedule for good. Its history stays. */
+        post: operations["disable_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/executions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A schedule and what became of its firings, newest first. */
+        get: operations["schedule_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a schedule rest: nothing fires, and what would have been due meanwhile is not made up for. */
+        post: operations["pause_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a schedule go on with what is to come. */
+        post: operations["resume_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/schedules/{schedule_id}/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets a schedule fire now, also when nothing changed. What is to come stays as it is. */
+        post: operations["trigger_schedule"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/state": {
         parameters: {
             query?: never;
@@ -763,6 +884,39 @@ export interface components {
          * @enum {string}
          */
         Activity: "asleep" | "queued" | "working" | "stuck";
+        /** @description A schedule to make. */
+        AddSchedule: {
+            /** @description Whom it wakes. */
+            agent_id: string;
+            /** @description Whether missed firings are made up for. */
+            allows_catch_up?: boolean;
+            /** @description Whether it wakes the agent also when nothing changed. */
+            always?: boolean;
+            /** @description Whether it is over after its first firing. One moment always is. */
+            auto_disable_after_run?: boolean;
+            /**
+             * Format: int64
+             * @description How old a missed firing may be and still be made up for; a day where nothing is given.
+             */
+            catch_up_window_seconds?: number;
+            /** @description What becomes of a firing while the one before it is under way; `forbid` where nothing is given. */
+            concurrency?: components["schemas"]["Concurrency"];
+            /** @description Whether it begins at rest. */
+            is_paused?: boolean;
+            /** @description What people call it; its name where nothing is given. */
+            label?: string;
+            /**
+             * Format: int64
+             * @description How many of them run at once; 1 where nothing is given.
+             */
+            max_catch_up_runs_per_tick?: number;
+            /** @description When it fires. */
+            pattern: components["schemas"]["SchedulePattern"];
+            /** @description What it says to the agent. */
+            say: string;
+            /** @description Its name; one is made up where none is given. */
+            schedule_id?: string;
+        };
         /**
          * @description Whether a message was new.
          * @enum {string}
@@ -1159,6 +1313,11 @@ export interface components {
          */
         Channel: "cli" | "api" | "page";
         /**
+         * @description What becomes of a firing while the one before it is still under way.
+         * @enum {string}
+         */
+        Concurrency: "allow" | "forbid" | "replace";
+        /**
          * @description Whether an agent works on what waits for it.
          * @enum {string}
          */
@@ -1343,6 +1502,21 @@ export interface components {
             /** @description The words. */
             text: string;
         };
+        /** @description What of a schedule is to be different. What is absent stays. */
+        EditSchedule: {
+            /** @description Whether missed firings are made up for. */
+            allows_catch_up?: boolean;
+            /** @description Whether it wakes the agent also when nothing changed. */
+            always?: boolean;
+            /** @description What becomes of a firing while the one before it is under way. */
+            concurrency?: components["schemas"]["Concurrency"];
+            /** @description What people call it. */
+            label?: string;
+            /** @description When it fires. */
+            pattern?: components["schemas"]["SchedulePattern"];
+            /** @description What it says to the agent. */
+            say?: string;
+        };
         /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
         EraseContent: {
             /**
@@ -1446,6 +1620,11 @@ export interface components {
              */
             next_after_seq: number;
         };
+        /**
+         * @description What was decided about a firing, or about the schedule itself.
+         * @enum {string}
+         */
+        ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed";
         /** @description What is kept of a failure. */
         FailureArtifact: {
             /** @description Where it failed. */
@@ -1972,6 +2151,161 @@ export interface components {
          * @enum {string}
          */
         SagaStatus: "open" | "completed" | "compensated" | "stuck";
+        /** @description A schedule of an agent. */
+        Schedule: {
+            /** @description Whom it wakes. */
+            agent_id: string;
+            /** @description Whether missed firings are made up for. */
+            allows_catch_up: boolean;
+            /** @description Whether it wakes the agent also when nothing changed. */
+            always: boolean;
+            /** @description Whether it is over after its first firing. */
+            auto_disable_after_run: boolean;
+            /**
+             * Format: int64
+             * @description How old a missed firing may be and still be made up for.
+             */
+            catch_up_window_seconds: number;
+            /** @description What becomes of a firing while the one before it is under way. */
+            concurrency: components["schemas"]["Concurrency"];
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How many records of its firings were ever made.
+             */
+            execution_count: number;
+            /** @description What people call it. */
+            label: string;
+            /**
+             * Format: date-time
+             * @description The moment that the newest firing was meant for.
+             */
+            last_execution_at?: string;
+            /** @description The newest run that it asked for. */
+            last_run_key?: string;
+            /**
+             * Format: int64
+             * @description How many of them run at once.
+             */
+            max_catch_up_runs_per_tick: number;
+            /**
+             * Format: date-time
+             * @description The moment that the next firing is meant for.
+             */
+            next_execution_at?: string;
+            /** @description When it fires. */
+            pattern: components["schemas"]["SchedulePattern"];
+            /**
+             * Format: int32
+             * @description Which pattern it has: another one is another revision, and its firings are others.
+             */
+            revision: number;
+            /** @description What it says to the agent. */
+            say: string;
+            /** @description Its name. */
+            schedule_id: string;
+            /** @description Whether it is at work. */
+            status: components["schemas"]["ScheduleStatus"];
+            /** @description That moment and the two after it. */
+            upcoming: string[];
+        };
+        /** @description A schedule and what became of its firings, newest first. The oldest records are not kept for ever. */
+        ScheduleHistory: {
+            /** @description The records. */
+            executions: components["schemas"]["ScheduledExecution"][];
+            /** @description The schedule. */
+            schedule: components["schemas"]["Schedule"];
+        };
+        /** @description Schedules by name. */
+        ScheduleList: {
+            /** @description The schedules. */
+            schedules: components["schemas"]["Schedule"][];
+        };
+        /** @description When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment. */
+        SchedulePattern: {
+            /**
+             * Format: date-time
+             * @description A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
+             */
+            anchor?: string;
+            /**
+             * Format: date-time
+             * @description The one moment at which it fires.
+             */
+            at?: string;
+            /** @description A cron pattern of five fields. */
+            cron?: string;
+            /**
+             * Format: int64
+             * @description How far apart firings are.
+             */
+            interval_seconds?: number;
+            /** @description The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`. */
+            time_zone?: string;
+        };
+        /**
+         * @description Whether a schedule is at work.
+         * @enum {string}
+         */
+        ScheduleStatus: "active" | "paused" | "disabled" | "expired";
+        /** @description A record of a firing. */
+        ScheduledExecution: {
+            /**
+             * Format: date-time
+             * @description When it was decided.
+             */
+            at: string;
+            /**
+             * Format: int64
+             * @description How many firings it speaks of.
+             */
+            count: number;
+            /**
+             * Format: date-time
+             * @description The moment that was meant; of several, the first.
+             */
+            due_at: string;
+            /** @description Whether there were even more. */
+            is_capped: boolean;
+            /** @description Whether it was missed and is made up for. */
+            is_catch_up: boolean;
+            /** @description What was decided. */
+            outcome: components["schemas"]["ExecutionOutcome"];
+            /** @description Why, where it did not run. */
+            reason?: string;
+            /**
+             * Format: int32
+             * @description Which revision of the schedule.
+             */
+            revision: number;
+            /**
+             * Format: date-time
+             * @description When the run ended.
+             */
+            run_ended_at?: string;
+            /** @description The run that it asked for. */
+            run_key?: string;
+            /**
+             * Format: date-time
+             * @description When the run began.
+             */
+            run_started_at?: string;
+            /** @description Where that run stands; absent before it has begun. */
+            run_status?: string;
+            /** @description Which schedule. */
+            schedule_id: string;
+            /**
+             * Format: int64
+             * @description Its place among all records of the schedule, from 1.
+             */
+            seq: number;
+            /** @description What made it fire. */
+            trigger_source: components["schemas"]["TriggerSource"];
+        };
         /** @description A message for an agent. */
         SendMessage: {
             /** @description Tools that this run may use only after a person said so. */
@@ -2195,6 +2529,16 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description A wish that a schedule fires now. */
+        TriggerSchedule: {
+            /** @description Names this wish: the same key again is the same wish. */
+            key?: string;
+        };
+        /**
+         * @description What made a schedule fire.
+         * @enum {string}
+         */
+        TriggerSource: "tick" | "trigger_now" | "event";
         /** @description What changes in a task. What is left out stays. */
         UpdateTask: {
             /** @description What it belongs to. */
@@ -4228,6 +4572,452 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    list_schedules: {
+        parameters: {
+            query?: {
+                /** @description Only those of this agent. */
+                agent_id?: string;
+                /** @description Only those whose name comes after this one. */
+                after?: string;
+                /** @description Most schedules, by name. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schedules */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    add_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AddSchedule"];
+            };
+        };
+        responses: {
+            /** @description It is made */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The name is taken */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description A field is not as it must be, and is named */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    get_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The schedule */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    edit_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EditSchedule"];
+            };
+        };
+        responses: {
+            /** @description It is changed */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description A field is not as it must be, and is named */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    disable_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is over */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    schedule_history: {
+        parameters: {
+            query?: {
+                /** @description Most records, from the newest back. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The history */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduleHistory"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    pause_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It rests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    resume_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It fires again */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Schedule"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    trigger_schedule: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The schedule's name. */
+                schedule_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TriggerSchedule"];
+            };
+        };
+        responses: {
+            /** @description What became of it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScheduledExecution"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such schedule */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is over */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
