@@ -58,22 +58,8 @@ pub(super) async fn run_service(
         observer,
         halt: halt.clone(),
     };
-    let writers = match place.is_shared() {
-        true => Writers::Many,
-        false => Writers::Alone,
-    };
-    let (service, clerk, stuck) = Service::new(ServiceOptions {
-        store: place.store.clone(),
-        writers,
-        runner: place.runner.runner_id.clone(),
-        workshop: Arc::new(bench),
-        hub: Arc::clone(&hub),
-        halt: halt.clone(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        governance: place.governance(),
-    });
-    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
+    let (service, clerk, stuck) = Service::new(options(&place, bench, &hub));
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
@@ -106,6 +92,27 @@ pub(super) async fn run_service(
     };
     if let Err(failure) = signed {
         log(&format!("the log was not signed: {failure}"));
+    }
+}
+
+fn writers(place: &Place) -> Writers {
+    match place.is_shared() {
+        true => Writers::Many,
+        false => Writers::Alone,
+    }
+}
+
+fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store, Bench> {
+    ServiceOptions {
+        store: place.store.clone(),
+        writers: writers(place),
+        runner: place.runner.runner_id.clone(),
+        halt: bench.halt.clone(),
+        workshop: Arc::new(bench),
+        hub: Arc::clone(hub),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        governance: place.governance(),
     }
 }
 
