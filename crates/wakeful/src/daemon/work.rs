@@ -46,19 +46,13 @@ pub(super) async fn run_service(
     let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
     let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
     let bench = bench(&place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(ServiceOptions {
-        store: place.store.clone(),
-        writers: writers(&place),
-        runner: place.runner.runner_id.clone(),
-        workshop: Arc::new(bench),
-        hub: Arc::clone(&hub),
-        halt: halt.clone(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        governance: place.governance(),
-    });
+    let (service, clerk, stuck) = Service::new(options(&place, bench, &hub));
     let book = Arc::new(Book::default());
-    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers(&place));
+    let watcher = clerk.watcher(
+        Arc::clone(&place.journal) as _,
+        Arc::clone(&book),
+        writers(&place),
+    );
     let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
@@ -131,6 +125,21 @@ fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         observer: Arc::clone(hub) as _,
+    }
+}
+
+/// What a service is made of.
+fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store, Bench> {
+    ServiceOptions {
+        store: place.store.clone(),
+        writers: writers(place),
+        runner: place.runner.runner_id.clone(),
+        halt: bench.halt.clone(),
+        workshop: Arc::new(bench),
+        hub: Arc::clone(hub),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        governance: place.governance(),
     }
 }
 
