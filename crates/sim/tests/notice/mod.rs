@@ -46,8 +46,14 @@ async fn no_predicate_is_asked_of_what_a_changed_record_only_belongs_to() {
     })
     .await;
     daemon.settle().await;
-    assert!(daemon.runs("coach").await.is_empty(), "the task has no text, and has not changed");
-    assert_eq!(daemon.refusals("coach").await, [("predicate_false".to_owned(), 1)]);
+    assert!(
+        daemon.runs("coach").await.is_empty(),
+        "the task has no text, and has not changed"
+    );
+    assert_eq!(
+        daemon.refusals("coach").await,
+        [("predicate_false".to_owned(), 1)]
+    );
 }
 
 #[tokio::test]
