@@ -7,7 +7,7 @@ mod book;
 mod candidate;
 mod source;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -296,16 +296,12 @@ impl<S: Store> Watcher<S> {
         notice: &Notice,
         wanted: Vec<String>,
     ) -> Result<BTreeMap<String, Entity>, NoticeError> {
-        let told = notice
-            .records
-            .iter()
-            .take(RECORDS_TOLD_MAX)
-            .map(|(_, id)| id.clone());
-        let ids = wanted
-            .into_iter()
-            .chain(told)
-            .collect::<std::collections::BTreeSet<_>>();
-        let ids = ids.iter().filter_map(|id| RecordId::parse("id", id).ok());
+        let changed: BTreeSet<&String> = notice.records.iter().map(|(_, id)| id).collect();
+        let told = notice.records.iter().take(RECORDS_TOLD_MAX).map(|(_, id)| id);
+        // A notice names also what a record belongs to. That has not changed, so no predicate is asked of it.
+        let asked = wanted.iter().filter(|id| changed.contains(id));
+        let ids: BTreeSet<&String> = asked.chain(told).collect();
+        let ids = ids.into_iter().filter_map(|id| RecordId::parse("id", id).ok());
         let ids: Vec<RecordId> = ids.take(ENTITIES_MAX).collect();
         if ids.is_empty() {
             return Ok(BTreeMap::new());

@@ -26,6 +26,9 @@ use crate::{EngineError, Halt, Observer as _};
 /// Schedules that one look takes up. What is left is looked for at once.
 const SCHEDULES_AT_ONCE_MAX: u32 = 64;
 
+/// Looks in a row that find something. As many schedules as there may be are taken up by then.
+const LOOKS_MAX: u32 = 1_000;
+
 /// How often a database that others write to is looked at. Where this process is the only writer, never.
 const SHARED_LOOK_MS: u64 = 1_000;
 
@@ -72,7 +75,7 @@ impl<S: Store> Timers<S> {
 
     /// Takes up everything that is due, and says when something is again.
     async fn look(&self) -> Result<Option<Millis>, StoreError> {
-        loop {
+        for _ in 0..LOOKS_MAX {
             let now = self.clock.now();
             let due = self
                 .store
@@ -85,6 +88,8 @@ impl<S: Store> Timers<S> {
                 self.tick(timer, now).await?;
             }
         }
+        // Somebody makes them faster than they are taken up: a stop has to be heard all the same.
+        self.store.read(|view| view.next_schedule_due()).await
     }
 
     /// One look at one schedule.
@@ -98,14 +103,8 @@ impl<S: Store> Timers<S> {
             now,
         };
         let ticked = timer.tick(now);
-        let plan = Plan::new(
-            &self.store,
-            &timer,
-            (ticked, is_changed),
-            TriggerSource::Tick,
-            &tools,
-        )
-        .await?;
+        let source = (TriggerSource::Tick, None);
+        let plan = Plan::new(&self.store, &timer, (ticked, is_changed), source, &tools).await?;
         fail::point("timer.before_commit");
         // Whoever else looked at it has moved it on: then there is nothing to do here.
         let fired = match self.store.write(move |tx| plan.commit(tx)).await {
@@ -161,7 +160,6 @@ pub(crate) async fn by_hand<S: Store>(
     };
     let ticked = Ticked::by_hand(timer, firing);
     let tools = Tools { entropy, now };
-    let mut plan = Plan::new(store, timer, (Ok(ticked), None), source, &tools).await?;
-    plan.rename(timer.run_key_by_hand(request), &tools);
+    let plan = Plan::new(store, timer, (Ok(ticked), None), (source, Some(request)), &tools).await?;
     Ok(store.write(move |tx| plan.commit(tx)).await?)
 }

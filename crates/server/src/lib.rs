@@ -6,7 +6,8 @@
 //! | `access` | which hosts, origins and tokens are ours |
 //! | `rate` | how often somebody may ask |
 //! | `login` | one-time links and the cookies they become |
-//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `proof`, `journal`, `record`, `schedule`, `subscription`, `runtime` | the routes, one noun each |
+//! | `agent`, `message`, `run`, `decision`, `brake`, `budget`, `event`, `transcript`, `runtime` | the routes, one noun each |
+//! | `proof`, `journal`, `record`, `schedule`, `subscription` | more routes |
 //! | `stream` | events as they happen |
 //! | `metrics` | numbers for Prometheus |
 //! | `page` | the control room's files, embedded |

@@ -240,9 +240,9 @@ pub(crate) fn executions(
 }
 
 const UNDER_WAY: &str = "
-    SELECT 1 FROM queue WHERE queue.run_key = ?1
-    UNION ALL SELECT 1 FROM run WHERE run.run_key = ?1 AND run.status = 'open'
-    UNION ALL SELECT 1 FROM wake JOIN run ON run.run_key = wake.absorbed_by
+    SELECT queue.run_key FROM queue WHERE queue.run_key = ?1
+    UNION ALL SELECT run.run_key FROM run WHERE run.run_key = ?1 AND run.status = 'open'
+    UNION ALL SELECT wake.run_key FROM wake JOIN run ON run.run_key = wake.absorbed_by
         WHERE wake.run_key = ?1 AND run.status = 'open'";
 
 /// Whether what a schedule asked for waits or runs. Looked up each time: a flag that somebody forgot to take down would

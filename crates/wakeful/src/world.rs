@@ -64,6 +64,8 @@ impl Clock for RealClock {
 fn wall_alarm(moment: Millis) -> std::io::Result<AsyncFd<OwnedFd>> {
     let clock = TimerfdClockId::Realtime;
     let alarm = timerfd_create(clock, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC)?;
+    // The kernel takes 0 for no alarm at all.
+    let moment = moment.max(Millis(1));
     let when = Timespec {
         tv_sec: moment.0.div_euclid(1000),
         tv_nsec: moment.0.rem_euclid(1000) * 1_000_000,

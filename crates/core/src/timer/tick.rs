@@ -174,6 +174,9 @@ impl Timer {
             ticked.was_set_back = true;
             ticked.timer.seen_until = now;
             ticked.timer.next_execution_at = self.when.first_after(now)?;
+            if ticked.timer.next_execution_at.is_none() {
+                ticked.timer.status = Status::Expired;
+            }
             return Ok(ticked);
         }
         let now = now.max(self.seen_until);

@@ -262,13 +262,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let usage = replied_usage(cause.0);
         let journal = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
         let state = serde_json::to_string(&moved.turn).map_err(|e| broken(run_key, &e))?;
-        if state.len() > STATE_BYTES_MAX {
-            let why = format!(
-                "its state has {} bytes, at most {STATE_BYTES_MAX} are kept",
-                state.len()
-            );
-            return Err(EngineError::Broken { run: run_key, why });
-        }
+        within_bounds(run_key, &state)?;
         let events = moved
             .events
             .into_iter()
@@ -322,6 +316,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             },
         })
     }
+}
+
+/// A state that grew beyond its bound would make every step of its run dearer than the one before.
+fn within_bounds(run: RunKey, state: &str) -> Result<(), EngineError> {
+    if state.len() <= STATE_BYTES_MAX {
+        return Ok(());
+    }
+    let why = format!(
+        "its state has {} bytes, at most {STATE_BYTES_MAX} are kept",
+        state.len()
+    );
+    Err(EngineError::Broken { run, why })
 }
 
 /// What the end of a run says to other agents, if this is its end.

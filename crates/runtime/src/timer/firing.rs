@@ -69,7 +69,7 @@ impl Plan {
         store: &S,
         seen: &Timer,
         (ticked, is_changed): (Result<Ticked, ScheduleError>, Option<bool>),
-        source: TriggerSource,
+        (source, request): (TriggerSource, Option<&str>),
         tools: &Tools<'_>,
     ) -> Result<Self, StoreError> {
         let (ticked, over) = match ticked {
@@ -80,7 +80,12 @@ impl Plan {
         let (_, body) = opening(&seen.say, Vec::new());
         let body = store.pack(body).await?;
         let arrivals = ticked.firings.iter().map(|firing| {
-            let message = message(seen, seen.run_key(firing.due_at), firing, (&body, tools.now));
+            // Whatever the clock did not lead to is named by who asked for it.
+            let run = match request {
+                None => seen.run_key(firing.due_at),
+                Some(request) => seen.run_key_by_hand(request),
+            };
+            let message = message(seen, run, firing, (&body, tools.now));
             Ok((*firing, arrival(message, &body, &seen.say, tools)?))
         });
         let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
@@ -98,16 +103,6 @@ impl Plan {
             source,
             now: tools.now,
         })
-    }
-
-    /// Gives the one firing another name than that of its moment.
-    pub(super) fn rename(&mut self, run: RunKey, tools: &Tools<'_>) {
-        for (firing, arrival) in &mut self.arrivals {
-            let message = message(&self.seen, run, firing, (&arrival.body, tools.now));
-            if let Ok(renamed) = self::arrival(message, &arrival.body, &self.seen.say, tools) {
-                *arrival = renamed;
-            }
-        }
     }
 
     /// Messages, records and the next moment, or nothing. [`StoreError::Conflict`] when somebody else was first.

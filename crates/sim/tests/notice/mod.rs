@@ -31,6 +31,32 @@ fn in_category(name: &str) -> Terms {
 }
 
 #[tokio::test]
+async fn no_predicate_is_asked_of_what_a_changed_record_only_belongs_to() {
+    let home = Home::new();
+    let daemon = home.serve();
+    let terms = Terms {
+        predicate: Some(json!({"field": "text", "op": "ne", "value": "water the roses"})),
+        ..on("NOTE")
+    };
+    daemon.subscribed("coach", terms).await;
+    let task = home.add_task("Garden", None).await;
+    home.write(Mutation::CreateNote {
+        task: Some(task),
+        text: "water the roses".into(),
+    })
+    .await;
+    daemon.settle().await;
+    assert!(
+        daemon.runs("coach").await.is_empty(),
+        "the task has no text, and has not changed"
+    );
+    assert_eq!(
+        daemon.refusals("coach").await,
+        [("predicate_false".to_owned(), 1)]
+    );
+}
+
+#[tokio::test]
 async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
     let home = Home::new();
     let daemon = home.serve();

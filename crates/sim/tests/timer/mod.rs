@@ -1,18 +1,18 @@
 //! The clock's loop in virtual time: what is due fires once, what was missed is told, and a set clock fools nobody.
 
 mod house;
+mod overlap;
 mod quiet;
 
 use wakeful_core::cause::Origin;
 use wakeful_core::journal::Author;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Concurrency, Outcome, Status, Timer, When};
+use wakeful_core::timer::{Outcome, Status, When};
 use wakeful_core::wake::Control;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::desk::{Desk as _, Scheduling as _};
-use wakeful_runtime::service::Writers;
-use wakeful_runtime::{EngineError, Halt, ScheduleFault};
+use wakeful_runtime::{EngineError, ScheduleFault};
 
 use self::house::{BEGIN, Ground, HOUR_MS, House, MINUTE_MS, Says, agent, every, rule};
 
@@ -239,21 +239,6 @@ async fn one_that_was_looked_at_in_a_false_future_does_not_sleep_until_then() {
 }
 
 #[tokio::test]
-async fn a_stale_running_flag_does_not_swallow_wakes() {
-    let house = House::fresh(Says::Done).await;
-    let made = house.add("hourly", every(3_600), |_| {}).await;
-    // What it asked for last is gone: nobody will ever say that it has ended.
-    let stale = Timer {
-        last_run: Some(made.run_key(Millis(1))),
-        ..made
-    };
-    let put = house.ground.store.write(move |tx| tx.put_schedule(&stale)).await;
-    put.expect("written");
-    house.ground.pass(HOUR_MS + 1).await;
-    assert_eq!(house.outcomes("hourly").await, run(1));
-}
-
-#[tokio::test]
 async fn a_wall_clock_time_holds_across_the_changes_of_the_clocks() {
     let when = || When::Cron {
         cron: "30 2 * * *".to_owned(),
@@ -320,74 +305,6 @@ async fn another_zone_keeps_the_wall_clock_time_and_is_another_timer() {
         [(2, time("2026-03-01T22:00:00Z"))],
         "nothing at 07:00 in Berlin"
     );
-}
-
-#[tokio::test]
-async fn the_three_ways_with_one_that_waits() {
-    let house = House::fresh(Says::Done).await;
-    for policy in Concurrency::ALL {
-        house
-            .add(policy.as_str(), every(3_600), |draft| draft.concurrency = policy)
-            .await;
-    }
-    // What comes is kept and nothing begins.
-    house
-        .clerk
-        .set_control(agent("main"), Control::Paused)
-        .await
-        .expect("paused");
-    house.ground.pass(2 * HOUR_MS + 1).await;
-    assert_eq!(house.outcomes("allow").await, run(2));
-    assert_eq!(
-        house.outcomes("forbid").await,
-        [
-            (Outcome::Run, None),
-            because(Outcome::Skipped, "concurrency_forbid")
-        ]
-    );
-    let replaced = [
-        (Outcome::Run, None),
-        (Outcome::Replaced, None),
-        (Outcome::Run, None),
-    ];
-    assert_eq!(house.outcomes("replace").await, replaced);
-    house
-        .clerk
-        .set_control(agent("main"), Control::Running)
-        .await
-        .expect("goes on");
-    house.ground.pass(1_000).await;
-    assert_eq!(house.runs().await, 4, "two, one, and the second of two");
-}
-
-#[tokio::test]
-async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
-    let house = House::fresh(Says::Later).await;
-    house.add("forbid", every(50), |_| {}).await;
-    house.ground.pass(110_000).await;
-    assert_eq!(
-        house.outcomes("forbid").await,
-        [
-            (Outcome::Run, None),
-            because(Outcome::Skipped, "concurrency_forbid")
-        ]
-    );
-    let house = House::fresh(Says::Later).await;
-    house
-        .add("replace", every(50), |draft| {
-            draft.concurrency = Concurrency::Replace
-        })
-        .await;
-    house.ground.pass(110_000).await;
-    let replaced = [
-        (Outcome::Run, None),
-        (Outcome::Replaced, None),
-        (Outcome::Run, None),
-    ];
-    assert_eq!(house.outcomes("replace").await, replaced);
-    let records = house.records("replace").await;
-    let statuses: Vec<_> = records.iter().map(|one| one.run_status.as_deref()).collect();
-    assert_ne!(statuses.first(), Some(&Some("open")), "it was asked to end");
 }
 
 #[tokio::test]
@@ -467,23 +384,6 @@ async fn a_gate_that_stays_shut_is_told_and_what_is_paused_goes_on_with_what_com
         matches!(again, Err(EngineError::Schedule(ScheduleFault::Status { .. }))),
         "{again:?}"
     );
-}
-
-#[tokio::test]
-async fn two_who_look_at_once_fire_each_moment_once() {
-    let house = House::fresh(Says::Done).await;
-    let other = house
-        .clerk
-        .timers(std::sync::Arc::new(house.ground.journal.clone()), Writers::Many);
-    tokio::spawn(async move { other.run(&Halt::never()).await });
-    house
-        .add("minutely", every(60), |draft| {
-            draft.concurrency = Concurrency::Allow
-        })
-        .await;
-    house.ground.pass(10 * MINUTE_MS + 1).await;
-    assert_eq!(house.outcomes("minutely").await, run(10));
-    assert_eq!(house.runs().await, 10);
 }
 
 #[tokio::test]

@@ -46,21 +46,14 @@ pub(super) async fn run_service(
     let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
     let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
     let bench = bench(&place, start, observer, &halt);
-    let (service, clerk, stuck) = Service::new(ServiceOptions {
-        store: place.store.clone(),
-        writers: writers(&place),
-        runner: place.runner.runner_id.clone(),
-        workshop: Arc::new(bench),
-        hub: Arc::clone(&hub),
-        halt: halt.clone(),
-        clock: Arc::new(RealClock::new()),
-        entropy: Arc::new(RealEntropy),
-        governance: place.governance(),
-    });
+    let (service, clerk, stuck) = Service::new(options(&place, bench, &hub));
     let book = Arc::new(Book::default());
-    let writers = writers(&place);
-    let watcher = clerk.watcher(Arc::clone(&place.journal) as _, Arc::clone(&book), writers);
-    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers);
+    let watcher = clerk.watcher(
+        Arc::clone(&place.journal) as _,
+        Arc::clone(&book),
+        writers(&place),
+    );
+    let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
@@ -89,8 +82,12 @@ pub(super) async fn run_service(
         ticking,
         round.go(&hub, &halt)
     );
-    // All that will be written is written, and the next daemon begins with a signed past.
-    let signed = match notary(&place, hub) {
+    sign_off(&place, hub).await;
+}
+
+/// All that will be written is written, and the next daemon begins with a signed past.
+async fn sign_off(place: &Place, hub: Arc<Hub>) {
+    let signed = match notary(place, hub) {
         Ok(notary) => notary.sign().await.map_err(Failure::from),
         Err(failure) => Err(failure),
     };
@@ -128,6 +125,21 @@ fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         observer: Arc::clone(hub) as _,
+    }
+}
+
+/// What a service is made of.
+fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store, Bench> {
+    ServiceOptions {
+        store: place.store.clone(),
+        writers: writers(place),
+        runner: place.runner.runner_id.clone(),
+        halt: bench.halt.clone(),
+        workshop: Arc::new(bench),
+        hub: Arc::clone(hub),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        governance: place.governance(),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 84] = [
+const VERBS: [&str; 93] = [
     "init",
     "run",
     "message",
@@ -69,6 +69,15 @@ const VERBS: [&str; 84] = [
     "retention",
     "retention show",
     "retention run",
+    "schedule",
+    "schedule add",
+    "schedule list",
+    "schedule edit",
+    "schedule pause",
+    "schedule resume",
+    "schedule disable",
+    "schedule trigger-now",
+    "schedule history",
     "completion",
     "journal",
     "journal category",

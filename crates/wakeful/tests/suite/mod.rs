@@ -39,6 +39,7 @@ mod route;
 mod run;
 mod saga;
 mod sandbox;
+mod schedule;
 mod schema;
 mod service;
 mod shape;

@@ -1,0 +1,192 @@
+//! Schedules as people use them: added, fired by a daemon, looked at; and killed around the commit of a firing.
+
+use std::process::Stdio;
+
+use serde_json::Value;
+
+use super::crash::{call, crash_binary};
+use super::daemon::Daemon;
+use super::world::{World, commands, wait_until};
+
+/// What every call here adds.
+const ADD: [&str; 8] = [
+    "schedule",
+    "add",
+    "coach",
+    "--say",
+    "Look at the day.",
+    "--id",
+    "daily",
+    "--json",
+];
+
+fn world_with_agent() -> World {
+    let world = World::new();
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    world
+}
+
+fn history(world: &World) -> Vec<Value> {
+    let said = world.wakeful(&["schedule", "history", "daily", "--json"]);
+    said.json()["executions"].as_array().expect("records").clone()
+}
+
+fn runs(world: &World) -> usize {
+    let said = world.wakeful(&["runs", "list", "--json"]);
+    said.json()["runs"].as_array().expect("runs").len()
+}
+
+#[test]
+fn a_schedule_wakes_its_agent_and_its_history_names_the_run() {
+    let world = world_with_agent();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    let added = world.wakeful(&[&ADD[..], &["--every", "1s", "--once", "--always"]].concat());
+    assert_eq!(added.code, Some(0), "{added:?}");
+    assert_eq!(
+        added.json()["upcoming"].as_array().map(Vec::len),
+        Some(3),
+        "{added:?}"
+    );
+    wait_until(|| {
+        world.lines() == ["one"] && history(&world).iter().any(|one| one["run_status"] == "completed")
+    });
+    let records = history(&world);
+    let outcomes: Vec<_> = records
+        .iter()
+        .map(|one| one["outcome"].as_str().expect("a word"))
+        .collect();
+    assert_eq!(outcomes, ["disabled", "run"], "newest first");
+    assert_eq!(runs(&world), 1);
+    let list = world.wakeful(&["schedule", "list", "--json"]).json();
+    assert_eq!(list["schedules"][0]["status"], "disabled");
+    let again = world.wakeful(&["schedule", "trigger-now", "daily", "--json"]);
+    assert_eq!(
+        (again.code, again.error_code().as_str()),
+        (Some(1), "schedule_over")
+    );
+}
+
+#[test]
+fn the_words_of_a_new_schedule_say_when_it_fires_and_what_it_needs() {
+    let world = world_with_agent();
+    let mut command = world.command(super::world::program());
+    command
+        .env("TZ", ":Europe/Berlin")
+        .args(&ADD[..7])
+        .args(["--cron", "0 7 * * *"]);
+    let said: super::world::Said = command.output().expect("starts").into();
+    assert_eq!(said.code, Some(0), "{said:?}");
+    for word in [
+        "0 7 * * * Europe/Berlin",
+        "next      ",
+        "then      ",
+        "only when something changed",
+        "--always",
+    ] {
+        assert!(said.stdout.contains(word), "{word}: {said:?}");
+    }
+    assert!(
+        said.stderr.contains("only a daemon watches the clock"),
+        "{said:?}"
+    );
+    for (verb, status) in [("pause", "paused"), ("resume", "active"), ("disable", "disabled")] {
+        let said = world.wakeful(&["schedule", verb, "daily", "--json"]);
+        assert_eq!(said.json()["status"], status, "{said:?}");
+    }
+    let said = world.wakeful(&["schedule", "resume", "daily", "--json"]);
+    assert_eq!(said.error_code(), "schedule_status", "{said:?}");
+}
+
+#[test]
+fn what_cannot_be_scheduled_is_refused_with_the_field_that_is_wrong() {
+    let world = world_with_agent();
+    let cases: [(&[&str], &str); 7] = [
+        (&["--cron", "every day", "--zone", "Europe/Berlin"], "`cron`"),
+        (&["--cron", "0 7 * * *", "--zone", "Mars/Olympus"], "`time_zone`"),
+        (&["--every", "0m"], "`interval_seconds`"),
+        (&["--every", "soon"], "--every"),
+        (&["--at", "2001-01-01T00:00:00Z"], "`at`"),
+        (&["--at", "tomorrow"], "`at`"),
+        (&[], "--cron"),
+    ];
+    for (args, word) in cases {
+        let said = world.wakeful(&[&ADD[..], args].concat());
+        assert_eq!(said.error_code(), "bad_schedule", "{said:?}");
+        assert!(said.stdout.contains(word), "{word}: {said:?}");
+    }
+    let nobody = world.wakeful(&[
+        "schedule", "add", "nobody", "--say", "x", "--every", "1m", "--json",
+    ]);
+    assert_eq!(nobody.error_code(), "agent_unknown", "{nobody:?}");
+    let gone = world.wakeful(&["schedule", "pause", "gone", "--json"]);
+    assert_eq!(gone.error_code(), "schedule_unknown", "{gone:?}");
+    assert_eq!(
+        world.wakeful(&["schedule", "list", "--json"]).json()["schedules"],
+        serde_json::json!([])
+    );
+}
+
+#[test]
+fn killed_before_or_after_the_commit_of_a_firing_there_is_one_run() {
+    for (point, records) in [("timer.before_commit", 0), ("timer.after_commit", 2)] {
+        let world = world_with_agent();
+        let model = world.script(&commands(&["echo one >> world.txt"]));
+        let args = ["--every", "1s", "--once", "--always", "--catch-up"];
+        let added = call(&world, &[&ADD[..], &args].concat(), None);
+        assert_eq!(added.code, Some(0), "{added:?}");
+        let mut doomed = world.command(crash_binary());
+        doomed
+            .args(["serve", "--port", "0", "--model", &model])
+            .env("WAKEFUL_FAIL", format!("{point}:1"))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let died = doomed.status().expect("starts");
+        assert_eq!(died.code(), None, "{point} was never reached");
+        assert_eq!(
+            history(&world).len(),
+            records,
+            "all of it is written at {point}, or nothing"
+        );
+        let daemon = Daemon::serve(&world, &["--model", &model]);
+        wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
+        drop(daemon);
+        assert_eq!(world.lines(), ["one"], "{point}");
+        assert_eq!(runs(&world), 1, "{point}");
+    }
+}
+
+#[test]
+fn two_daemons_on_one_database_fire_each_moment_once() {
+    let world = World::on_postgres();
+    let other = World::on(world.shared_database());
+    let made = world.wakeful(&["agent", "create", "coach"]);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    let _first = Daemon::serve(&world, &["--model", &model]);
+    let _second = Daemon::serve(&other, &["--model", &model]);
+    let args = ["--every", "1s", "--always", "--concurrency", "allow"];
+    let added = world.wakeful(&[&ADD[..], &args].concat());
+    assert_eq!(added.code, Some(0), "{added:?}");
+    wait_until(|| {
+        history(&world)
+            .iter()
+            .filter(|one| one["outcome"] == "run")
+            .count()
+            >= 3
+    });
+    let paused = world.wakeful(&["schedule", "pause", "daily", "--json"]);
+    assert_eq!(paused.code, Some(0), "{paused:?}");
+    let records = history(&world);
+    let mut moments: Vec<_> = records
+        .iter()
+        .map(|one| one["due_at"].as_str().expect("a time"))
+        .collect();
+    moments.sort_unstable();
+    let all = moments.len();
+    moments.dedup();
+    assert_eq!(moments.len(), all, "{records:?}");
+    let fired = records.iter().filter(|one| one["outcome"] == "run").count();
+    wait_until(|| runs(&world) == fired && world.open_runs().is_empty());
+}
