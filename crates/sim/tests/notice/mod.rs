@@ -124,14 +124,22 @@ async fn a_change_wakes_whom_it_concerns_once_and_a_near_miss_is_counted() {
 #[tokio::test]
 async fn a_subscription_does_not_see_what_was_before_it() {
     let home = Home::new();
-    home.add_task("long ago", None).await;
     let daemon = home.serve();
-    daemon.subscribed("coach", on("TASK")).await;
+    daemon.subscribed("early", on("TASK")).await;
+    daemon.kill();
+    home.add_task("before", None).await;
+    // Nobody has looked yet when the second one comes.
+    let daemon = home.serve();
+    daemon.subscribed("late", on("TASK")).await;
     daemon.settle().await;
-    assert!(daemon.runs("coach").await.is_empty() && daemon.queue("coach").await.is_empty());
+    assert_eq!(daemon.runs("early").await.len(), 1);
+    assert!(daemon.runs("late").await.is_empty() && daemon.queue("late").await.is_empty());
     home.add_task("now", None).await;
     daemon.settle().await;
-    assert_eq!(daemon.runs("coach").await.len(), 1);
+    assert_eq!(
+        (daemon.runs("early").await.len(), daemon.runs("late").await.len()),
+        (2, 1)
+    );
 }
 
 #[tokio::test]

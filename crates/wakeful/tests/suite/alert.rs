@@ -92,6 +92,21 @@ fn what_changed_while_no_daemon_ran_wakes_when_one_does() {
 }
 
 #[test]
+fn two_daemons_on_one_database_wake_an_agent_once_for_each_change() {
+    let world = World::on_postgres();
+    subscribed(&world);
+    let beside = World::on(world.shared_database());
+    let model = world.script(ANSWER);
+    let daemons = [&world, &beside].map(|world| Daemon::serve(world, &["--model", &model]));
+    for done in 1..=3 {
+        world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
+        wait_until(|| completed(&world) == done);
+    }
+    assert_eq!(runs(&world).len(), 3);
+    daemons.into_iter().for_each(Daemon::kill);
+}
+
+#[test]
 fn a_daemon_without_subscriptions_makes_no_journal() {
     let world = World::new();
     world.wakeful(&["agent", "create", "coach"]);
