@@ -57,7 +57,7 @@ pub trait Sources: Send + Sync + 'static {
     /// Takes a source away, and all that was seen of it. None where there is none.
     fn remove_source(&self, source: SourceId) -> Pending<'_, Option<Source>>;
     /// What was seen of a source and is not gone, by name, after one.
-    fn known(
+    fn seen(
         &self,
         source: SourceId,
         after: Option<Vec<u8>>,

@@ -45,7 +45,9 @@ pub enum BadSource {
     #[error("there are {SOURCES_MAX} sources, which is as many as are watched")]
     TooManySources,
     /// There is more in it than is watched.
-    #[error("{path} has more than {ENTRIES_MAX} files and folders, which is as many as are watched (found {found}, then stopped)")]
+    #[error(
+        "{path} has more than {ENTRIES_MAX} files and folders, which is as many as are watched (found {found}, then stopped)"
+    )]
     TooManyFiles {
         /// Where.
         path: String,

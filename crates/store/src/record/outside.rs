@@ -37,7 +37,7 @@ impl Sources for JournalStore {
         })
     }
 
-    fn known(
+    fn seen(
         &self,
         source: SourceId,
         after: Option<Vec<u8>>,
@@ -264,7 +264,9 @@ fn put(
     let size = now.map_or(0, |now| now.size);
     let stamp = now.and_then(|now| now.stamp.as_deref());
     if difference.change.is_none() {
-        return sql.execute(STAMP, &[id.as_str().into(), stamp.into(), size.into()]).map(drop);
+        return sql
+            .execute(STAMP, &[id.as_str().into(), stamp.into(), size.into()])
+            .map(drop);
     }
     let params = [
         id.as_str().into(),
@@ -286,7 +288,8 @@ const PRUNE: &str = "
 
 /// Forgets what is gone for long.
 fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<(), StoreError> {
-    sql.execute(PRUNE, &[id.as_str().into(), GONE_MAX.into()]).map(drop)
+    sql.execute(PRUNE, &[id.as_str().into(), GONE_MAX.into()])
+        .map(drop)
 }
 
 const ENTRIES_SQLITE: &str = "
@@ -297,16 +300,16 @@ const ENTRIES_POSTGRES: &str = "
     WHERE record_id = ANY (string_to_array(?1, ','))";
 
 /// The fields of entries by their names, in as few reads as there are pages of names.
-pub(super) fn entities(
-    sql: &mut dyn Sql,
-    ids: &[RecordId],
-) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
     let statement = sql.dialect().pick(ENTRIES_SQLITE, ENTRIES_POSTGRES);
     let mut fields = BTreeMap::new();
     for page in ids.chunks(usize::try_from(ROWS_MAX).unwrap_or(1)) {
         let names = table::listed(sql.dialect(), page);
         for entry in records(sql.query(statement, &[names.as_str().into()])?, read_entry)? {
-            fields.insert(Entry::id(entry.kind, &entry.source_id, &entry.name), entry.fields());
+            fields.insert(
+                Entry::id(entry.kind, &entry.source_id, &entry.name),
+                entry.fields(),
+            );
         }
     }
     Ok(fields)
