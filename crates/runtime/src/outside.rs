@@ -146,7 +146,11 @@ impl Scout {
             let next = due.values().map(|due: &Due| due.at).min();
             if next.is_some_and(|next| next <= now) {
                 // Before listening again: where it never becomes quiet, there is always something to hear.
-                self.look_at(&mut due, &told).await;
+                tokio::select! {
+                    biased;
+                    () = halt.asked() => return,
+                    () = self.look_at(&mut due, &told) => {}
+                }
                 continue;
             }
             tokio::select! {
@@ -358,3 +362,6 @@ impl OutsideDesk for Scout {
         Box::pin(async move { self.look(&source).await })
     }
 }
+
+#[cfg(test)]
+mod tests;

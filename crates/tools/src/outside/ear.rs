@@ -43,8 +43,6 @@ struct Heard {
     kernel: Option<Arc<AsyncFd<OwnedFd>>>,
     /// Whom a watch is for. The kernel has one watch of a folder, whoever asked for it.
     whose: BTreeMap<i32, BTreeSet<SourceId>>,
-    /// Sources of which something was missed, or could not be told apart.
-    stirred: BTreeSet<SourceId>,
 }
 
 impl Heard {
@@ -96,7 +94,6 @@ impl Ear {
     /// Stops listening for a source.
     pub(super) fn forget(&self, source: &SourceId) {
         let mut heard = self.heard();
-        heard.stirred.remove(source);
         if let Some(kernel) = heard.kernel.clone() {
             drop_watches(&mut heard, &kernel, source, &BTreeSet::new());
         }
@@ -125,7 +122,7 @@ impl Ear {
     /// Reads all that the kernel has to tell.
     fn read(&self, kernel: &AsyncFd<OwnedFd>) -> BTreeSet<SourceId> {
         let mut heard = self.heard();
-        let mut stirred = std::mem::take(&mut heard.stirred);
+        let mut stirred = BTreeSet::new();
         let mut buffer = [MaybeUninit::uninit(); TOLD_BYTES];
         let mut reader = Reader::new(kernel.get_ref(), &mut buffer);
         while let Ok(event) = reader.next() {

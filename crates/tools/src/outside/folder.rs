@@ -9,6 +9,7 @@ use std::io::{ErrorKind, Read as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ignore::{DirEntry, WalkBuilder};
 use rustix::fs::{Mode, OFlags};
@@ -34,6 +35,8 @@ pub(super) struct Walk<'a> {
     pub(super) home: &'a Path,
     pub(super) entries_max: usize,
     pub(super) now: Millis,
+    /// Whether nobody waits for it any more.
+    pub(super) given_up: &'a AtomicBool,
 }
 
 /// What came of reading one file.
@@ -55,12 +58,7 @@ impl Walk<'_> {
         let mut count = 0_usize;
         for entry in self.walk() {
             count += 1;
-            if count > self.entries_max {
-                return Err(BadSource::TooManyFiles {
-                    path: self.root.display().to_string(),
-                    found: count,
-                });
-            }
+            self.may_go_on(count)?;
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
@@ -92,6 +90,32 @@ impl Walk<'_> {
         found.differences.extend(gone);
         found.differences.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(found)
+    }
+
+    /// The folders there are, without reading any file.
+    pub(super) fn folders(&self) -> Result<Vec<PathBuf>, BadSource> {
+        let (mut folders, mut count) = (Vec::new(), 0_usize);
+        for entry in self.walk() {
+            count += 1;
+            self.may_go_on(count)?;
+            let is_folder = |entry: &DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
+            folders.extend(entry.ok().filter(is_folder).map(DirEntry::into_path));
+        }
+        Ok(folders)
+    }
+
+    fn may_go_on(&self, count: usize) -> Result<(), BadSource> {
+        if count > self.entries_max {
+            return Err(BadSource::TooManyFiles {
+                path: self.root.display().to_string(),
+                found: count,
+            });
+        }
+        if self.given_up.load(Ordering::Relaxed) {
+            // Nobody reads this answer.
+            return Err(BadSource::NoFolder(self.root.display().to_string()));
+        }
+        Ok(())
     }
 
     fn walk(&self) -> ignore::Walk {

@@ -7,6 +7,7 @@ use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{Mode, OFlags};
 use wakeful_core::outside::{BadSource, DEPTH_MAX, Difference, Known};
 
 use super::Found;
@@ -213,10 +214,12 @@ fn small(path: &Path) -> Option<Vec<u8>> {
 
 /// A file within a bound; none when there is none.
 fn read(path: &Path, at_most: u64) -> std::io::Result<Option<Vec<u8>>> {
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
+    // Without waiting: a pipe in the place of a file would never be opened.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
     };
     let about = file.metadata()?;
     if !about.is_file() || about.len() > at_most {

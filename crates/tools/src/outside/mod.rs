@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use wakeful_core::id::SourceId;
 use wakeful_core::outside::{BadSource, Difference, ENTRIES_MAX, Known, PATH_BYTES_MAX, Source, SourceKind};
@@ -35,6 +36,14 @@ struct Inner {
     home: PathBuf,
     entries_max: usize,
     ear: Ear,
+}
+
+/// What is looked at, and compared with what.
+struct Look<'a> {
+    source: &'a Source,
+    known: &'a BTreeMap<Vec<u8>, Known>,
+    now: Millis,
+    given_up: &'a AtomicBool,
 }
 
 /// What a look goes over.
@@ -90,37 +99,30 @@ impl Inner {
         }
     }
 
-    fn look(
-        &self,
-        source: &Source,
-        known: &BTreeMap<Vec<u8>, Known>,
-        hearing: Hearing,
-        now: Millis,
-    ) -> Result<Sight, BadSource> {
+    fn look(&self, look: &Look<'_>, hearing: Hearing) -> Result<Sight, BadSource> {
         let mut deaf = None;
-        for _ in 0..ROUNDS_MAX {
-            let found = self.found(source, known, now)?;
-            let is_new = match hearing {
-                Hearing::Off => false,
-                Hearing::On => match self.ear.listen(&source.source_id, &found.folders) {
-                    Ok(is_new) => is_new,
-                    Err(_) => {
-                        deaf = Some(BadSource::TooManyWatches(source.path.clone()));
-                        false
-                    }
-                },
-            };
-            // What happened in a folder before it was listened to may have been missed: look once more.
-            if !is_new {
-                return Ok(Sight {
-                    differences: found.differences,
-                    unreadable: found.unreadable,
-                    deaf,
-                });
+        let mut listen = |folders: &[PathBuf]| match self.ear.listen(&look.source.source_id, folders) {
+            Ok(is_new) => is_new,
+            Err(_) => {
+                deaf = Some(BadSource::TooManyWatches(look.source.path.clone()));
+                false
             }
-        }
-        // New folders come up faster than they are gone through. Each is listened to, so another look follows.
-        let found = self.found(source, known, now)?;
+        };
+        let mut rounds = 0;
+        let found = loop {
+            rounds += 1;
+            // Listening comes first, so that nothing falls in between.
+            if hearing == Hearing::On {
+                listen(&self.folders(look)?);
+            }
+            let found = self.found(look)?;
+            // What happened in a folder before it was listened to may have been missed: look once more. Where folders come up
+            // faster than that, each is listened to by now, and another look follows.
+            let is_new = hearing == Hearing::On && listen(&found.folders);
+            if !is_new || rounds == ROUNDS_MAX {
+                break found;
+            }
+        };
         Ok(Sight {
             differences: found.differences,
             unreadable: found.unreadable,
@@ -128,22 +130,30 @@ impl Inner {
         })
     }
 
-    fn found(
-        &self,
-        source: &Source,
-        known: &BTreeMap<Vec<u8>, Known>,
-        now: Millis,
-    ) -> Result<Found, BadSource> {
-        let root = Path::new(&source.path);
-        match source.kind {
-            SourceKind::Folder => folder::Walk {
-                root,
-                home: &self.home,
-                entries_max: self.entries_max,
-                now,
+    fn walk<'a>(&'a self, look: &'a Look<'_>) -> folder::Walk<'a> {
+        folder::Walk {
+            root: Path::new(&look.source.path),
+            home: &self.home,
+            entries_max: self.entries_max,
+            now: look.now,
+            given_up: look.given_up,
+        }
+    }
+
+    fn found(&self, look: &Look<'_>) -> Result<Found, BadSource> {
+        match look.source.kind {
+            SourceKind::Folder => self.walk(look).go(look.known),
+            SourceKind::Git => {
+                git::Repository::open(Path::new(&look.source.path))?.look(look.known, self.entries_max)
             }
-            .go(known),
-            SourceKind::Git => git::Repository::open(root)?.look(known, self.entries_max),
+        }
+    }
+
+    /// What there is to listen to, without reading any file.
+    fn folders(&self, look: &Look<'_>) -> Result<Vec<PathBuf>, BadSource> {
+        match look.source.kind {
+            SourceKind::Folder => self.walk(look).folders(),
+            SourceKind::Git => self.found(look).map(|found| found.folders),
         }
     }
 }
@@ -152,7 +162,7 @@ impl Lookout for Outlook {
     fn place(&self, kind: SourceKind, path: String) -> Looking<'_, String> {
         let inner = Arc::clone(&self.0);
         let shown = path.clone();
-        Box::pin(off_the_loop(shown, move || inner.place(kind, &path)))
+        Box::pin(off_the_loop(shown, move |_| inner.place(kind, &path)))
     }
 
     fn look(
@@ -164,8 +174,14 @@ impl Lookout for Outlook {
     ) -> Looking<'_, Sight> {
         let inner = Arc::clone(&self.0);
         let shown = source.path.clone();
-        Box::pin(off_the_loop(shown, move || {
-            inner.look(&source, &known, hearing, now)
+        Box::pin(off_the_loop(shown, move |given_up| {
+            let look = Look {
+                source: &source,
+                known: &known,
+                now,
+                given_up,
+            };
+            inner.look(&look, hearing)
         }))
     }
 
@@ -178,12 +194,23 @@ impl Lookout for Outlook {
     }
 }
 
+/// Says to the thread that looks that nobody waits for it any more.
+struct GivesUp(Arc<AtomicBool>);
+
+impl Drop for GivesUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Reads files where nobody waits for the thread.
 async fn off_the_loop<T: Send + 'static>(
     path: String,
-    look: impl FnOnce() -> Result<T, BadSource> + Send + 'static,
+    look: impl FnOnce(&AtomicBool) -> Result<T, BadSource> + Send + 'static,
 ) -> Result<T, BadSource> {
-    let looked = tokio::task::spawn_blocking(look).await;
+    let given_up = Arc::new(AtomicBool::new(false));
+    let _gives_up = GivesUp(Arc::clone(&given_up));
+    let looked = tokio::task::spawn_blocking(move || look(&given_up)).await;
     // A look that panicked found nothing; the next one may.
     looked.unwrap_or(Err(BadSource::NoFolder(path)))
 }

@@ -65,9 +65,7 @@ impl Scene {
     }
 
     fn sight(&self) -> Result<Sight, BadSource> {
-        self.outlook
-            .0
-            .look(&self.source, &self.known, Hearing::Off, self.now)
+        look(&self.outlook, &self.source, &self.known, self.now)
     }
 
     /// Looks, keeps what was seen, and says what changed.
@@ -84,6 +82,21 @@ impl Scene {
         }
         changes
     }
+}
+
+fn look(
+    outlook: &Outlook,
+    source: &Source,
+    known: &BTreeMap<Vec<u8>, Known>,
+    now: Millis,
+) -> Result<Sight, BadSource> {
+    let look = Look {
+        source,
+        known,
+        now,
+        given_up: &AtomicBool::new(false),
+    };
+    outlook.0.look(&look, Hearing::Off)
 }
 
 fn told(changes: &[(&str, Change)]) -> Vec<(String, Change)> {
@@ -181,15 +194,7 @@ fn links_are_not_followed_and_what_is_no_file_is_passed_over() {
     symlink(scene.root(), scene.root().join("deep/loop")).expect("linked");
     symlink(scene.root().join("deep/a.md"), scene.root().join("link.md")).expect("linked");
     symlink("nowhere", scene.root().join("broken")).expect("linked");
-    let pipe = scene.root().join("pipe");
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        &pipe,
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR,
-        0,
-    )
-    .expect("a pipe");
+    pipe(&scene.root().join("pipe"));
     assert_eq!(scene.look(), told(&[("deep/a.md", Change::Created)]));
 }
 
@@ -243,9 +248,7 @@ fn the_home_is_never_looked_at() {
     fs::write(root.join("home/agent.sqlite"), "").expect("written");
     fs::create_dir_all(root.join(".git/refs")).expect("folders");
     let outlook = Outlook::new(&root.join("home"));
-    let sight = outlook
-        .0
-        .look(&scene.source, &BTreeMap::new(), Hearing::Off, ALWAYS_READ);
+    let sight = look(&outlook, &scene.source, &BTreeMap::new(), ALWAYS_READ);
     assert_eq!(sight.expect("looked at").differences, []);
     let code = |path: &Path| {
         let place = outlook.0.place(SourceKind::Folder, path.to_str().expect("UTF-8"));
@@ -262,6 +265,11 @@ fn the_home_is_never_looked_at() {
     assert_eq!(code(&root.join("none")), Err("no_such_folder"));
     assert_eq!(code(Path::new("relative")), Err("bad_path"));
     assert_eq!(code(&root), Ok(scene.source.path.clone()));
+}
+
+fn pipe(path: &Path) {
+    let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, path, kind, mode, 0).expect("a pipe");
 }
 
 const ONE: &str = "1111111111111111111111111111111111111111";
@@ -343,6 +351,14 @@ fn worktrees_and_bare_repositories_are_repositories_and_others_are_not() {
             "{bad:?}"
         );
     }
+    fs::remove_file(root.join(".git/HEAD")).expect("removed");
+    pipe(&root.join(".git/HEAD"));
+    assert_eq!(
+        refs(&root).map_err(|bad| bad.code()),
+        Err("not_a_repository"),
+        "a pipe is not waited for"
+    );
+    fs::remove_file(root.join(".git/HEAD")).expect("removed");
     scene.write(".git/HEAD", ONE);
     fs::create_dir_all(root.join(".git/reftable")).expect("a folder");
     assert_eq!(

@@ -80,6 +80,10 @@ fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() 
         "it was told"
     );
     assert_eq!(well(&world, &["source", "list"])["sources"][0]["entries"], 3);
+    // The first one may have been found by the look at the start. By now the daemon listens.
+    fs::write(folder.join("deep/new.md"), "hello again").expect("written");
+    wait_until(|| completed(&world) == 2);
+    assert_eq!(runs(&world).len(), 2);
     daemon.kill();
 }
 
