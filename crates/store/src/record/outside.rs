@@ -193,7 +193,7 @@ fn known(
 }
 
 const MOVE: &str = "
-    UPDATE source SET version = version + 1, fresh = CASE WHEN ?4 = 1 THEN 0 ELSE fresh END
+    UPDATE source SET version = version + 1, fresh = fresh * ?4
     WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
 
 /// Writes what was found and tells it, in one transaction.
@@ -204,7 +204,7 @@ fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>, Stor
         source.source_id.as_str().into(),
         source.version.into(),
         source.created_at.into(),
-        finding.settles.into(),
+        (!finding.settles).into(),
     ];
     if sql.execute(MOVE, &params)? == 0 {
         return Ok(Err(Untold::Conflict));
