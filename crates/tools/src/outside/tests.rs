@@ -195,6 +195,10 @@ fn links_are_not_followed_and_what_is_no_file_is_passed_over() {
     symlink(scene.root().join("deep/a.md"), scene.root().join("link.md")).expect("linked");
     symlink("nowhere", scene.root().join("broken")).expect("linked");
     pipe(&scene.root().join("pipe"));
+    let away = scene.dir.path().join("away");
+    fs::create_dir(&away).expect("a folder");
+    fs::write(away.join("b.md"), "").expect("written");
+    symlink(&away, scene.root().join("linked")).expect("linked");
     assert_eq!(scene.look(), told(&[("deep/a.md", Change::Created)]));
 }
 
