@@ -19,6 +19,7 @@ mod record;
 mod run;
 mod runtime;
 mod schedule;
+mod source;
 pub mod sse;
 mod subscription;
 mod transcript;
@@ -59,6 +60,7 @@ pub use schedule::{
     SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule, TriggerSource,
 };
 use serde::{Deserialize, Serialize};
+pub use source::{AddSource, Source, SourceKind, SourceList, SourceScan};
 pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};
 use utoipa::ToSchema;

@@ -84,6 +84,10 @@ text_id! {
     RuleId
 }
 text_id! {
+    /// Something outside that is watched for changes: a folder, a Git repository.
+    SourceId
+}
+text_id! {
     /// Where causes come from, as refusals are counted and people are told: `operator`, `subscription:` and an id, …
     SourceName
 }
@@ -129,6 +133,24 @@ impl RuleId {
     pub fn made_up(kind: &str, digits: &crate::key::Digest) -> Self {
         let digits: String = digits.to_string().chars().take(12).collect();
         Self(format!("{kind}-{digits}"))
+    }
+
+    /// Checks a name that a person gave or that the program made: the same letters as an agent's.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        if is_name(text) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadId::Rule(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
+        }
+    }
+}
+
+impl SourceId {
+    /// A name made up from random digits.
+    #[must_use]
+    pub fn made_up(digits: &crate::key::Digest) -> Self {
+        let digits: String = digits.to_string().chars().take(12).collect();
+        Self(format!("src-{digits}"))
     }
 
     /// Checks a name that a person gave or that the program made: the same letters as an agent's.

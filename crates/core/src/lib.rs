@@ -31,6 +31,7 @@
 //! | [`schedule`] | when something is due, in a zone and across changes of its clocks |
 //! | [`timer`] | schedules as records, and what a tick makes of them |
 //! | [`change`] | what a committed write is called, and what it says to the outside |
+//! | [`outside`] | what changed in watched folders and repositories, and what that says |
 //! | [`notice`] | what a notice says to an agent, in words |
 //! | [`subscription`] | what an agent wants to be woken for, and whom a notice concerns |
 //! | [`kernel`] | all of this as a service: a line of JSON in, a line of JSON out |
@@ -60,6 +61,7 @@ pub mod key;
 pub mod line;
 pub mod message;
 pub mod notice;
+pub mod outside;
 pub mod policy;
 pub mod prompt;
 pub mod proof;

@@ -29,6 +29,8 @@ pub const POINTS: &[&str] = &[
     "saga.after_undo",
     "saga.after_close",
     "decision.after_answer",
+    "outside.before_commit",
+    "outside.after_commit",
     "notice.before_commit",
     "notice.after_commit",
     "timer.before_commit",

@@ -9,6 +9,7 @@
 //! | [`embedding`] | texts as directions |
 //! | [`tool`] | actions in the world |
 //! | [`journal`] | what people wrote, and writes to it |
+//! | [`outside`] | what changed outside, and what was seen of it |
 //! | [`policy`] | verdicts |
 //! | [`clock`] | time and chance |
 //! | [`guidance`] | what people wrote down for agents |
@@ -24,6 +25,7 @@ pub mod fail;
 pub mod guidance;
 pub mod journal;
 pub mod model;
+pub mod outside;
 pub mod planted;
 pub mod policy;
 pub mod records;

@@ -10,6 +10,7 @@
 //! | [`desk`] | what faces ask and tell: messages, runs, agents, events |
 //! | [`service`] | the daemon's loop: whoever has something to do is driven, within bounds |
 //! | [`notice`] | from change to wake: whoever subscribes to something is told of it, once |
+//! | [`outside`] | from watched folders and repositories to changes, each once |
 //! | [`timer`] | the clock's loop: schedules that are due become messages, and what became of them is kept |
 //! | [`hub`] | hands committed events to whoever listens |
 //! | [`proof`] | checks logs and runs, signs heads, erases and exports |
@@ -30,6 +31,7 @@ mod halt;
 pub mod hub;
 mod inquiry;
 pub mod notice;
+pub mod outside;
 pub mod problem;
 pub mod proof;
 pub mod report;

@@ -14,6 +14,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AlertDesk, Desk, JournalDesk, Scheduling};
+use wakeful_runtime::outside::OutsideDesk;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
@@ -24,7 +25,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, record, run, runtime, schedule, subscription, transcript,
+    page, proof, record, run, runtime, schedule, source, subscription, transcript,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -77,6 +78,8 @@ pub struct Open {
     pub journal: Arc<dyn JournalDesk>,
     /// Where subscriptions are asked and told.
     pub alert: Arc<dyn AlertDesk>,
+    /// Where sources are asked and told.
+    pub outside: Arc<dyn OutsideDesk>,
 }
 
 /// What only the binary knows how to do.
@@ -235,6 +238,7 @@ pub fn router(options: Options) -> Router {
         .merge(login::routes())
         .merge(journal::routes())
         .merge(subscription::routes())
+        .merge(source::routes())
         .merge(record::routes())
         .merge(schedule::routes())
         .route("/metrics", get(metrics::show))

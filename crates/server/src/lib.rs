@@ -44,6 +44,7 @@ mod run;
 mod runtime;
 mod schedule;
 mod serve;
+mod source;
 mod stream;
 mod subscription;
 mod transcript;

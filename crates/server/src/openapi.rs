@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi as _};
 use crate::login::COOKIE;
 use crate::{
     agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
-    schedule, subscription, transcript,
+    schedule, source, subscription, transcript,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -89,6 +89,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
         subscription::list, subscription::create, subscription::remove,
+        source::list, source::add, source::remove, source::scan,
         record::records, record::record, record::write_record, record::changes,
         schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,
         schedule::disable, schedule::trigger, schedule::history,
@@ -100,6 +101,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "runs", description = "What became of it"),
         (name = "decisions", description = "What people are asked, and what they answer"),
         (name = "subscriptions", description = "What agents want to be woken for"),
+        (name = "sources", description = "What is watched outside: folders and Git repositories"),
         (name = "brake", description = "What stops everything, or one agent"),
         (name = "budget", description = "What models cost, what they may, and who may see what is asked"),
         (name = "events", description = "Everything that happened, as pages and as streams"),

@@ -7,6 +7,7 @@ mod journal;
 mod order;
 mod proof;
 mod schedule;
+mod source;
 mod subscription;
 
 pub use self::budget::{budget, receipt, spending};
@@ -18,6 +19,7 @@ pub use self::journal::{
 pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule};
+pub use self::source::{new_source, source, source_scan};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 use utoipa::IntoParams;
 use wakeful_api::{

@@ -7,7 +7,7 @@ pub const SCHEMA: u32 = 11;
 
 /// The schema of the journal that this program writes. It has a number of its own, because it lives on when the other
 /// database is reset.
-pub const JOURNAL_SCHEMA: u32 = 2;
+pub const JOURNAL_SCHEMA: u32 = 3;
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
@@ -69,10 +69,12 @@ pub(crate) static JOURNAL: Schema = Schema {
     sqlite: &[
         include_str!("../migrations/journal/sqlite/0001_journal.sql"),
         include_str!("../migrations/journal/sqlite/0002_rest.sql"),
+        include_str!("../migrations/journal/sqlite/0003_outside.sql"),
     ],
     postgres: &[
         include_str!("../migrations/journal/postgres/0001_journal.sql"),
         include_str!("../migrations/journal/postgres/0002_rest.sql"),
+        include_str!("../migrations/journal/postgres/0003_outside.sql"),
     ],
     namespace: "wakeful_journal",
     application_id: 0x5741_4b4a,

@@ -13,6 +13,7 @@
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
+//! | [`outside`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | what is mounted where, and every name of the home |
 //! | `process` | what `/proc` says: start times, descendants |
 //! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
@@ -34,6 +35,7 @@ mod mounts;
 pub mod options;
 mod outcome;
 mod output;
+pub mod outside;
 mod process;
 pub mod sandbox;
 pub mod tools;

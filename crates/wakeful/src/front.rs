@@ -4,6 +4,7 @@ pub(crate) mod alert;
 mod deciding;
 pub(crate) mod journal;
 mod ledger;
+pub(crate) mod outside;
 mod proof;
 mod scheduling;
 

@@ -8,12 +8,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
+use wakeful_core::id::SourceId;
 use wakeful_core::journal::{Author, Category, Note, Record, RecordId, Task};
 use wakeful_core::key::OperationId;
+use wakeful_core::outside::{Known as KnownEntry, Source as Outside};
 use wakeful_core::time::Millis;
 use wakeful_ports::journal::{
     Change, Heard, Journal, JournalError, Known, Listing, Order, Pending, Receipt, TaskFilter, Undone,
 };
+use wakeful_ports::outside::{Added, Finding, Listed, Sources};
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store};
 
@@ -268,5 +271,47 @@ impl Journal for HomeJournal {
 
     fn heard(&self) -> Box<dyn Heard> {
         self.bell.heard()
+    }
+}
+
+impl Sources for HomeJournal {
+    fn sources(&self) -> Pending<'_, Vec<Listed>> {
+        Box::pin(async move {
+            // A home that never had a journal has no sources, and need not have a journal for it.
+            let is_new =
+                self.opened.get().is_none() && self.store.read(|view| view.journal_host()).await?.is_none();
+            if is_new {
+                return Ok(Vec::new());
+            }
+            match self.get().await {
+                Ok(journal) => journal.sources().await,
+                Err(error) => or_empty(error),
+            }
+        })
+    }
+
+    fn add_source(&self, source: Outside, at_most: u32) -> Pending<'_, Added> {
+        Box::pin(async move { self.get().await?.add_source(source, at_most).await })
+    }
+
+    fn remove_source(&self, source: SourceId) -> Pending<'_, Option<Outside>> {
+        Box::pin(async move { self.get().await?.remove_source(source).await })
+    }
+
+    fn seen(
+        &self,
+        source: SourceId,
+        after: Option<Vec<u8>>,
+        limit: u32,
+    ) -> Pending<'_, Vec<(Vec<u8>, KnownEntry)>> {
+        Box::pin(async move { self.get().await?.seen(source, after, limit).await })
+    }
+
+    fn find(&self, finding: Finding) -> Pending<'_, bool> {
+        Box::pin(async move { self.get().await?.find(finding).await })
+    }
+
+    fn set_trouble(&self, source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
+        Box::pin(async move { self.get().await?.set_trouble(source, trouble).await })
     }
 }

@@ -6,7 +6,7 @@ use super::Refusal;
 use super::day::Day;
 use super::record::Target;
 use super::word::LinkKind;
-use crate::key::{OperationId, h};
+use crate::key::{Digest, OperationId, h};
 
 /// Hex digits in the name of a record: 128 bits, so that no two ever meet.
 pub const RECORD_ID_DIGITS: usize = 32;
@@ -144,6 +144,12 @@ impl RecordId {
     #[must_use]
     pub fn of_link(kind: &LinkKind, from: &Self, to: &Self) -> Self {
         Self::named(Kind::Link, &[kind.as_str(), from.as_str(), to.as_str()])
+    }
+
+    /// What a source calls one of its entries: there is one of each name. The name is hashed exactly as its bytes are.
+    pub(crate) fn of_outside(label: &str, source: &str, name: &[u8]) -> Self {
+        let digest = h(label, &[source, &Digest::of(name).to_string()]).to_string();
+        Self(digest.chars().take(RECORD_ID_DIGITS).collect())
     }
 
     fn named(kind: Kind, parts: &[&str]) -> Self {

@@ -66,6 +66,8 @@ pub enum Author {
     Person,
     /// An agent, in a run whose operation id names the write.
     Agent(AgentId),
+    /// Nobody here: it was found so outside, and who did it cannot be told.
+    Outside,
 }
 
 impl Author {
@@ -75,6 +77,7 @@ impl Author {
         match self {
             Self::Person => "person".into(),
             Self::Agent(agent) => format!("agent:{agent}"),
+            Self::Outside => "outside".into(),
         }
     }
 
@@ -83,7 +86,9 @@ impl Author {
     pub fn parse(text: &str) -> Option<Self> {
         match text.strip_prefix("agent:") {
             Some(agent) => AgentId::parse(agent).ok().map(Self::Agent),
-            None => (text == "person").then_some(Self::Person),
+            None => [Self::Person, Self::Outside]
+                .into_iter()
+                .find(|author| author.to_text() == text),
         }
     }
 }

@@ -55,7 +55,8 @@ impl Notice {
             author: first.author.to_text(),
             seq: first.seq,
             by: match &first.author {
-                Author::Person => By::Person,
+                // As far as anybody can tell, no agent's act precedes what is found outside.
+                Author::Person | Author::Outside => By::Person,
                 Author::Agent(_) => By::Operation(first.operation_id),
             },
             records: changes.iter().map(record).collect(),
@@ -83,7 +84,7 @@ impl Notice {
             author: telling.author.clone(),
             seq: row.seq,
             by: match Author::parse(&telling.author) {
-                Some(Author::Person) => By::Person,
+                Some(Author::Person | Author::Outside) => By::Person,
                 Some(Author::Agent(_)) | None => By::Run(telling.run_key),
             },
             records: Vec::new(),

@@ -9,6 +9,7 @@ mod login;
 mod page;
 mod schedule;
 mod serve;
+mod source;
 mod stream;
 mod subscription;
 mod view;

@@ -121,6 +121,7 @@ fn open(posts: &Arc<AtomicUsize>) -> Stage {
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),
         alert: Arc::new(OneSubscription),
+        outside: Arc::new(super::source::OneSource),
     })
 }
 

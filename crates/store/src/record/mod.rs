@@ -6,6 +6,7 @@
 
 mod bell;
 mod outbox;
+mod outside;
 mod table;
 
 use std::collections::BTreeMap;
@@ -237,7 +238,13 @@ fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Va
         let entity = told::entity(&record, &around);
         (id, entity)
     };
-    Ok(found.into_iter().map(field).collect())
+    let mut fields: BTreeMap<RecordId, Value> = found.into_iter().map(field).collect();
+    let rest = ids.iter().filter(|id| !fields.contains_key(id)).cloned();
+    let rest: Vec<RecordId> = rest.collect();
+    if !rest.is_empty() {
+        fields.extend(outside::entities(sql, &rest)?);
+    }
+    Ok(fields)
 }
 
 /// An order in one transaction. A refusal leaves no trace: nothing was written before it.

@@ -132,6 +132,8 @@ fn a_journal_has_no_table_of_an_agents_inside() {
             "note",
             "operation",
             "rating",
+            "seen",
+            "source",
             "task",
             "time_entry"
         ]

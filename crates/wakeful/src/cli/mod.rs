@@ -27,6 +27,7 @@ mod saga;
 mod schedule;
 mod serve;
 mod service;
+mod source;
 mod status;
 mod subscribe;
 mod transcript;
@@ -218,6 +219,9 @@ enum Verb {
     Unsubscribe(subscribe::UnsubscribeArgs),
     /// List what agents are woken by
     Subscriptions(subscribe::SubscriptionsArgs),
+    /// Watch folders and Git repositories for changes
+    #[command(subcommand)]
+    Source(source::SourceVerb),
     /// Wake agents by the clock, and see what became of it
     #[command(subcommand)]
     Schedule(schedule::ScheduleVerb),
@@ -300,6 +304,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Subscribe(args) => subscribe::subscribe(&args, &shared, out).await,
             Verb::Unsubscribe(args) => subscribe::unsubscribe(&args, &shared, out).await,
             Verb::Subscriptions(args) => subscribe::subscriptions(&args, &shared, out).await,
+            Verb::Source(verb) => source::source(&verb, &shared, out).await,
             Verb::Schedule(verb) => schedule::schedule(&verb, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {

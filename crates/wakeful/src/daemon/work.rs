@@ -3,9 +3,11 @@
 use std::sync::Arc;
 
 use tokio::sync::watch;
+use wakeful_ports::outside::Hearing;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
+use wakeful_runtime::outside::Scout;
 use wakeful_runtime::problem::with_causes;
 use wakeful_runtime::proof::Notary;
 use wakeful_runtime::retention::{Cared, Keeper, Pulse, Pulsing};
@@ -21,7 +23,7 @@ use crate::announce::{self, Way};
 use crate::cli::retention::words;
 use crate::device;
 use crate::failure::Failure;
-use crate::front::{alert, journal};
+use crate::front::{alert, journal, outside};
 use crate::place::Place;
 use crate::world::{RealClock, RealEntropy};
 
@@ -54,6 +56,7 @@ pub(super) async fn run_service(
         writers(&place),
     );
     let timers = clerk.timers(Arc::clone(&place.journal) as _, writers(&place));
+    let scout = Arc::new(scout(&place));
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
@@ -61,6 +64,7 @@ pub(super) async fn run_service(
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
         alert: Arc::new(alert::clerk(&place.store, &place.journal, book)),
+        outside: Arc::clone(&scout) as _,
     }));
     let stopping = async {
         halt.asked().await;
@@ -73,12 +77,14 @@ pub(super) async fn run_service(
         pulse: &pulse,
     };
     let watching = watcher.run(&halt, log);
+    let scouting = scout.run(&halt, log);
     let ticking = timers.run(&halt);
     tokio::join!(
         service.run(),
         stopping,
         announcing,
         watching,
+        scouting,
         ticking,
         round.go(&hub, &halt)
     );
@@ -141,6 +147,15 @@ fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store,
         entropy: Arc::new(RealEntropy),
         governance: place.governance(),
     }
+}
+
+/// Who looks outside. A home whose device has no name looks at nothing, and says so.
+fn scout(place: &Place) -> Scout {
+    let device = outside::device_of(&place.home).unwrap_or_else(|failure| {
+        log(&format!("nothing outside is watched: {failure}"));
+        String::new()
+    });
+    outside::scout(&place.home, &place.journal, device, Hearing::On)
 }
 
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.

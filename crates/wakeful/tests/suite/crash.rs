@@ -249,7 +249,7 @@ fn campaign(database: Option<Rc<Database>>) -> Campaign {
 
 /// Points that are walked elsewhere: with the journal, in `saga`; with a change, in `alert`; with an answer, below.
 fn is_walked_elsewhere(point: &str) -> bool {
-    ["journal.", "saga.", "decision.", "notice.", "timer."]
+    ["journal.", "saga.", "decision.", "notice.", "timer.", "outside."]
         .iter()
         .any(|noun| point.starts_with(noun))
 }

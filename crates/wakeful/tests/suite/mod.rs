@@ -29,6 +29,7 @@ mod kernel;
 mod lifecycle;
 mod line;
 mod output;
+mod outside;
 mod postgres;
 mod proof;
 mod provider;

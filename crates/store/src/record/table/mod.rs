@@ -141,7 +141,7 @@ pub(super) fn record(sql: &mut dyn Sql, kind: Kind, id: &RecordId) -> Result<Opt
 }
 
 /// A list of names as one parameter. Names are hex digits, so nothing has to be escaped.
-fn listed(dialect: Dialect, ids: &[RecordId]) -> String {
+pub(super) fn listed(dialect: Dialect, ids: &[RecordId]) -> String {
     let ids: Vec<&str> = ids.iter().map(RecordId::as_str).collect();
     match dialect {
         Dialect::Postgres => ids.join(","),

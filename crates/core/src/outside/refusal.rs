@@ -1,0 +1,111 @@
+//! Why something outside cannot be watched or looked at.
+
+use super::{ENTRIES_MAX, PATH_BYTES_MAX, SOURCES_MAX};
+use crate::id::SourceId;
+
+/// Why something outside cannot be watched or looked at. Nothing was written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadSource {
+    /// There is no such folder, or it cannot be read.
+    #[error("{0} is no folder that can be read")]
+    NoFolder(String),
+    /// There is no Git repository.
+    #[error("{0} is no Git repository")]
+    NotARepository(String),
+    /// A repository that keeps its refs in a way that is not read here.
+    #[error("the repository {0} keeps its refs as reftable, which is not read here")]
+    Reftable(String),
+    /// Its path is none that can be kept.
+    #[error("the path of a source is absolute, UTF-8 and at most {PATH_BYTES_MAX} bytes long")]
+    BadPath,
+    /// It is in the home, which is never watched.
+    #[error("{0} is in the home of wakeful, which is never watched")]
+    InHome(String),
+    /// It is what Git keeps for itself.
+    #[error("{0} is what Git keeps for itself, which is never watched as a folder")]
+    InGit(String),
+    /// It is watched under another name.
+    #[error("{path} is watched already, as {source_id}")]
+    AlreadyWatched {
+        /// What is to be watched.
+        path: String,
+        /// Under which name it is.
+        source_id: SourceId,
+    },
+    /// The name is that of another one.
+    #[error("there is a source {0} already, which watches something else")]
+    Exists(SourceId),
+    /// There is no such source.
+    #[error("there is no source {0}")]
+    Unknown(SourceId),
+    /// It is on another device.
+    #[error("the source {0} is on another device, which looks at it")]
+    Elsewhere(SourceId),
+    /// There are as many as are watched.
+    #[error("there are {SOURCES_MAX} sources, which is as many as are watched")]
+    TooManySources,
+    /// There is more in it than is watched.
+    #[error(
+        "{path} has more than {ENTRIES_MAX} files and folders, which is as many as are watched (found {found}, then stopped)"
+    )]
+    TooManyFiles {
+        /// Where.
+        path: String,
+        /// How many were counted.
+        found: usize,
+    },
+    /// The kernel watches no more folders for this user.
+    #[error("the kernel watches no more folders for this user, so changes in {0} are found only by looking")]
+    TooManyWatches(String),
+    /// Somebody else looked at the same time, again and again.
+    #[error("others look at {0} at the same time")]
+    Busy(SourceId),
+}
+
+impl BadSource {
+    /// A stable word for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::NoFolder(_) => "no_such_folder",
+            Self::NotARepository(_) => "not_a_repository",
+            Self::Reftable(_) => "repository_unsupported",
+            Self::BadPath => "bad_path",
+            Self::InHome(_) => "inside_home",
+            Self::InGit(_) => "inside_git",
+            Self::AlreadyWatched { .. } => "already_watched",
+            Self::Exists(_) => "source_exists",
+            Self::Unknown(_) => "source_unknown",
+            Self::Elsewhere(_) => "source_elsewhere",
+            Self::TooManySources => "too_many_sources",
+            Self::TooManyFiles { .. } => "too_many_files",
+            Self::TooManyWatches(_) => "too_many_watches",
+            Self::Busy(_) => "source_busy",
+        }
+    }
+
+    /// The way out.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::NoFolder(_) => "name a folder that is there and that you may read",
+            Self::NotARepository(_) => "name a folder that has a .git, or a bare repository",
+            Self::Reftable(_) => "`git refs migrate --ref-format=files` turns it into one that is read",
+            Self::BadPath => "give the whole path, from / on",
+            Self::InHome(_) => "name a folder outside of the home",
+            Self::InGit(_) => "watch the repository: `wakeful source add git PATH`",
+            Self::AlreadyWatched { .. } | Self::Exists(_) | Self::Unknown(_) => {
+                "`wakeful source list` shows those there are"
+            }
+            Self::Elsewhere(_) => "call it there",
+            Self::TooManySources => "take one away: `wakeful source remove ID`",
+            Self::TooManyFiles { .. } => {
+                "leave folders out in a .wakefulignore, written like a .gitignore; or watch a folder below"
+            }
+            Self::TooManyWatches(_) => {
+                "raise fs.inotify.max_user_watches, or leave folders out in a .wakefulignore; then `wakeful source scan ID`"
+            }
+            Self::Busy(_) => "try again",
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! From the outside to the journal: watched folders and repositories are looked at when something happens there, and what
+//! is not as it was seen becomes a change.
+//!
+//! Whoever looks is told by the kernel, and otherwise sleeps. What happens in quick succession is looked at once, when it
+//! has become quiet or has gone on for long. What changed while nobody looked is found by the first look.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use tokio::sync::Mutex;
+use wakeful_core::id::SourceId;
+use wakeful_core::key::Digest;
+use wakeful_core::outside::{BadSource, Difference, SOURCES_MAX, Source, SourceKind, TOLD_MAX, WRITTEN_MAX};
+use wakeful_ports::clock::{Clock, Entropy};
+use wakeful_ports::journal::JournalError;
+use wakeful_ports::outside::{Added, Finding, Hearing, Listed, Lookout, Sources};
+use wakeful_ports::store::ROWS_MAX;
+
+use crate::Halt;
+use crate::problem::{Problem, with_causes};
+
+/// How long it must have been quiet at a source before it is looked at.
+const QUIET_MS: u64 = 500;
+
+/// How long it may go on without becoming quiet before it is looked at all the same.
+const RESTLESS_MS: u64 = 5_000;
+
+/// When a look that the database stopped is tried again.
+const FAILED_LOOK_MS: u64 = 1_000;
+
+/// How often somebody else may write what was seen before a look is given up.
+const CONFLICTS_MAX: u32 = 8;
+
+/// Why something about a source could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum OutsideError {
+    /// It cannot be watched, or not be looked at.
+    #[error(transparent)]
+    Bad(#[from] BadSource),
+    /// The journal said no.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+}
+
+impl From<&OutsideError> for Problem {
+    fn from(error: &OutsideError) -> Self {
+        match error {
+            OutsideError::Bad(bad) => Self {
+                code: bad.code().to_owned(),
+                message: bad.to_string(),
+                hint: bad.hint().to_owned(),
+            },
+            OutsideError::Journal(error) => error.into(),
+        }
+    }
+}
+
+/// An answer that is on its way.
+pub type Told<'a, T> = Pin<Box<dyn Future<Output = Result<T, OutsideError>> + Send + 'a>>;
+
+/// A source to add.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewSource {
+    /// Its name; none for one that is made up.
+    pub source_id: Option<SourceId>,
+    /// What it is.
+    pub kind: SourceKind,
+    /// Where it is.
+    pub path: String,
+}
+
+/// What a look came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Looked {
+    /// How many changes it told.
+    pub changes: u64,
+    /// How many entries could not be read.
+    pub unreadable: u64,
+}
+
+/// What faces ask and tell about sources.
+pub trait OutsideDesk: Send + Sync + 'static {
+    /// All sources by name.
+    fn sources(&self) -> Told<'_, Vec<Listed>>;
+    /// Watches something from now on. The same one again is the same one.
+    fn add(&self, new: NewSource) -> Told<'_, Listed>;
+    /// Watches it no longer.
+    fn remove(&self, source: SourceId) -> Told<'_, Listed>;
+    /// Looks at it now.
+    fn scan(&self, source: SourceId) -> Told<'_, Looked>;
+}
+
+/// Whoever looks outside.
+pub struct Scout {
+    /// Who remembers what was seen.
+    pub sources: Arc<dyn Sources>,
+    /// Who looks.
+    pub lookout: Arc<dyn Lookout>,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where names come from.
+    pub entropy: Arc<dyn Entropy>,
+    /// Which device this is: sources of others are left to them.
+    pub device: String,
+    /// Whether somebody stays to hear what happens.
+    pub hearing: Hearing,
+    /// One look at a time: two would only tell each other of conflicts.
+    pub turn: Mutex<()>,
+}
+
+/// When a source that stirred is looked at.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    /// When it began to stir.
+    since: u64,
+    /// When it is looked at.
+    at: u64,
+}
+
+impl Scout {
+    /// Looks at everything, and then whenever something happens, until a stop is asked for. `told` hears of looks that
+    /// came to nothing.
+    pub async fn run(&self, halt: &Halt, told: impl Fn(&str)) {
+        let mut due = BTreeMap::new();
+        loop {
+            match self.mine().await {
+                Ok(mine) => {
+                    let now = self.clock.ticks_ms();
+                    due.extend(mine.into_iter().map(|id| (id, Due { since: now, at: now })));
+                    break;
+                }
+                Err(error) => told(&format!(
+                    "nothing outside is watched for now: {}",
+                    with_causes(&error)
+                )),
+            }
+            tokio::select! {
+                biased;
+                () = halt.asked() => return,
+                () = self.clock.sleep(FAILED_LOOK_MS.saturating_mul(60)) => {}
+            }
+        }
+        while !halt.is_set() {
+            let now = self.clock.ticks_ms();
+            let next = due.values().map(|due: &Due| due.at).min();
+            if next.is_some_and(|next| next <= now) {
+                // Before listening again: where it never becomes quiet, there is always something to hear.
+                tokio::select! {
+                    biased;
+                    () = halt.asked() => return,
+                    () = self.look_at(&mut due, &told) => {}
+                }
+                continue;
+            }
+            tokio::select! {
+                biased;
+                () = halt.asked() => return,
+                stirred = self.lookout.stirred() => {
+                    let now = self.clock.ticks_ms();
+                    for id in stirred {
+                        let since = due.get(&id).map_or(now, |due| due.since);
+                        due.insert(id, Due { since, at: (now + QUIET_MS).min(since + RESTLESS_MS) });
+                    }
+                }
+                () = self.nap(next.map(|next| next.saturating_sub(now))) => {}
+            }
+        }
+    }
+
+    async fn nap(&self, ms: Option<u64>) {
+        match ms {
+            Some(ms) => self.clock.sleep(ms).await,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Looks at whatever is due.
+    async fn look_at(&self, due: &mut BTreeMap<SourceId, Due>, told: &impl Fn(&str)) {
+        let now = self.clock.ticks_ms();
+        let ready: Vec<SourceId> = due
+            .iter()
+            .filter(|(_, due)| due.at <= now)
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in ready {
+            due.remove(&id);
+            match self.look(&id).await {
+                Ok(_) | Err(OutsideError::Bad(BadSource::Unknown(_))) => {}
+                Err(OutsideError::Bad(bad)) => told(&format!("source {id}: {bad}")),
+                Err(OutsideError::Journal(error)) => {
+                    told(&format!("source {id}: {}", with_causes(&error)));
+                    let now = self.clock.ticks_ms();
+                    let at = now + FAILED_LOOK_MS;
+                    due.insert(id, Due { since: now, at });
+                }
+            }
+        }
+    }
+
+    async fn mine(&self) -> Result<Vec<SourceId>, JournalError> {
+        let all = self
+            .sources
+            .sources()
+            .await?
+            .into_iter()
+            .map(|listed| listed.source);
+        let mine = all.filter(|source| source.device == self.device);
+        Ok(mine.map(|source| source.source_id).collect())
+    }
+
+    async fn listed(&self, id: &SourceId) -> Result<Listed, OutsideError> {
+        let all = self.sources.sources().await?;
+        let found = all.into_iter().find(|listed| listed.source.source_id == *id);
+        Ok(found.ok_or_else(|| BadSource::Unknown(id.clone()))?)
+    }
+
+    async fn source(&self, id: &SourceId) -> Result<Source, OutsideError> {
+        let source = self.listed(id).await?.source;
+        if source.device == self.device {
+            Ok(source)
+        } else {
+            Err(BadSource::Elsewhere(id.clone()).into())
+        }
+    }
+
+    /// Looks at a source, and writes down and tells what is not as it was seen.
+    async fn look(&self, id: &SourceId) -> Result<Looked, OutsideError> {
+        let _turn = self.turn.lock().await;
+        for _ in 0..CONFLICTS_MAX {
+            let source = self.source(id).await?;
+            let now = self.clock.now();
+            let known = self.known(id).await?;
+            let sight = self.lookout.look(source.clone(), known, self.hearing, now).await;
+            let trouble = match &sight {
+                Ok(sight) => sight.deaf.as_ref().map(ToString::to_string),
+                Err(bad) => Some(bad.to_string()),
+            };
+            if trouble != source.trouble {
+                self.sources.set_trouble(id.clone(), trouble).await?;
+            }
+            let sight = sight?;
+            if let Some(changes) = self.written(source, sight.differences).await? {
+                let unreadable = sight.unreadable;
+                return Ok(Looked { changes, unreadable });
+            }
+        }
+        Err(BadSource::Busy(id.clone()).into())
+    }
+
+    /// What was seen of a source, all of it.
+    async fn known(
+        &self,
+        id: &SourceId,
+    ) -> Result<BTreeMap<Vec<u8>, wakeful_core::outside::Known>, JournalError> {
+        let (mut known, mut after) = (BTreeMap::new(), None);
+        loop {
+            let page = self.sources.seen(id.clone(), after, ROWS_MAX).await?;
+            let Some((last, _)) = page.last() else {
+                return Ok(known);
+            };
+            after = Some(last.clone());
+            known.extend(page);
+        }
+    }
+
+    /// Writes differences, a bounded part of them in each transaction. None where somebody else was faster.
+    async fn written(
+        &self,
+        mut source: Source,
+        differences: Vec<Difference>,
+    ) -> Result<Option<u64>, JournalError> {
+        let at = self.clock.now();
+        let told = |difference: &Difference| difference.change.is_some() && !source.is_fresh;
+        let (told, quiet): (Vec<_>, Vec<_>) = differences.into_iter().partition(told);
+        let changes = u64::try_from(told.len()).unwrap_or(u64::MAX);
+        let mut parts: Vec<Vec<Difference>> = told.chunks(TOLD_MAX).map(<[_]>::to_vec).collect();
+        parts.extend(quiet.chunks(WRITTEN_MAX).map(<[_]>::to_vec));
+        if source.is_fresh && parts.is_empty() {
+            parts.push(Vec::new());
+        }
+        let mut parts = parts.into_iter().peekable();
+        while let Some(differences) = parts.next() {
+            let finding = Finding {
+                settles: source.is_fresh && parts.peek().is_none(),
+                source: source.clone(),
+                differences,
+                at,
+            };
+            if !self.sources.find(finding).await? {
+                return Ok(None);
+            }
+            source.version = source.version.saturating_add(1);
+        }
+        Ok(Some(changes))
+    }
+
+    async fn watch(&self, new: NewSource) -> Result<Listed, OutsideError> {
+        let NewSource {
+            source_id,
+            kind,
+            path,
+        } = new;
+        let path = self.lookout.place(kind, path).await?;
+        let made_up = || SourceId::made_up(&Digest::from_bytes(self.entropy.bytes32()));
+        let is_named = source_id.is_some();
+        let source = Source {
+            source_id: source_id.unwrap_or_else(made_up),
+            kind,
+            path: path.clone(),
+            device: self.device.clone(),
+            created_at: self.clock.now(),
+            version: 0,
+            is_fresh: true,
+            trouble: None,
+        };
+        let id = source.source_id.clone();
+        match self.sources.add_source(source, SOURCES_MAX).await? {
+            Added::New => {}
+            // One whose first look was cut off is looked at now.
+            Added::Same(source) if source.is_fresh => {}
+            Added::Same(source) => return self.listed(&source.source_id).await,
+            Added::Exists => return Err(BadSource::Exists(id).into()),
+            Added::Watched(source_id) if is_named => {
+                return Err(BadSource::AlreadyWatched { path, source_id }.into());
+            }
+            Added::Watched(source_id) => return self.listed(&source_id).await,
+            Added::Full => return Err(BadSource::TooManySources.into()),
+        }
+        if let Err(error) = self.look(&id).await {
+            // What cannot be looked at is not watched.
+            self.lookout.forget(&id);
+            self.sources.remove_source(id).await?;
+            return Err(error);
+        }
+        self.listed(&id).await
+    }
+
+    async fn leave(&self, id: SourceId) -> Result<Listed, OutsideError> {
+        let _turn = self.turn.lock().await;
+        let was = self.listed(&id).await?;
+        self.sources.remove_source(id.clone()).await?;
+        self.lookout.forget(&id);
+        Ok(was)
+    }
+}
+
+impl OutsideDesk for Scout {
+    fn sources(&self) -> Told<'_, Vec<Listed>> {
+        Box::pin(async move { Ok(self.sources.sources().await?) })
+    }
+
+    fn add(&self, new: NewSource) -> Told<'_, Listed> {
+        Box::pin(self.watch(new))
+    }
+
+    fn remove(&self, source: SourceId) -> Told<'_, Listed> {
+        Box::pin(self.leave(source))
+    }
+
+    fn scan(&self, source: SourceId) -> Told<'_, Looked> {
+        Box::pin(async move { self.look(&source).await })
+    }
+}
+
+#[cfg(test)]
+mod tests;

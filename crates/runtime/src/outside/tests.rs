@@ -1,0 +1,315 @@
+//! When sources are looked at, and how what was found is written.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::Mutex as Guarded;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+use wakeful_core::outside::{Change, Known};
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::Pending;
+use wakeful_ports::outside::{Looking, Sight};
+
+use super::*;
+
+/// The clock of the test, which stands still until everybody waits.
+struct Paused(Instant);
+
+impl Clock for Paused {
+    fn now(&self) -> Millis {
+        Millis(i64::try_from(self.ticks_ms()).expect("a small number"))
+    }
+
+    fn ticks_ms(&self) -> u64 {
+        u64::try_from(self.0.elapsed().as_millis()).expect("a small number")
+    }
+
+    fn sleep(&self, ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
+    }
+}
+
+struct Zeros;
+
+impl Entropy for Zeros {
+    fn bytes32(&self) -> [u8; 32] {
+        [0; 32]
+    }
+}
+
+/// An outside that does what a test says, and a book that keeps what was found.
+#[derive(Default)]
+struct World {
+    source: Guarded<Option<Source>>,
+    found: Guarded<Vec<Finding>>,
+    /// Conflicts that are still to come.
+    conflicts: Guarded<u32>,
+    /// What the next looks find; nothing after that.
+    sights: Guarded<VecDeque<Result<Sight, BadSource>>>,
+    looks: Guarded<Vec<u64>>,
+    stirs: Notify,
+    began: Option<Instant>,
+}
+
+impl World {
+    fn with(source: Source) -> Arc<Self> {
+        Arc::new(Self {
+            source: Guarded::new(Some(source)),
+            began: Some(Instant::now()),
+            ..Self::default()
+        })
+    }
+
+    fn looks(&self) -> Vec<u64> {
+        self.looks.lock().expect("a lock").clone()
+    }
+
+    fn see(&self, count: usize) {
+        let difference = |number: usize| Difference {
+            name: number.to_string().into_bytes(),
+            now: Some(Known {
+                mark: vec![1],
+                size: 0,
+                stamp: None,
+            }),
+            change: Some(Change::Created),
+        };
+        let sight = Sight {
+            differences: (0..count).map(difference).collect(),
+            ..Sight::default()
+        };
+        self.sights.lock().expect("a lock").push_back(Ok(sight));
+    }
+}
+
+impl Sources for World {
+    fn sources(&self) -> Pending<'_, Vec<Listed>> {
+        let source = self.source.lock().expect("a lock").clone();
+        let listed = source.map(|source| Listed { source, entries: 0 });
+        Box::pin(async move { Ok(listed.into_iter().collect()) })
+    }
+
+    fn add_source(&self, source: Source, _at_most: u32) -> Pending<'_, Added> {
+        *self.source.lock().expect("a lock") = Some(source);
+        Box::pin(async { Ok(Added::New) })
+    }
+
+    fn remove_source(&self, _source: SourceId) -> Pending<'_, Option<Source>> {
+        let gone = self.source.lock().expect("a lock").take();
+        Box::pin(async move { Ok(gone) })
+    }
+
+    fn seen(
+        &self,
+        _source: SourceId,
+        _after: Option<Vec<u8>>,
+        _limit: u32,
+    ) -> Pending<'_, Vec<(Vec<u8>, Known)>> {
+        Box::pin(async { Ok(Vec::new()) })
+    }
+
+    fn find(&self, finding: Finding) -> Pending<'_, bool> {
+        let mut conflicts = self.conflicts.lock().expect("a lock");
+        let is_found = *conflicts == 0;
+        *conflicts = conflicts.saturating_sub(1);
+        if is_found {
+            self.found.lock().expect("a lock").push(finding);
+        }
+        Box::pin(async move { Ok(is_found) })
+    }
+
+    fn set_trouble(&self, _source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
+        if let Some(source) = self.source.lock().expect("a lock").as_mut() {
+            source.trouble = trouble;
+        }
+        Box::pin(async { Ok(()) })
+    }
+}
+
+impl Lookout for World {
+    fn place(&self, _kind: SourceKind, path: String) -> Looking<'_, String> {
+        Box::pin(async move { Ok(path) })
+    }
+
+    fn look(
+        &self,
+        _source: Source,
+        _known: BTreeMap<Vec<u8>, Known>,
+        _hearing: Hearing,
+        _now: Millis,
+    ) -> Looking<'_, Sight> {
+        let ms = self.began.map_or(0, |began| began.elapsed().as_millis());
+        self.looks
+            .lock()
+            .expect("a lock")
+            .push(u64::try_from(ms).expect("small"));
+        let sight = self.sights.lock().expect("a lock").pop_front();
+        Box::pin(async move { sight.unwrap_or_else(|| Ok(Sight::default())) })
+    }
+
+    fn forget(&self, _source: &SourceId) {}
+
+    fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
+        Box::pin(async {
+            self.stirs.notified().await;
+            BTreeSet::from([notes().source_id])
+        })
+    }
+}
+
+fn notes() -> Source {
+    Source {
+        source_id: SourceId::parse("notes").expect("a name"),
+        kind: SourceKind::Folder,
+        path: "/notes".into(),
+        device: "here".into(),
+        created_at: Millis(0),
+        version: 3,
+        is_fresh: false,
+        trouble: None,
+    }
+}
+
+fn scout(world: &Arc<World>) -> Scout {
+    Scout {
+        sources: Arc::clone(world) as _,
+        lookout: Arc::clone(world) as _,
+        clock: Arc::new(Paused(Instant::now())),
+        entropy: Arc::new(Zeros),
+        device: "here".into(),
+        hearing: Hearing::On,
+        turn: Mutex::default(),
+    }
+}
+
+/// Lets the loop run for so long while something else happens.
+async fn during(scout: &Scout, happens: impl Future<Output = ()>) {
+    let (switch, halt) = Halt::new();
+    let end = async {
+        happens.await;
+        switch.throw();
+    };
+    tokio::join!(scout.run(&halt, |_| {}), end);
+}
+
+async fn wait(ms: u64) {
+    tokio::time::sleep(Duration::from_millis(ms)).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_happens_in_quick_succession_is_looked_at_once_when_it_is_quiet() {
+    let world = World::with(notes());
+    during(&scout(&world), async {
+        wait(1_000).await;
+        for _ in 0..4 {
+            world.stirs.notify_one();
+            wait(300).await;
+        }
+        wait(60_000).await;
+    })
+    .await;
+    // Once at the start, and once half a second after the last stir at 1,900.
+    assert_eq!(world.looks(), [0, 2_400]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_it_never_becomes_quiet_it_is_looked_at_all_the_same() {
+    let world = World::with(notes());
+    during(&scout(&world), async {
+        wait(1_000).await;
+        for _ in 0..60 {
+            world.stirs.notify_one();
+            wait(200).await;
+        }
+    })
+    .await;
+    let looks = world.looks();
+    assert_eq!(looks.get(..2), Some([0, 6_000].as_slice()), "{looks:?}");
+    assert!((3..=4).contains(&looks.len()), "{looks:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_of_another_device_is_left_to_it() {
+    let elsewhere = Source {
+        device: "there".into(),
+        ..notes()
+    };
+    let world = World::with(elsewhere);
+    let scout = scout(&world);
+    during(&scout, wait(10_000)).await;
+    let refused = scout.scan(notes().source_id).await.expect_err("was looked at");
+    assert!(
+        matches!(refused, OutsideError::Bad(BadSource::Elsewhere(_))),
+        "{refused:?}"
+    );
+    assert!(world.looks().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_changes_are_told_in_bounded_parts_each_of_the_next_version() {
+    let world = World::with(notes());
+    world.see(TOLD_MAX * 2 + 1);
+    let looked = scout(&world).scan(notes().source_id).await.expect("looked at");
+    assert_eq!(looked.changes, 513);
+    let found = world.found.lock().expect("a lock");
+    let parts: Vec<_> = found
+        .iter()
+        .map(|part| (part.source.version, part.differences.len()))
+        .collect();
+    assert_eq!(parts, [(3, 256), (4, 256), (5, 1)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_was_slower_looks_again_and_not_for_ever() {
+    let world = World::with(notes());
+    *world.conflicts.lock().expect("a lock") = 2;
+    (0..3).for_each(|_| world.see(1));
+    assert_eq!(
+        scout(&world)
+            .scan(notes().source_id)
+            .await
+            .expect("looked at")
+            .changes,
+        1
+    );
+    assert_eq!(world.looks().len(), 3);
+    *world.conflicts.lock().expect("a lock") = u32::MAX;
+    (0..CONFLICTS_MAX).for_each(|_| world.see(1));
+    let refused = scout(&world)
+        .scan(notes().source_id)
+        .await
+        .expect_err("was written");
+    assert!(
+        matches!(refused, OutsideError::Bad(BadSource::Busy(_))),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
+    let world = World::with(notes());
+    let gone = || Err(BadSource::NoFolder("/notes".into()));
+    world.sights.lock().expect("a lock").push_back(gone());
+    let scout = scout(&world);
+    assert!(scout.scan(notes().source_id).await.is_err());
+    let trouble = || {
+        world
+            .source
+            .lock()
+            .expect("a lock")
+            .clone()
+            .and_then(|source| source.trouble)
+    };
+    assert!(trouble().is_some_and(|why| why.contains("/notes")));
+    scout.scan(notes().source_id).await.expect("looked at");
+    assert_eq!(trouble(), None);
+    world.sights.lock().expect("a lock").push_back(gone());
+    let new = NewSource {
+        source_id: None,
+        kind: SourceKind::Folder,
+        path: "/other".into(),
+    };
+    assert!(scout.add(new).await.is_err());
+    assert_eq!(world.source.lock().expect("a lock").as_ref(), None);
+}

@@ -1,0 +1,331 @@
+//! What comes from outside: sources, and what was last seen of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+use wakeful_core::change::{Token, Unit};
+use wakeful_core::id::SourceId;
+use wakeful_core::journal::{Author, RecordId};
+use wakeful_core::outside::{
+    self, Change as EntryChange, Difference, Entry, GONE_MAX, Known, Source, SourceKind,
+};
+use wakeful_ports::fail;
+use wakeful_ports::journal::{Change, Pending};
+use wakeful_ports::outside::{Added, Finding, Listed, Sources};
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use super::outbox::{self, Place};
+use super::{JournalStore, table};
+use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+
+impl Sources for JournalStore {
+    fn sources(&self) -> Pending<'_, Vec<Listed>> {
+        Box::pin(async move { Ok(self.inner.read(|session| list(session)).await?) })
+    }
+
+    fn add_source(&self, source: Source, at_most: u32) -> Pending<'_, Added> {
+        Box::pin(async move {
+            let write = move |session: &mut crate::session::Session<'_>| add(session, &source, at_most);
+            Ok(self.inner.write(write).await?)
+        })
+    }
+
+    fn remove_source(&self, source: SourceId) -> Pending<'_, Option<Source>> {
+        Box::pin(async move {
+            let write = move |session: &mut crate::session::Session<'_>| remove(session, &source);
+            Ok(self.inner.write(write).await?)
+        })
+    }
+
+    fn seen(
+        &self,
+        source: SourceId,
+        after: Option<Vec<u8>>,
+        at_most: u32,
+    ) -> Pending<'_, Vec<(Vec<u8>, Known)>> {
+        Box::pin(async move {
+            let read = move |session: &mut crate::session::Session<'_>| {
+                known(session, &source, after.as_deref().unwrap_or_default(), at_most)
+            };
+            Ok(self.inner.read(read).await?)
+        })
+    }
+
+    fn find(&self, finding: Finding) -> Pending<'_, bool> {
+        Box::pin(async move {
+            fail::point("outside.before_commit");
+            let ringing = self.bell.in_transaction();
+            let found = self.inner.write(move |session| {
+                let outcome = find(session, &finding);
+                ringing.see(&outcome);
+                outcome
+            });
+            let found = found.await?;
+            fail::point("outside.after_commit");
+            Ok(!matches!(found, Err(Untold::Conflict)))
+        })
+    }
+
+    fn set_trouble(&self, source: SourceId, trouble: Option<String>) -> Pending<'_, ()> {
+        Box::pin(async move {
+            let write = move |session: &mut crate::session::Session<'_>| {
+                let params = [source.as_str().into(), trouble.as_deref().into()];
+                (session as &mut dyn Sql).execute(TROUBLE, &params).map(drop)
+            };
+            Ok(self.inner.write(write).await?)
+        })
+    }
+}
+
+/// Why a finding tells nothing.
+enum Untold {
+    /// It was written, and nothing in it is a change.
+    Quiet,
+    /// Nothing was written: somebody else wrote since, or the source is gone.
+    Conflict,
+}
+
+const LIST: &str = "
+    SELECT source_id, kind, path, device, created_at_ms, version, fresh, trouble,
+        (SELECT COUNT(*) FROM seen WHERE seen.source_id = source.source_id AND mark IS NOT NULL)
+    FROM source ORDER BY source_id";
+
+fn list(sql: &mut dyn Sql) -> Result<Vec<Listed>, StoreError> {
+    let listed = |mut row: Row| {
+        let source = read_source(&mut row)?;
+        let entries = row.count("source.entries")?;
+        Ok(Listed { source, entries })
+    };
+    records(sql.query(LIST, &[])?, listed)
+}
+
+fn read_source(row: &mut Row) -> Result<Source, StoreError> {
+    Ok(Source {
+        source_id: source_id(row)?,
+        kind: row.word("source.kind", SourceKind::parse)?,
+        path: row.text("source.path")?,
+        device: row.text("source.device")?,
+        created_at: row.millis("source.created_at_ms")?,
+        version: row.count("source.version")?,
+        is_fresh: row.flag("source.fresh")?,
+        trouble: row.optional_text("source.trouble")?,
+    })
+}
+
+fn source_id(row: &mut Row) -> Result<SourceId, StoreError> {
+    SourceId::parse(&row.text("source.source_id")?).map_err(|_| StoreError::Malformed("source.source_id"))
+}
+
+const ADD: &str = "
+    INSERT INTO source (source_id, kind, path, device, created_at_ms, version, fresh)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+fn add(sql: &mut dyn Sql, source: &Source, at_most: u32) -> Result<Added, StoreError> {
+    // Whoever writes locks the host first, so two that add at once are one after the other.
+    outbox::lock(sql)?;
+    let all = list(sql)?;
+    let is_there = |other: &Source| {
+        (other.kind, &other.path, &other.device) == (source.kind, &source.path, &source.device)
+    };
+    for Listed { source: other, .. } in &all {
+        match (other.source_id == source.source_id, is_there(other)) {
+            (true, true) => return Ok(Added::Same(other.clone())),
+            (true, false) => return Ok(Added::Exists),
+            (false, true) => return Ok(Added::Watched(other.source_id.clone())),
+            (false, false) => {}
+        }
+    }
+    if u32::try_from(all.len()).is_ok_and(|there| there >= at_most) {
+        return Ok(Added::Full);
+    }
+    let params = [
+        source.source_id.as_str().into(),
+        source.kind.as_str().into(),
+        source.path.as_str().into(),
+        source.device.as_str().into(),
+        source.created_at.into(),
+        source.version.into(),
+        source.is_fresh.into(),
+    ];
+    exactly_one(sql.execute(ADD, &params)?)?;
+    Ok(Added::New)
+}
+
+const ONE: &str = "
+    SELECT source_id, kind, path, device, created_at_ms, version, fresh, trouble FROM source WHERE source_id = ?1";
+const REMOVE: &str = "DELETE FROM source WHERE source_id = ?1";
+const REMOVE_SEEN: &str = "DELETE FROM seen WHERE source_id = ?1";
+
+fn remove(sql: &mut dyn Sql, id: &SourceId) -> Result<Option<Source>, StoreError> {
+    outbox::lock(sql)?;
+    let Some(mut row) = at_most_one(sql.query(ONE, &[id.as_str().into()])?) else {
+        return Ok(None);
+    };
+    let source = read_source(&mut row)?;
+    sql.execute(REMOVE_SEEN, &[id.as_str().into()])?;
+    exactly_one(sql.execute(REMOVE, &[id.as_str().into()])?)?;
+    Ok(Some(source))
+}
+
+const TROUBLE: &str = "UPDATE source SET trouble = ?2 WHERE source_id = ?1";
+
+const KNOWN: &str = "
+    SELECT name, mark, size, stamp FROM seen
+    WHERE source_id = ?1 AND name > ?2 AND mark IS NOT NULL ORDER BY name LIMIT ?3";
+
+fn known(
+    sql: &mut dyn Sql,
+    id: &SourceId,
+    after: &[u8],
+    at_most: u32,
+) -> Result<Vec<(Vec<u8>, Known)>, StoreError> {
+    let read = |mut row: Row| {
+        let name = row.bytes("seen.name")?;
+        let known = Known {
+            mark: row.bytes("seen.mark")?,
+            size: row.count("seen.size")?,
+            stamp: row.optional_text("seen.stamp")?,
+        };
+        Ok((name, known))
+    };
+    let params = [id.as_str().into(), after.into(), limit(at_most)];
+    records(sql.query(KNOWN, &params)?, read)
+}
+
+const MOVE: &str = "
+    UPDATE source SET version = version + 1, fresh = fresh * ?4
+    WHERE source_id = ?1 AND version = ?2 AND created_at_ms = ?3";
+
+/// Writes what was found and tells it, in one transaction.
+fn find(sql: &mut dyn Sql, finding: &Finding) -> Result<Result<(), Untold>, StoreError> {
+    let place = outbox::lock(sql)?;
+    let source = &finding.source;
+    let params = [
+        source.source_id.as_str().into(),
+        source.version.into(),
+        source.created_at.into(),
+        (!finding.settles).into(),
+    ];
+    if sql.execute(MOVE, &params)? == 0 {
+        return Ok(Err(Untold::Conflict));
+    }
+    let mut told = 0_usize;
+    for difference in &finding.differences {
+        // What was there from the beginning is no change.
+        let change = difference.change.filter(|_| !source.is_fresh);
+        put(sql, finding, difference, change.map(|change| (change, &place)))?;
+        if let Some(change) = change {
+            outbox::append(sql, &told_of(finding, &place, &difference.name, change))?;
+            told += 1;
+        }
+    }
+    if told == 0 {
+        return Ok(Err(Untold::Quiet));
+    }
+    outbox::advance(sql, &place)?;
+    prune(sql, &source.source_id)?;
+    Ok(Ok(()))
+}
+
+fn told_of(finding: &Finding, place: &Place, name: &[u8], change: EntryChange) -> Change {
+    let source = &finding.source;
+    let tokens = outside::tokens(source.kind, &source.source_id, name, change);
+    Change {
+        seq: place.seq,
+        unit: Unit {
+            host: place.host.clone(),
+            counter: place.counter,
+            payload_type: source.kind.payload_type().to_owned(),
+            payload_id: Entry::id(source.kind, &source.source_id, name).to_string(),
+        },
+        tokens: tokens.iter().map(Token::key).collect(),
+        author: Author::Outside,
+        operation_id: outside::operation(&source.source_id, source.created_at, source.version),
+        at: finding.at,
+    }
+}
+
+const PUT: &str = "
+    INSERT INTO seen (record_id, source_id, name, mark, size, stamp, change, seq, at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
+    ON CONFLICT (record_id) DO UPDATE SET mark = excluded.mark, size = excluded.size, stamp = excluded.stamp,
+        change = excluded.change, seq = excluded.seq, at_ms = excluded.at_ms";
+const STAMP: &str = "UPDATE seen SET stamp = ?2, size = ?3 WHERE record_id = ?1";
+
+fn put(
+    sql: &mut dyn Sql,
+    finding: &Finding,
+    difference: &Difference,
+    told: Option<(EntryChange, &Place)>,
+) -> Result<(), StoreError> {
+    let source = &finding.source;
+    let id = Entry::id(source.kind, &source.source_id, &difference.name);
+    let now = difference.now.as_ref();
+    let size = now.map_or(0, |now| now.size);
+    let stamp = now.and_then(|now| now.stamp.as_deref());
+    if difference.change.is_none() {
+        return sql
+            .execute(STAMP, &[id.as_str().into(), stamp.into(), size.into()])
+            .map(drop);
+    }
+    let params = [
+        id.as_str().into(),
+        source.source_id.as_str().into(),
+        difference.name.as_slice().into(),
+        now.map(|now| now.mark.as_slice()).into(),
+        size.into(),
+        stamp.into(),
+        told.map(|(change, _)| change.as_str()).into(),
+        told.map_or(0, |(_, place)| place.seq).into(),
+        finding.at.into(),
+    ];
+    sql.execute(PUT, &params).map(drop)
+}
+
+const PRUNE: &str = "
+    DELETE FROM seen WHERE source_id = ?1 AND mark IS NULL AND seq <
+        (SELECT seq FROM seen WHERE source_id = ?1 AND mark IS NULL ORDER BY seq DESC LIMIT 1 OFFSET ?2)";
+
+/// Forgets what is gone for long.
+fn prune(sql: &mut dyn Sql, id: &SourceId) -> Result<(), StoreError> {
+    sql.execute(PRUNE, &[id.as_str().into(), GONE_MAX.into()])
+        .map(drop)
+}
+
+const ENTRIES_SQLITE: &str = "
+    SELECT seen.source_id, kind, name, mark, size, change, at_ms FROM seen JOIN source USING (source_id)
+    WHERE record_id IN (SELECT value FROM json_each(?1))";
+const ENTRIES_POSTGRES: &str = "
+    SELECT seen.source_id, kind, name, mark, size, change, at_ms FROM seen JOIN source USING (source_id)
+    WHERE record_id = ANY (string_to_array(?1, ','))";
+
+/// The fields of entries by their names, in as few reads as there are pages of names.
+pub(super) fn entities(sql: &mut dyn Sql, ids: &[RecordId]) -> Result<BTreeMap<RecordId, Value>, StoreError> {
+    let statement = sql.dialect().pick(ENTRIES_SQLITE, ENTRIES_POSTGRES);
+    let mut fields = BTreeMap::new();
+    for page in ids.chunks(usize::try_from(ROWS_MAX).unwrap_or(1)) {
+        let names = table::listed(sql.dialect(), page);
+        for entry in records(sql.query(statement, &[names.as_str().into()])?, read_entry)? {
+            fields.insert(
+                Entry::id(entry.kind, &entry.source_id, &entry.name),
+                entry.fields(),
+            );
+        }
+    }
+    Ok(fields)
+}
+
+fn read_entry(mut row: Row) -> Result<Entry, StoreError> {
+    Ok(Entry {
+        source_id: source_id(&mut row)?,
+        kind: row.word("source.kind", SourceKind::parse)?,
+        name: row.bytes("seen.name")?,
+        mark: row.optional_bytes("seen.mark")?,
+        size: row.count("seen.size")?,
+        change: match row.optional_text("seen.change")? {
+            Some(text) => Some(EntryChange::parse(&text).ok_or(StoreError::Malformed("seen.change"))?),
+            None => None,
+        },
+        at: row.millis("seen.at_ms")?,
+    })
+}

@@ -1,0 +1,231 @@
+//! The refs of a Git repository, read from its files: `HEAD`, what is loose under `refs/`, and `packed-refs`. No process is
+//! started, and nothing of what the repository says is carried out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{Mode, OFlags};
+use wakeful_core::outside::{BadSource, DEPTH_MAX, Difference, Known};
+
+use super::Found;
+
+/// Longest loose ref, `.git` file or `HEAD`.
+const SMALL_BYTES_MAX: u64 = 4 * 1_024;
+
+/// Longest `packed-refs`: more than a hundred thousand refs with long names.
+const PACKED_BYTES_MAX: u64 = 32 * 1_024 * 1_024;
+
+/// Longest name of a ref.
+const REF_BYTES_MAX: usize = 1_024;
+
+/// Where a repository keeps what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Repository {
+    /// What belongs to this worktree: `HEAD`.
+    own: PathBuf,
+    /// What all worktrees share: the refs.
+    common: PathBuf,
+}
+
+/// What is known of the refs while they are read.
+struct Refs {
+    /// What each ref is.
+    marks: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Refs that could not be read, and all below a folder that could not be.
+    dark: Vec<Vec<u8>>,
+    folders: Vec<PathBuf>,
+    entries_max: usize,
+    root: PathBuf,
+}
+
+impl Repository {
+    /// The repository of a folder: a worktree of one, or bare.
+    pub(super) fn open(root: &Path) -> Result<Self, BadSource> {
+        let none = || BadSource::NotARepository(root.display().to_string());
+        if !root.is_dir() {
+            return Err(BadSource::NoFolder(root.display().to_string()));
+        }
+        let dot = root.join(".git");
+        let own = if dot.is_dir() {
+            dot
+        } else if dot.is_file() {
+            let text = small(&dot).ok_or_else(none)?;
+            let named = text.strip_prefix(b"gitdir: ").ok_or_else(none)?;
+            root.join(std::ffi::OsStr::from_bytes(named))
+        } else {
+            root.to_owned()
+        };
+        let common = match small(&own.join("commondir")) {
+            Some(named) => own.join(std::ffi::OsStr::from_bytes(&named)),
+            None => own.clone(),
+        };
+        let is_whole = mark(&own.join("HEAD")).is_some() && common.join("objects").is_dir();
+        if !is_whole {
+            return Err(none());
+        }
+        if common.join("reftable").is_dir() {
+            return Err(BadSource::Reftable(root.display().to_string()));
+        }
+        Ok(Self { own, common })
+    }
+
+    /// Looks at all refs, and compares them with what was seen.
+    pub(super) fn look(
+        &self,
+        known: &BTreeMap<Vec<u8>, Known>,
+        entries_max: usize,
+    ) -> Result<Found, BadSource> {
+        let mut refs = Refs {
+            marks: BTreeMap::new(),
+            dark: Vec::new(),
+            folders: vec![self.own.clone(), self.common.clone()],
+            entries_max,
+            root: self.common.clone(),
+        };
+        match mark(&self.own.join("HEAD")) {
+            Some(head) => drop(refs.marks.insert(b"HEAD".to_vec(), head)),
+            None => refs.dark.push(b"HEAD".to_vec()),
+        }
+        // The loose ones first: one that is packed meanwhile is in the file that is read afterwards.
+        refs.loose(&self.common.join("refs"), b"refs", 0)?;
+        refs.packed(&self.common.join("packed-refs"))?;
+        Ok(refs.compared(known))
+    }
+}
+
+impl Refs {
+    fn has_room(&self) -> Result<(), BadSource> {
+        let found = self.marks.len() + self.folders.len();
+        if found > self.entries_max {
+            return Err(BadSource::TooManyFiles {
+                path: self.root.display().to_string(),
+                found,
+            });
+        }
+        Ok(())
+    }
+
+    fn loose(&mut self, folder: &Path, name: &[u8], depth: usize) -> Result<(), BadSource> {
+        let listed = match std::fs::read_dir(folder) {
+            Ok(listed) if depth < DEPTH_MAX => listed,
+            Ok(_) | Err(_) => {
+                // A folder that went meanwhile has no refs; one that cannot be read has those it had.
+                if folder.is_dir() {
+                    self.dark.push(name.to_vec());
+                }
+                return Ok(());
+            }
+        };
+        self.folders.push(folder.to_owned());
+        for entry in listed.flatten() {
+            self.has_room()?;
+            let file_name = entry.file_name();
+            let full = [name, b"/", file_name.as_bytes()].concat();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                self.loose(&entry.path(), &full, depth + 1)?;
+            } else if kind.is_file() && !file_name.as_bytes().ends_with(b".lock") && is_name(&full) {
+                match mark(&entry.path()) {
+                    Some(mark) => drop(self.marks.insert(full, mark)),
+                    None => self.dark.push(full),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Refs that are packed; a loose one of the same name is newer.
+    fn packed(&mut self, path: &Path) -> Result<(), BadSource> {
+        let text = match read(path, PACKED_BYTES_MAX) {
+            Ok(Some(text)) => text,
+            // Nothing was packed yet.
+            Ok(None) => return Ok(()),
+            Err(_) => {
+                self.dark.push(b"refs".to_vec());
+                return Ok(());
+            }
+        };
+        for line in text.split(|byte| *byte == b'\n') {
+            let mut parts = line.splitn(2, |byte| *byte == b' ');
+            let (Some(commit), Some(name)) = (parts.next(), parts.next()) else {
+                continue;
+            };
+            if is_commit(commit) && is_name(name) {
+                self.has_room()?;
+                self.marks.entry(name.to_vec()).or_insert_with(|| commit.to_vec());
+            }
+        }
+        Ok(())
+    }
+
+    fn compared(self, known: &BTreeMap<Vec<u8>, Known>) -> Found {
+        let names: BTreeSet<&Vec<u8>> = self.marks.keys().chain(known.keys()).collect();
+        let is_dark = |name: &[u8]| {
+            let below = |dark: &Vec<u8>| {
+                name.strip_prefix(dark.as_slice())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+            };
+            self.dark.iter().any(below)
+        };
+        let differences = names.into_iter().filter_map(|name| {
+            let now = self.marks.get(name).map(|mark| Known {
+                mark: mark.clone(),
+                size: 0,
+                stamp: None,
+            });
+            if now.is_none() && is_dark(name) {
+                return None;
+            }
+            Difference::of(name.clone(), known.get(name), now)
+        });
+        Found {
+            differences: differences.collect(),
+            unreadable: u64::try_from(self.dark.len()).unwrap_or(u64::MAX),
+            folders: self.folders,
+        }
+    }
+}
+
+/// What a ref is: a commit, or the ref that it stands for.
+fn mark(path: &Path) -> Option<Vec<u8>> {
+    let text = small(path)?;
+    let stands_for = text.strip_prefix(b"ref: ").is_some_and(is_name);
+    (stands_for || is_commit(&text)).then_some(text)
+}
+
+/// The hash of a commit, by either of Git's hashes.
+fn is_commit(text: &[u8]) -> bool {
+    matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit)
+}
+
+fn is_name(name: &[u8]) -> bool {
+    let is_bad = |byte: &u8| byte.is_ascii_control() || *byte == b' ';
+    !name.is_empty() && name.len() <= REF_BYTES_MAX && !name.iter().any(is_bad)
+}
+
+/// A short file without the white space at its end.
+fn small(path: &Path) -> Option<Vec<u8>> {
+    let text = read(path, SMALL_BYTES_MAX).ok()??;
+    Some(text.trim_ascii_end().to_vec())
+}
+
+/// A file within a bound; none when there is none.
+fn read(path: &Path, at_most: u64) -> std::io::Result<Option<Vec<u8>>> {
+    // Without waiting: a pipe in the place of a file would never be opened.
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let about = file.metadata()?;
+    if !about.is_file() || about.len() > at_most {
+        return Err(std::io::ErrorKind::InvalidData.into());
+    }
+    let mut text = Vec::new();
+    file.take(at_most).read_to_end(&mut text)?;
+    Ok(Some(text))
+}

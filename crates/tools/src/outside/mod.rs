@@ -1,0 +1,219 @@
+//! Looks at folders and Git repositories, and hears from the kernel when something happens there.
+//!
+//! | module | about |
+//! |---|---|
+//! | `folder` | the files of a folder, ignore files respected, each known by the hash of its content |
+//! | `git` | the refs of a repository, read from its files; no process is started |
+//! | `ear` | what the kernel tells of folders that are listened to |
+
+mod ear;
+mod folder;
+mod git;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use wakeful_core::id::SourceId;
+use wakeful_core::outside::{BadSource, Difference, ENTRIES_MAX, Known, PATH_BYTES_MAX, Source, SourceKind};
+use wakeful_core::time::Millis;
+use wakeful_ports::outside::{Hearing, Looking, Lookout, Sight};
+
+use self::ear::Ear;
+
+/// How often a look is repeated because folders came up that nobody had listened to before it began.
+const ROUNDS_MAX: usize = 4;
+
+/// Looks at the world outside. Cloning it is cheap; all clones hear with one ear.
+#[derive(Debug, Clone)]
+pub struct Outlook(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    /// Never looked at.
+    home: PathBuf,
+    entries_max: usize,
+    ear: Ear,
+}
+
+/// What is looked at, and compared with what.
+struct Look<'a> {
+    source: &'a Source,
+    known: &'a BTreeMap<Vec<u8>, Known>,
+    now: Millis,
+    given_up: &'a AtomicBool,
+}
+
+/// What a look goes over.
+#[derive(Debug, Default)]
+struct Found {
+    /// The folders that were gone through, for listening to.
+    folders: Vec<PathBuf>,
+    /// What is not as it was seen.
+    differences: Vec<Difference>,
+    /// How many could not be read.
+    unreadable: u64,
+}
+
+impl Outlook {
+    /// Looks everywhere but into the home.
+    #[must_use]
+    pub fn new(home: &Path) -> Self {
+        Self::bounded(home, ENTRIES_MAX)
+    }
+
+    /// The same with another bound of entries, for tests.
+    #[must_use]
+    pub fn bounded(home: &Path, entries_max: usize) -> Self {
+        Self(Arc::new(Inner {
+            home: std::fs::canonicalize(home).unwrap_or_else(|_| home.to_owned()),
+            entries_max,
+            ear: Ear::default(),
+        }))
+    }
+}
+
+impl Inner {
+    fn place(&self, kind: SourceKind, path: &str) -> Result<String, BadSource> {
+        if path.len() > PATH_BYTES_MAX || path.contains('\0') || !Path::new(path).is_absolute() {
+            return Err(BadSource::BadPath);
+        }
+        let no_folder = || BadSource::NoFolder(path.to_owned());
+        let place = std::fs::canonicalize(path).map_err(|_| no_folder())?;
+        if !place.is_dir() || std::fs::read_dir(&place).is_err() {
+            return Err(no_folder());
+        }
+        let text = place.to_str().filter(|text| text.len() <= PATH_BYTES_MAX);
+        let text = text.ok_or(BadSource::BadPath)?.to_owned();
+        if place.starts_with(&self.home) {
+            return Err(BadSource::InHome(text));
+        }
+        match kind {
+            SourceKind::Folder if place.components().any(|part| part.as_os_str() == ".git") => {
+                Err(BadSource::InGit(text))
+            }
+            SourceKind::Folder => Ok(text),
+            SourceKind::Git => git::Repository::open(&place).map(|_| text),
+        }
+    }
+
+    fn look(&self, look: &Look<'_>, hearing: Hearing) -> Result<Sight, BadSource> {
+        let mut deaf = None;
+        let mut listen = |folders: &[PathBuf]| match self.ear.listen(&look.source.source_id, folders) {
+            Ok(is_new) => is_new,
+            Err(_) => {
+                deaf = Some(BadSource::TooManyWatches(look.source.path.clone()));
+                false
+            }
+        };
+        let mut rounds = 0;
+        let found = loop {
+            rounds += 1;
+            // Listening comes first, so that nothing falls in between.
+            if hearing == Hearing::On {
+                listen(&self.folders(look)?);
+            }
+            let found = self.found(look)?;
+            // What happened in a folder before it was listened to may have been missed: look once more. Where folders come up
+            // faster than that, each is listened to by now, and another look follows.
+            let is_new = hearing == Hearing::On && listen(&found.folders);
+            if !is_new || rounds == ROUNDS_MAX {
+                break found;
+            }
+        };
+        Ok(Sight {
+            differences: found.differences,
+            unreadable: found.unreadable,
+            deaf,
+        })
+    }
+
+    fn walk<'a>(&'a self, look: &'a Look<'_>) -> folder::Walk<'a> {
+        folder::Walk {
+            root: Path::new(&look.source.path),
+            home: &self.home,
+            entries_max: self.entries_max,
+            now: look.now,
+            given_up: look.given_up,
+        }
+    }
+
+    fn found(&self, look: &Look<'_>) -> Result<Found, BadSource> {
+        match look.source.kind {
+            SourceKind::Folder => self.walk(look).go(look.known),
+            SourceKind::Git => {
+                git::Repository::open(Path::new(&look.source.path))?.look(look.known, self.entries_max)
+            }
+        }
+    }
+
+    /// What there is to listen to, without reading any file.
+    fn folders(&self, look: &Look<'_>) -> Result<Vec<PathBuf>, BadSource> {
+        match look.source.kind {
+            SourceKind::Folder => self.walk(look).folders(),
+            SourceKind::Git => self.found(look).map(|found| found.folders),
+        }
+    }
+}
+
+impl Lookout for Outlook {
+    fn place(&self, kind: SourceKind, path: String) -> Looking<'_, String> {
+        let inner = Arc::clone(&self.0);
+        let shown = path.clone();
+        Box::pin(off_the_loop(shown, move |_| inner.place(kind, &path)))
+    }
+
+    fn look(
+        &self,
+        source: Source,
+        known: BTreeMap<Vec<u8>, Known>,
+        hearing: Hearing,
+        now: Millis,
+    ) -> Looking<'_, Sight> {
+        let inner = Arc::clone(&self.0);
+        let shown = source.path.clone();
+        Box::pin(off_the_loop(shown, move |given_up| {
+            let look = Look {
+                source: &source,
+                known: &known,
+                now,
+                given_up,
+            };
+            inner.look(&look, hearing)
+        }))
+    }
+
+    fn forget(&self, source: &SourceId) {
+        self.0.ear.forget(source);
+    }
+
+    fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
+        Box::pin(self.0.ear.stirred())
+    }
+}
+
+/// Says to the thread that looks that nobody waits for it any more.
+struct GivesUp(Arc<AtomicBool>);
+
+impl Drop for GivesUp {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Reads files where nobody waits for the thread.
+async fn off_the_loop<T: Send + 'static>(
+    path: String,
+    look: impl FnOnce(&AtomicBool) -> Result<T, BadSource> + Send + 'static,
+) -> Result<T, BadSource> {
+    let given_up = Arc::new(AtomicBool::new(false));
+    let _gives_up = GivesUp(Arc::clone(&given_up));
+    let looked = tokio::task::spawn_blocking(move || look(&given_up)).await;
+    // A look that panicked found nothing; the next one may.
+    looked.unwrap_or(Err(BadSource::NoFolder(path)))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! `wakeful source`: folders and Git repositories that are watched for changes.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use wakeful_api::{AddSource, Source, SourceKind};
+use wakeful_core::id::SourceId;
+
+use super::Shared;
+use crate::failure::Failure;
+use crate::front::outside::{asking, telling};
+use crate::show::Out;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SourceVerb {
+    /// Watch a folder or a Git repository from now on; what is there already is no change
+    #[command(subcommand)]
+    Add(AddVerb),
+    /// List what is watched
+    List,
+    /// Watch a source no longer
+    Remove {
+        /// Its name
+        id: String,
+    },
+    /// Look at a source now
+    Scan {
+        /// Its name
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AddVerb {
+    /// Watch the files of a folder and of those below it
+    Folder(AddArgs),
+    /// Watch the refs of a Git repository
+    Git(AddArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AddArgs {
+    /// The folder
+    path: PathBuf,
+    /// The name of the source; made up where none is given
+    #[arg(long, value_name = "NAME")]
+    id: Option<String>,
+}
+
+impl AddVerb {
+    fn wanted(&self) -> Result<AddSource, Failure> {
+        let (kind, args) = match self {
+            Self::Folder(args) => (SourceKind::Folder, args),
+            Self::Git(args) => (SourceKind::Git, args),
+        };
+        let path = std::path::absolute(&args.path).ok();
+        let path = path.and_then(|path| path.into_os_string().into_string().ok());
+        let Some(path) = path else {
+            let message = format!("the path {:?} cannot be kept", args.path);
+            return Err(Failure::usage("bad_path", message, "give a path that is UTF-8"));
+        };
+        let source_id = args.id.as_deref().map(SourceId::parse).transpose()?;
+        Ok(AddSource {
+            source_id: source_id.map(|id| id.to_string()),
+            kind,
+            path,
+        })
+    }
+}
+
+/// Carries out one of the verbs.
+pub(crate) async fn source(verb: &SourceVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    match verb {
+        SourceVerb::Add(add) => {
+            let new = add.wanted()?;
+            let added = telling(shared, out, async |front| front.add(new).await).await?;
+            out.answer(&added, &line(&added));
+        }
+        SourceVerb::List => {
+            let list = asking(shared, async |front| front.sources().await).await?;
+            let lines: Vec<String> = list.sources.iter().map(line).collect();
+            let words = match lines.is_empty() {
+                true => "nothing outside is watched".to_owned(),
+                false => lines.join("\n"),
+            };
+            out.answer(&list, &words);
+        }
+        SourceVerb::Remove { id } => {
+            let id = SourceId::parse(id)?;
+            let gone = telling(shared, out, async |front| front.remove(id).await).await?;
+            out.answer(&gone, &format!("source {} is watched no longer", gone.source_id));
+        }
+        SourceVerb::Scan { id } => {
+            let id = SourceId::parse(id)?;
+            let scan = telling(shared, out, async |front| front.scan(id).await).await?;
+            let mut words = format!("source {}: {} changes", scan.source_id, scan.changes);
+            if scan.unreadable > 0 {
+                words.push_str(&format!(", {} could not be read", scan.unreadable));
+            }
+            out.answer(&scan, &words);
+        }
+    }
+    Ok(0)
+}
+
+/// A source in one line.
+fn line(one: &Source) -> String {
+    let (kind, what) = match one.kind {
+        SourceKind::Folder => ("folder", "files"),
+        SourceKind::Git => ("git", "refs"),
+    };
+    let trouble = one
+        .trouble
+        .as_ref()
+        .map(|why| format!("   {why}"))
+        .unwrap_or_default();
+    format!(
+        "{}   {kind} {}, {} {what}{trouble}",
+        one.source_id, one.path, one.entries
+    )
+}

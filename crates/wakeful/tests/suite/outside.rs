@@ -1,0 +1,218 @@
+//! From a file or a ref outside to a run in the daemon: once, whatever dies in between.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+use super::crash::crash_binary;
+use super::daemon::{Daemon, is_ready};
+use super::world::{World, wait_until};
+
+const ANSWER: &str = "rounds:\n  - text: seen\n";
+const ONE: &str = "1111111111111111111111111111111111111111";
+const TWO: &str = "2222222222222222222222222222222222222222";
+
+fn well(world: &World, args: &[&str]) -> Value {
+    let said = world.wakeful(&[args, &["--json"]].concat());
+    assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+    said.json()
+}
+
+/// A world with a folder that is watched, and an agent that wants to know of its Markdown.
+fn watched(world: &World) -> PathBuf {
+    let folder = world.path().join("notes");
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("old.md"), "was there").expect("written");
+    well(world, &["agent", "create", "reader"]);
+    let path = folder.to_str().expect("UTF-8").to_owned();
+    let added = well(world, &["source", "add", "folder", &path, "--id", "notes"]);
+    assert_eq!(
+        (&added["entries"], &added["kind"]),
+        (&1.into(), &"folder".into()),
+        "{added}"
+    );
+    let subscribe = [
+        "subscribe",
+        "reader",
+        "--on",
+        "FILE",
+        "--where",
+        "ext=md",
+        "--id",
+        "md",
+    ];
+    well(world, &subscribe);
+    folder
+}
+
+fn runs(world: &World) -> Vec<Value> {
+    let list = well(world, &["runs", "list", "--agent", "reader"]);
+    list["runs"].as_array().expect("runs").clone()
+}
+
+fn completed(world: &World) -> usize {
+    let all = runs(world);
+    all.iter().filter(|run| run["status"] == "completed").count()
+}
+
+#[test]
+fn a_file_that_is_written_while_a_daemon_runs_wakes_the_subscribed_agent_once() {
+    let world = World::new();
+    let folder = watched(&world);
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    fs::write(folder.join("picture.png"), "no Markdown").expect("written");
+    fs::create_dir(folder.join("deep")).expect("a folder");
+    fs::write(folder.join("deep/new.md"), "hello").expect("written");
+    wait_until(|| completed(&world) == 1);
+    let all = runs(&world);
+    assert_eq!(all.len(), 1, "{all:?}");
+    let key = all[0]["run_key"].as_str().expect("a key");
+    let run = well(&world, &["runs", "show", key]).to_string();
+    assert!(
+        run.contains("deep/new.md (created)") && run.contains("outside"),
+        "{run}"
+    );
+    assert_eq!(
+        well(&world, &["source", "scan", "notes"])["changes"],
+        0,
+        "it was told"
+    );
+    assert_eq!(well(&world, &["source", "list"])["sources"][0]["entries"], 3);
+    // The first one may have been found by the look at the start. By now the daemon listens.
+    fs::write(folder.join("deep/new.md"), "hello again").expect("written");
+    wait_until(|| completed(&world) == 2);
+    assert_eq!(runs(&world).len(), 2);
+    daemon.kill();
+}
+
+#[test]
+fn what_changed_while_nobody_looked_wakes_when_a_daemon_does_and_only_once() {
+    let world = World::new();
+    let folder = watched(&world);
+    fs::write(folder.join("old.md"), "is another").expect("written");
+    assert!(runs(&world).is_empty());
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    wait_until(|| completed(&world) == 1);
+    daemon.kill();
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    assert_eq!(well(&world, &["source", "scan", "notes"])["changes"], 0);
+    assert_eq!(runs(&world).len(), 1, "a restart wakes nobody twice");
+    daemon.kill();
+}
+
+#[test]
+fn a_commit_wakes_whoever_subscribes_to_the_branch() {
+    let world = World::new();
+    let repository = world.path().join("code");
+    let git = |name: &str, text: &str| {
+        let path = repository.join(".git").join(name);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
+        fs::write(path, text).expect("written");
+    };
+    fs::create_dir_all(repository.join(".git/objects")).expect("folders");
+    git("HEAD", "ref: refs/heads/main\n");
+    git("refs/heads/main", ONE);
+    well(&world, &["agent", "create", "reader"]);
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    // Added at the daemon, which listens from then on.
+    let path = repository.to_str().expect("UTF-8");
+    let added = well(&world, &["source", "add", "git", path, "--id", "code"]);
+    assert_eq!(added["entries"], 2, "{added}");
+    well(
+        &world,
+        &["subscribe", "reader", "--on", "git.ref=refs/heads/main"],
+    );
+    git("refs/heads/topic", TWO);
+    git("refs/heads/main", TWO);
+    wait_until(|| completed(&world) == 1);
+    let changes = well(&world, &["journal", "changes"]).to_string();
+    assert!(
+        changes.contains("git.change") && changes.contains("moved"),
+        "{changes}"
+    );
+    well(&world, &["source", "remove", "code"]);
+    assert_eq!(
+        world.wakeful(&["source", "scan", "code", "--json"]).error_code(),
+        "source_unknown"
+    );
+    assert_eq!(runs(&world).len(), 1);
+    daemon.kill();
+}
+
+#[test]
+fn what_cannot_be_watched_is_told_with_its_code() {
+    let world = World::new();
+    let folder = watched(&world);
+    let path = folder.to_str().expect("UTF-8");
+    let home = world.home();
+    let inside = home.to_str().expect("UTF-8");
+    fs::create_dir_all(world.path().join("other/.git/refs")).expect("folders");
+    let other = world.path().join("other");
+    let (other, internals) = (other.to_str().expect("UTF-8"), other.join(".git/refs"));
+    let cases: [(&[&str], &str); 8] = [
+        (&["add", "folder", "/no/such/folder"], "no_such_folder"),
+        (&["add", "git", path], "not_a_repository"),
+        (&["add", "folder", inside], "inside_home"),
+        (
+            &["add", "folder", internals.to_str().expect("UTF-8")],
+            "inside_git",
+        ),
+        (&["add", "folder", path, "--id", "again"], "already_watched"),
+        (&["add", "folder", other, "--id", "notes"], "source_exists"),
+        (&["add", "folder", other, "--id", "A b"], "bad_id"),
+        (&["remove", "nothing"], "source_unknown"),
+    ];
+    for (args, code) in cases {
+        let said = world.wakeful(&[&["source"], args, &["--json"]].concat());
+        assert_eq!(said.error_code(), code, "{args:?}: {said:?}");
+    }
+    let same = well(&world, &["source", "add", "folder", path]);
+    assert_eq!(same["source_id"], "notes", "the same one again is the same one");
+    for number in 1..64 {
+        let one = world.path().join(format!("many/{number}"));
+        fs::create_dir_all(&one).expect("folders");
+        well(&world, &["source", "add", "folder", one.to_str().expect("UTF-8")]);
+    }
+    let said = world.wakeful(&["source", "add", "folder", other, "--json"]);
+    assert_eq!(said.error_code(), "too_many_sources", "{said:?}");
+}
+
+#[test]
+fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
+    for point in [
+        "outside.before_commit",
+        "outside.after_commit",
+        "notice.before_commit",
+        "notice.after_commit",
+        "admit.after_commit",
+    ] {
+        let world = World::new();
+        let folder = watched(&world);
+        let model = world.script(ANSWER);
+        let mut command = world.command(crash_binary());
+        command.args(["serve", "--port", "0", "--model", &model]);
+        command.env("WAKEFUL_FAIL", point);
+        let child = command
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut daemon = Daemon::of(&world, child);
+        wait_until(|| daemon.address().is_some_and(|address| is_ready(&address)));
+        fs::write(folder.join("new.md"), "hello").expect("written");
+        wait_until(|| daemon.is_dead());
+        let daemon = Daemon::serve(&world, &["--model", &model]);
+        wait_until(|| completed(&world) == 1);
+        assert_eq!(
+            well(&world, &["source", "scan", "notes"])["changes"],
+            0,
+            "{point}"
+        );
+        let all = runs(&world);
+        assert_eq!(all.len(), 1, "{point}: {all:?}");
+        daemon.kill();
+    }
+}
