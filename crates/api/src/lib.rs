@@ -22,6 +22,7 @@ mod schedule;
 pub mod sse;
 mod subscription;
 mod transcript;
+mod why;
 
 pub use agent::{
     Activity, AgentList, AgentModelState, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind,
@@ -62,6 +63,9 @@ use serde::{Deserialize, Serialize};
 pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};
 use utoipa::ToSchema;
+pub use why::{
+    Hold, NextMoment, RefusalCount, SetMode, SetSleep, WaitingWake, Wake, WakeCause, WhyNot, WhyRun,
+};
 
 /// Tokens as the providers counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

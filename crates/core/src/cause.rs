@@ -1,6 +1,8 @@
 //! What a message came from, how urgent it is and how many agents' acts precede it: decided at admission, kept with the
 //! message, and never taken from outside.
 
+mod words;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;

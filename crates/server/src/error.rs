@@ -151,6 +151,7 @@ fn status_of(error: &EngineError) -> StatusCode {
             Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         },
         EngineError::AmbiguousDecision(_)
+        | EngineError::Past(_)
         | EngineError::Schedule(ScheduleFault::Bad(_) | ScheduleFault::TooMany(_))
         | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
@@ -164,6 +165,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::Braked { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
         EngineError::Refused(_)
+        | EngineError::Lifecycle { .. }
         | EngineError::KeyReused { .. }
         | EngineError::Waits { .. }
         | EngineError::AgentBusy { .. }

@@ -45,9 +45,11 @@ mod schedule;
 mod serve;
 mod stream;
 mod subscription;
+mod tending;
 mod transcript;
 pub mod view;
 mod whole;
+mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, Limits, Open, Options, Stage, router};

@@ -353,6 +353,8 @@ impl Stage {
                 | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
                 | EngineError::Schedule(_)
+                | EngineError::Lifecycle { .. }
+                | EngineError::Past(_)
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }

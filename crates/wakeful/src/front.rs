@@ -6,6 +6,7 @@ pub(crate) mod journal;
 mod ledger;
 mod proof;
 mod scheduling;
+mod why;
 
 pub(crate) use self::deciding::Standing;
 use wakeful_api::client::{Client, ClientError};
@@ -178,7 +179,7 @@ impl Front {
         }
     }
 
-    /// Pauses an agent, or lets it go on.
+    /// Pauses an agent, stops it, or lets it go on.
     pub(crate) async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentStatus, Failure> {
         let verb = match control {
             Control::Paused => "pause",

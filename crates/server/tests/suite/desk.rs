@@ -17,8 +17,8 @@ use wakeful_ports::records::{
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted,
-    RunGlance, SESSION, Waiting,
+    AgentChange, AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post,
+    Posted, Reasons, RunGlance, SESSION, Tending, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -86,6 +86,50 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
 
 fn known<T: Send + 'static>(agent: AgentId, value: T) -> Asked<'static, T> {
     Box::pin(async move { view(agent, Control::Running).map(|_| value) })
+}
+
+impl Reasons for OneAgent {
+    fn why(&self, run: RunKey) -> Asked<'_, Why> {
+        Box::pin(async move { Err(EngineError::UnknownRun(run)) })
+    }
+
+    fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Asked<'_, WhyNot> {
+        Box::pin(async move {
+            let overview = view(agent, Control::Running)?.overview;
+            Ok(WhyNot {
+                overview,
+                since: since.unwrap_or(Millis(0)),
+                now: Millis(1),
+                holds: Vec::new(),
+                waiting: Vec::new(),
+                refused: Vec::new(),
+                counted: Vec::new(),
+                let_in: 0,
+                last_tried_at: None,
+                schedules: Vec::new(),
+                schedule_count: 0,
+                subscription_count: 0,
+            })
+        })
+    }
+}
+
+impl Tending for OneAgent {
+    fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView> {
+        Box::pin(async move {
+            let AgentView {
+                mut overview,
+                last_run,
+            } = view(agent, Control::Running)?;
+            match change {
+                AgentChange::Life(lifecycle) => overview.agent.lifecycle = lifecycle,
+                AgentChange::Mode(mode) => overview.agent.mode = mode,
+                AgentChange::Sleep(until) => overview.agent.sleep_until = Some(until),
+                AgentChange::Wake => overview.agent.sleep_until = None,
+            }
+            Ok(AgentView { overview, last_run })
+        })
+    }
 }
 
 impl Desk for OneAgent {

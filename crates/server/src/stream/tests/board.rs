@@ -19,8 +19,8 @@ use wakeful_ports::records::{
 };
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted,
-    RunGlance, Waiting,
+    AgentChange, AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post,
+    Posted, Reasons, RunGlance, Tending, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -255,6 +255,21 @@ impl Desk for Board {
 
     fn transcript(&self, _: AgentId, _: u32) -> Asked<'_, Conversation> {
         unimplemented!()
+    }
+}
+
+impl Reasons for Board {
+    fn why(&self, _: RunKey) -> Asked<'_, Why> {
+        unimplemented!("streams explain nothing")
+    }
+    fn why_not(&self, _: AgentId, _: Option<Millis>) -> Asked<'_, WhyNot> {
+        unimplemented!("streams explain nothing")
+    }
+}
+
+impl Tending for Board {
+    fn tend(&self, _: AgentId, _: AgentChange) -> Asked<'_, AgentView> {
+        unimplemented!("streams change nobody")
     }
 }
 
