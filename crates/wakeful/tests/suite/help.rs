@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 84] = [
+const VERBS: [&str; 93] = [
     "init",
     "run",
     "message",
@@ -31,6 +31,15 @@ const VERBS: [&str; 84] = [
     "agent show",
     "agent pause",
     "agent resume",
+    "agent stop",
+    "agent activate",
+    "agent dormant",
+    "agent destroy",
+    "agent mode",
+    "agent sleep",
+    "agent wake",
+    "why",
+    "why-not",
     "subscribe",
     "unsubscribe",
     "subscriptions",
