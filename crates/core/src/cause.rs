@@ -10,6 +10,8 @@ use crate::id::{RuleId, SourceName};
 use crate::key::RunKey;
 use crate::time::Millis;
 
+pub use self::words::spelled;
+
 /// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
 pub const DEPTH_MAX: u32 = 8;
 

@@ -59,6 +59,18 @@ impl Origin {
     }
 }
 
+/// A token as a person writes it: `TASK`, `task.status=done`, `id:RECORD`. What is kept under another form stays as it is.
+#[must_use]
+pub fn spelled(token: &str) -> String {
+    let mut parts = token.splitn(3, '|');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some("semanticKey"), Some("-"), Some(key)) => key.to_owned(),
+        (Some("subtypeToken"), Some(namespace), Some(value)) => format!("{namespace}={value}"),
+        (Some("entityId"), Some("-"), Some(id)) => format!("id:{id}"),
+        (_, _, _) => token.to_owned(),
+    }
+}
+
 fn told(tokens: &[String]) -> String {
     let rest = tokens.len().saturating_sub(TOKENS_TOLD_MAX);
     let first: Vec<&str> = tokens.iter().take(TOKENS_TOLD_MAX).map(String::as_str).collect();
@@ -79,6 +91,18 @@ mod tests {
 
     fn rule(name: &str) -> RuleId {
         RuleId::parse(name).expect("id")
+    }
+
+    #[test]
+    fn a_token_is_told_as_a_person_writes_it() {
+        for (kept, told) in [
+            ("semanticKey|-|TASK", "TASK"),
+            ("subtypeToken|task.status|a|b", "task.status=a|b"),
+            ("entityId|-|3f2a", "id:3f2a"),
+            ("else", "else"),
+        ] {
+            assert_eq!(spelled(kept), told);
+        }
     }
 
     #[test]

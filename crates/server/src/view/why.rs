@@ -1,7 +1,7 @@
 //! Why something woke an agent, and why nothing did, over the wire and in words.
 
 use wakeful_api::{Gate, Hold, NextMoment, RefusalCount, WaitingWake, Wake, WakeCause, WhyNot, WhyRun};
-use wakeful_core::cause::{Cause, Origin};
+use wakeful_core::cause::{Cause, Origin, spelled};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
@@ -110,7 +110,7 @@ fn cause(cause: &Cause) -> WakeCause {
             author,
             ..
         } => WakeCause {
-            tokens: tokens.clone(),
+            tokens: tokens.iter().map(|token| spelled(token)).collect(),
             author: Some(author.clone()),
             change: Some(change.0.to_string()),
             ..plain
