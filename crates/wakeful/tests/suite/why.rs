@@ -155,7 +155,7 @@ fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
         assert_eq!(code(args), wanted, "{args:?}");
     }
     // What it did stays: the message that waited has an end that can be read.
-    let events = json(&world, &["events", "coach"]).to_string();
+    let events = world.wakeful(&["events", "coach", "--json"]).stdout;
     assert!(
         events.contains("Agent destroyed") && events.contains("\"cancelled\""),
         "{events}"
