@@ -22,6 +22,7 @@ mod schedule;
 pub mod sse;
 mod subscription;
 mod transcript;
+mod trigger;
 mod why;
 
 pub use agent::{
@@ -62,6 +63,7 @@ pub use schedule::{
 use serde::{Deserialize, Serialize};
 pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};
+pub use trigger::{ExternalTrigger, TriggerDelivered};
 use utoipa::ToSchema;
 pub use why::{
     Hold, NextMoment, RefusalCount, SetMode, SetSleep, WaitingWake, Wake, WakeCause, WhyNot, WhyRun,

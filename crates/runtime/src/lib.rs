@@ -317,6 +317,9 @@ pub enum EngineError {
         /// Where it was to go.
         to: Lifecycle,
     },
+    /// There is no trigger at this address: it never was, was revoked, or has another address now.
+    #[error("there is no such trigger")]
+    NoTrigger,
     /// A moment that has passed.
     #[error("{} has passed", .0.rfc3339())]
     Past(Millis),

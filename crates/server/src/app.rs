@@ -24,7 +24,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, record, run, runtime, schedule, subscription, tending, transcript, why,
+    page, proof, record, run, runtime, schedule, subscription, tending, transcript, trigger, why,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -239,6 +239,7 @@ pub fn router(options: Options) -> Router {
         .merge(schedule::routes())
         .merge(tending::routes())
         .merge(why::routes())
+        .merge(trigger::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))
         .fallback(page::show)

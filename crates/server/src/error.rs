@@ -143,6 +143,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::UnknownAgent(_)
         | EngineError::UnknownRun(_)
         | EngineError::UnknownDecision(_)
+        | EngineError::NoTrigger
         | EngineError::Schedule(ScheduleFault::Unknown(_)) => StatusCode::NOT_FOUND,
         EngineError::Subscribing(error) => match error {
             Subscribing::Unknown(_) => StatusCode::NOT_FOUND,

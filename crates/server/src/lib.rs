@@ -47,6 +47,7 @@ mod stream;
 mod subscription;
 mod tending;
 mod transcript;
+mod trigger;
 pub mod view;
 mod whole;
 mod why;

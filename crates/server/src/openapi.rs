@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi as _};
 use crate::login::COOKIE;
 use crate::{
     agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
-    schedule, subscription, tending, transcript, why,
+    schedule, subscription, tending, transcript, trigger, why,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -79,6 +79,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         agent::default_status, agent::default_state,
         tending::activate, tending::dormant, tending::destroy, tending::mode, tending::sleep, tending::wake, tending::stop,
         why::run, why::agent,
+        trigger::show, trigger::rotate, trigger::revoke, trigger::deliver,
         message::send,
         budget::show, budget::set, budget::of_agent, budget::choose, budget::receipts, budget::confirm,
         decision::list, decision::show, decision::answer, brake::show, brake::set, brake::release,

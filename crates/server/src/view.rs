@@ -23,6 +23,7 @@ pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, 
 pub use self::standing::told_mode;
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
+pub use crate::trigger::external_trigger;
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,

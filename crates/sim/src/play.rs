@@ -355,6 +355,7 @@ impl Stage {
                 | EngineError::Schedule(_)
                 | EngineError::Lifecycle { .. }
                 | EngineError::Past(_)
+                | EngineError::NoTrigger
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }

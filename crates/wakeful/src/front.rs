@@ -6,7 +6,7 @@ pub(crate) mod journal;
 mod ledger;
 mod proof;
 mod scheduling;
-mod why;
+pub(crate) mod why;
 
 pub(crate) use self::deciding::Standing;
 use wakeful_api::client::{Client, ClientError};

@@ -308,6 +308,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The trigger of an agent. It is made when it is first asked for, and stays the same. */
+        post: operations["agent_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/trigger/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes the trigger back: nothing comes by it until it gets another address. */
+        post: operations["revoke_agent_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/trigger/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the trigger another address. The one before is worth nothing from now on. */
+        post: operations["rotate_agent_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/wake": {
         parameters: {
             query?: never;
@@ -1049,6 +1100,26 @@ export interface paths {
         post?: never;
         /** Takes a subscription away. What waits because of it stays in line. */
         delete: operations["unsubscribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/triggers/{trigger_id}/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
+         *     `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
+         */
+        post: operations["deliver_trigger"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1923,6 +1994,34 @@ export interface components {
          * @enum {string}
          */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed";
+        /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
+        ExternalTrigger: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description What a delivery does: `wake_hint`. */
+            delivery_mode: string;
+            /** @description Its name. */
+            external_trigger_id: string;
+            /**
+             * Format: date-time
+             * @description When the newest of them was.
+             */
+            last_triggered_at?: string;
+            /** @description `active` or `revoked`. */
+            status: string;
+            /** @description Who is woken. */
+            target_agent_id: string;
+            /**
+             * Format: int64
+             * @description How many deliveries were taken in.
+             */
+            trigger_count: number;
+            /** @description Where to POST to, under the daemon's address; absent while it is revoked. A secret. */
+            trigger_path?: string;
+        };
         /** @description What is kept of a failure. */
         FailureArtifact: {
             /** @description Where it failed. */
@@ -3157,6 +3256,13 @@ export interface components {
             /** @description Who speaks. */
             role: components["schemas"]["Role"];
             /** @description The run it came from. */
+            run_key: string;
+        };
+        /** @description What became of a delivery. */
+        TriggerDelivered: {
+            /** @description Whether it was new; one that comes again is the same. */
+            is_new: boolean;
+            /** @description The run that it may become. */
             run_key: string;
         };
         /** @description A wish that a schedule fires now. */
@@ -4443,6 +4549,165 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description There is no such agent */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger; its path is a secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The agent is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_agent_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger, without a path */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The agent is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotate_agent_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger; its path is a secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The agent is gone for good */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -6708,6 +6973,64 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deliver_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The trigger's name */
+                trigger_id: string;
+                /** @description The secret part of its address */
+                token: string;
+            };
+            cookie?: never;
+        };
+        /** @description At most 64 KiB */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description It is taken in, or was before */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerDelivered"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such trigger: never was, revoked, or with another address */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The agent takes nothing in now; the code says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };

@@ -257,6 +257,7 @@ fn agent_state_changed(payload: &Value) -> Row {
         (Some("mode"), _) => "Agent has another mode",
         (Some("sleep"), _) => "Agent put to sleep",
         (Some("wake"), _) => "Agent woken by a person",
+        (Some("trigger"), _) => "Agent's trigger changed",
         (Some("restored"), _) => "Agent restored from a backup",
         _ => "Agent changed",
     };

@@ -5,7 +5,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
-use wakeful_ports::records::Agent;
+use wakeful_ports::records::{Agent, TriggerRow};
 use wakeful_ports::store::{Store, StoreError, Tx};
 
 use super::{AgentView, Asked, Clerk};
@@ -135,6 +135,12 @@ fn life(tx: &mut dyn Tx, agent: &Agent, to: Lifecycle) -> Result<Result<bool, En
     let open = tx.overview(id)?.and_then(|overview| overview.open_run);
     if let (Lifecycle::Destroyed, Some(run)) = (to, open) {
         return Ok(Err(Refusal::RunOpen { run }.into()));
+    }
+    if let (Lifecycle::Destroyed, Some(trigger)) = (to, tx.trigger_of(id)?) {
+        tx.put_trigger(&TriggerRow {
+            is_active: false,
+            ..trigger
+        })?;
     }
     tx.set_lifecycle(id, to).map(Ok)
 }

@@ -7,18 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Inquiry, Reply};
-use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
+use wakeful_core::id::{AgentId, PolicyVersion, RuleId, SessionId};
 use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
+    Visibility,
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentChange, AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post,
-    Posted, Reasons, RunGlance, SESSION, Tending, Waiting, Why, WhyNot,
+    AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
+    Ledger, NewAgent, Outside, Post, Posted, Reasons, RunGlance, SESSION, Tending, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -129,6 +130,24 @@ impl Tending for OneAgent {
             }
             Ok(AgentView { overview, last_run })
         })
+    }
+}
+
+impl Outside for OneAgent {
+    fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
+    fn rotate_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
+    fn revoke_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
+    fn called(&self, _: RuleId) -> Asked<'_, Option<Capability>> {
+        Box::pin(async { Ok(None) })
+    }
+    fn deliver(&self, _: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
     }
 }
 

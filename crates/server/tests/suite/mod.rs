@@ -11,5 +11,6 @@ mod schedule;
 mod serve;
 mod stream;
 mod subscription;
+mod tending;
 mod view;
 mod world;

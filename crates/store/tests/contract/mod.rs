@@ -12,6 +12,7 @@ pub(crate) mod head;
 pub(crate) mod journal;
 mod journal_told;
 mod journal_whole;
+mod outside;
 mod proof;
 mod queue;
 mod run;

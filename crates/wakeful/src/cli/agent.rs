@@ -16,6 +16,7 @@ use super::Shared;
 use super::why::shifted;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
+use crate::front::why::TriggerDeed;
 use crate::front::{asking, telling, telling_known};
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelHouse, Whose};
@@ -112,9 +113,31 @@ pub(crate) enum AgentVerb {
         #[arg(long = "for", value_name = "DURATION", group = "moment")]
         span: Option<String>,
     },
+    /// Show the address by which systems outside wake an agent, give it another, or take it back
+    #[command(subcommand)]
+    Trigger(TriggerVerb),
     /// Take the sleep barrier of an agent away: what waits begins
     Wake {
         /// Its name
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TriggerVerb {
+    /// Show the address; it is made when it is first asked for. It is a secret
+    Show {
+        /// The agent's name
+        id: String,
+    },
+    /// Give it another address; the one before is worth nothing from now on
+    Rotate {
+        /// The agent's name
+        id: String,
+    },
+    /// Take it back: nothing comes by it until it gets another address
+    Revoke {
+        /// The agent's name
         id: String,
     },
 }
@@ -182,6 +205,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
             let until = moment(until.as_deref().or(span.as_deref()).unwrap_or_default())?;
             tend(id, AgentChange::Sleep(until), shared, out).await?;
         }
+        AgentVerb::Trigger(verb) => trigger(verb, shared, out).await?,
         AgentVerb::Wake { id } => tend(id, AgentChange::Wake, shared, out).await?,
     }
     Ok(0)
@@ -211,6 +235,28 @@ fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentSt
         model_state,
         ..status
     }
+}
+
+async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let (id, deed) = match verb {
+        TriggerVerb::Show { id } => (id, TriggerDeed::Show),
+        TriggerVerb::Rotate { id } => (id, TriggerDeed::Rotate),
+        TriggerVerb::Revoke { id } => (id, TriggerDeed::Revoke),
+    };
+    let id = AgentId::parse(id)?;
+    let tell = telling_known(shared, out, async |front| front.trigger(id, deed).await);
+    let found = tell.await?;
+    let path = found.trigger_path.as_deref().unwrap_or("none: it is revoked");
+    let last = found.last_triggered_at.as_deref().unwrap_or("never");
+    let words = format!(
+        "trigger  {} of agent {} ({})\npost to  {path}\ncalled   {} times, last {last}",
+        found.external_trigger_id, found.target_agent_id, found.status, found.trigger_count
+    );
+    out.answer(&found, &words);
+    if found.trigger_path.is_some() {
+        out.note("whoever knows this address can wake the agent: give it only to the system that is to");
+    }
+    Ok(())
 }
 
 /// A moment to come.

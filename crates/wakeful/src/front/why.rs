@@ -1,17 +1,52 @@
 //! Why and why not, and how a person looks after an agent, at the daemon or in the database.
 
-use wakeful_api::{AgentStatus, SetMode, SetSleep, WhyNot, WhyRun};
+use wakeful_api::{AgentStatus, ExternalTrigger, SetMode, SetSleep, WhyNot, WhyRun};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Mode};
-use wakeful_runtime::desk::{AgentChange, Reasons as _, Tending as _};
+use wakeful_runtime::desk::{AgentChange, Outside as _, Reasons as _, Tending as _};
 use wakeful_server::view::{self, Going};
 
 use super::Front;
 use crate::failure::Failure;
 
+/// What is to be done with a trigger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TriggerDeed {
+    Show,
+    Rotate,
+    Revoke,
+}
+
 impl Front {
+    /// The trigger of an agent, as it then stands.
+    pub(crate) async fn trigger(
+        &self,
+        agent: AgentId,
+        deed: TriggerDeed,
+    ) -> Result<ExternalTrigger, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                let verb = match deed {
+                    TriggerDeed::Show => "",
+                    TriggerDeed::Rotate => "/rotate",
+                    TriggerDeed::Revoke => "/revoke",
+                };
+                let path = format!("/api/agents/{agent}/trigger{verb}");
+                Ok(client.post(&path, &()).await?)
+            }
+            Self::Here(clerk) => {
+                let found = match deed {
+                    TriggerDeed::Show => clerk.trigger(agent).await?,
+                    TriggerDeed::Rotate => clerk.rotate_trigger(agent).await?,
+                    TriggerDeed::Revoke => clerk.revoke_trigger(agent).await?,
+                };
+                Ok(view::external_trigger(&found))
+            }
+        }
+    }
+
     /// What led to a run, or to none.
     pub(crate) async fn why(&self, run: RunKey) -> Result<WhyRun, Failure> {
         match self {

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 93] = [
+const VERBS: [&str; 94] = [
     "init",
     "run",
     "message",
@@ -38,6 +38,7 @@ const VERBS: [&str; 93] = [
     "agent mode",
     "agent sleep",
     "agent wake",
+    "agent trigger",
     "why",
     "why-not",
     "subscribe",

@@ -44,5 +44,6 @@ mod service;
 mod shape;
 mod signal;
 mod subrun;
+mod trigger;
 mod why;
 mod world;

@@ -9,18 +9,19 @@ use serde_json::json;
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Reply};
-use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
+use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RuleId};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
+    Visibility,
 };
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentChange, AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post,
-    Posted, Reasons, RunGlance, Tending, Waiting, Why, WhyNot,
+    AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
+    Ledger, NewAgent, Outside, Post, Posted, Reasons, RunGlance, Tending, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -171,6 +172,24 @@ fn view(agent_id: &AgentId, log: &Log) -> AgentView {
 
 fn now<T: Send + 'static>(answer: Result<T, EngineError>) -> Asked<'static, T> {
     Box::pin(std::future::ready(answer))
+}
+
+impl Outside for Board {
+    fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        unimplemented!("streams have no triggers")
+    }
+    fn rotate_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        unimplemented!("streams have no triggers")
+    }
+    fn revoke_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        unimplemented!("streams have no triggers")
+    }
+    fn called(&self, _: RuleId) -> Asked<'_, Option<Capability>> {
+        unimplemented!("streams have no triggers")
+    }
+    fn deliver(&self, _: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
+        unimplemented!("streams have no triggers")
+    }
 }
 
 impl Desk for Board {

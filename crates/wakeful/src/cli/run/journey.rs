@@ -141,6 +141,7 @@ impl From<EngineError> for Trouble {
             | EngineError::Schedule(_)
             | EngineError::Lifecycle { .. }
             | EngineError::Past(_)
+            | EngineError::NoTrigger
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }
