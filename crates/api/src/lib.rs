@@ -23,6 +23,8 @@ mod source;
 pub mod sse;
 mod subscription;
 mod transcript;
+mod trigger;
+mod why;
 
 pub use agent::{
     Activity, AgentList, AgentModelState, AgentState, AgentStatus, Control, CreateAgent, GuidanceKind,
@@ -63,7 +65,11 @@ use serde::{Deserialize, Serialize};
 pub use source::{AddSource, Source, SourceKind, SourceList, SourceScan};
 pub use subscription::{CreateSubscription, Subscription, SubscriptionList};
 pub use transcript::{Block, Role, Transcript, TranscriptLine};
+pub use trigger::{ExternalTrigger, TriggerDelivered};
 use utoipa::ToSchema;
+pub use why::{
+    Hold, NextMoment, RefusalCount, SetMode, SetSleep, WaitingWake, Wake, WakeCause, WhyNot, WhyRun,
+};
 
 /// Tokens as the providers counted them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -1,12 +1,16 @@
 //! What a message came from, how urgent it is and how many agents' acts precede it: decided at admission, kept with the
 //! message, and never taken from outside.
 
+mod words;
+
 use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
 use crate::id::{RuleId, SourceName};
 use crate::key::RunKey;
 use crate::time::Millis;
+
+pub use self::words::spelled;
 
 /// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
 pub const DEPTH_MAX: u32 = 8;

@@ -2,10 +2,12 @@
 //! "why" and "why not" can be answered afterwards from what was kept.
 
 mod admission;
+mod hold;
 
 use serde::{Deserialize, Serialize};
 
 pub use self::admission::{Admitted, Facts, Standing, admit};
+pub use self::hold::{Hold, holds};
 use crate::key::RunKey;
 
 /// Refusals of one agent, source, code and day that are kept one by one. Beyond them only the count grows.
@@ -203,6 +205,29 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// Those that their code says all about.
+    const PLAIN: [Self; 13] = [
+        Self::Paused,
+        Self::Braked,
+        Self::Stopped,
+        Self::NotActive,
+        Self::Dormant,
+        Self::Destroyed,
+        Self::InteractiveOnly,
+        Self::OwnWrite,
+        Self::CausalDepthExceeded,
+        Self::PredicateFalse,
+        Self::GuardFalse,
+        Self::NothingToDo,
+        Self::QueueFull,
+    ];
+
+    /// The refusal that a kept code stands for; none for a code that says too little, or that is none of ours.
+    #[must_use]
+    pub fn of_code(code: &str) -> Option<Self> {
+        Self::PLAIN.into_iter().find(|refusal| refusal.code() == code)
+    }
+
     /// The stable word for programs.
     #[must_use]
     pub const fn code(&self) -> &'static str {

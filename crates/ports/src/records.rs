@@ -1,6 +1,7 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
 mod alert;
+mod outside;
 mod schedule;
 mod wake;
 
@@ -19,6 +20,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 pub use self::alert::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+pub use self::outside::TriggerRow;
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter};
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 

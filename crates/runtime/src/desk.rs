@@ -7,8 +7,11 @@ mod clerk;
 pub mod deciding;
 pub mod journal;
 pub mod ledger;
+pub mod outside;
+pub mod reasons;
 pub mod scheduling;
 mod spoil;
+pub mod tending;
 mod work;
 
 use std::future::Future;
@@ -28,7 +31,10 @@ pub(crate) use self::clerk::append;
 pub use self::deciding::Deciding;
 pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
+pub use self::outside::{Capability, Delivery, Outside};
+pub use self::reasons::{Reasons, Why, WhyNot};
 pub use self::scheduling::{Edit, Scheduling};
+pub use self::tending::{AgentChange, Tending};
 pub(crate) use self::work::Work;
 use crate::EngineError;
 use crate::hub::Listener;
@@ -44,7 +50,7 @@ pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Send + 'a>>;
 
 /// What faces ask and tell. Every call is one read or one transaction.
-pub trait Desk: Ledger + Deciding + Archive {
+pub trait Desk: Ledger + Deciding + Archive + Reasons + Tending + Outside {
     /// Puts a message into an agent's queue. It is durable when this returns.
     fn post(&self, post: Post) -> Asked<'_, Posted>;
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.
@@ -53,7 +59,7 @@ pub trait Desk: Ledger + Deciding + Archive {
     fn agents(&self, with_private: bool) -> Asked<'_, Vec<AgentView>>;
     /// One agent, listed or not.
     fn agent(&self, agent: AgentId) -> Asked<'_, AgentView>;
-    /// Pauses an agent, or lets it go on.
+    /// Pauses an agent, stops it, or lets it go on.
     fn set_control(&self, agent: AgentId, control: Control) -> Asked<'_, AgentView>;
     /// What waits for an agent, next first.
     fn queue(&self, agent: AgentId, limit: u32) -> Asked<'_, Vec<Waiting>>;

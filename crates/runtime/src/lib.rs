@@ -54,7 +54,8 @@ use wakeful_core::decision::{DEADLINE_MS_DEFAULT, Unanswerable};
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::RunKey;
 use wakeful_core::report::Event;
-use wakeful_core::wake::Refusal;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::Guide;
 use wakeful_ports::policy::Policy;
@@ -308,6 +309,22 @@ pub enum EngineError {
     /// A subscription cannot be made or found.
     #[error(transparent)]
     Subscribing(#[from] Subscribing),
+    /// An agent cannot go there from where it stands in its life.
+    #[error("agent {agent} is {} and cannot become {}", from.as_str(), to.as_str())]
+    Lifecycle {
+        /// Which agent.
+        agent: AgentId,
+        /// Where it stands.
+        from: Lifecycle,
+        /// Where it was to go.
+        to: Lifecycle,
+    },
+    /// There is no trigger at this address: it never was, was revoked, or has another address now.
+    #[error("there is no such trigger")]
+    NoTrigger,
+    /// A moment that has passed.
+    #[error("{} has passed", .0.rfc3339())]
+    Past(Millis),
     /// A schedule cannot be had, or not like this.
     #[error(transparent)]
     Schedule(#[from] ScheduleFault),

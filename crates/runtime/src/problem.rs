@@ -25,6 +25,9 @@ const RAISE: &str =
 /// Whose a run of a newer machine is.
 const NEWER: &str = "the newer wakeful that began it goes on with it, and this one leaves it alone; bring this one up to date";
 
+/// How agents live.
+const LIFECYCLE: &str = "created and dormant become active, active becomes dormant, all may be destroyed; nothing comes back from that";
+
 /// A failure in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -122,6 +125,9 @@ fn code(error: &EngineError) -> &str {
         EngineError::Store(error) => of_store(error).0,
         EngineError::Subscribing(_) => "subscription_refused",
         EngineError::Schedule(_) => "schedule_refused",
+        EngineError::Lifecycle { .. } => "lifecycle_transition",
+        EngineError::Past(_) => "bad_time",
+        EngineError::NoTrigger => "trigger_unknown",
         EngineError::UnknownAgent(_) => "agent_unknown",
         EngineError::AgentExists(_) => "agent_exists",
         EngineError::UnknownRun(_) => "run_unknown",
@@ -183,6 +189,9 @@ fn hint(error: &EngineError) -> String {
         EngineError::Store(error) => of_store(error).1,
         EngineError::Subscribing(_) => "`wakeful subscriptions` shows those there are",
         EngineError::Schedule(_) => "`wakeful schedule list` shows those there are",
+        EngineError::Lifecycle { .. } => LIFECYCLE,
+        EngineError::Past(_) => "give a moment that is still to come",
+        EngineError::NoTrigger => "`wakeful agent trigger show` tells the address that holds now",
         EngineError::Unanswerable(why) => unanswerable(why).1,
         EngineError::AgentExists(_) => "use it with `wakeful run --agent`, or choose another name",
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",

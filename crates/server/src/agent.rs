@@ -139,7 +139,7 @@ pub(crate) async fn pause(
     control(&app, agent, Control::Paused).await
 }
 
-/// Lets a paused agent go on with what waits.
+/// Lets a paused or stopped agent go on with what waits.
 #[utoipa::path(
     post, path = "/api/agents/{agent_id}/resume", tag = "agents", operation_id = "resume_agent",
     params(view::AgentParam),
@@ -189,7 +189,11 @@ async fn status_of(app: &App, agent: AgentId) -> Result<Json<AgentStatus>, ApiEr
     Ok(Json(guided(app, &found, Stalled::of(&open).status(&found))))
 }
 
-async fn control(app: &App, agent: AgentId, control: Control) -> Result<Json<AgentStatus>, ApiError> {
+pub(crate) async fn control(
+    app: &App,
+    agent: AgentId,
+    control: Control,
+) -> Result<Json<AgentStatus>, ApiError> {
     let open = app.open()?;
     let set = open.desk.set_control(agent, control).await;
     let set = set.map_err(|error| app.engine_error(&error))?;

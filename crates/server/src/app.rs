@@ -25,7 +25,7 @@ use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
-    page, proof, record, run, runtime, schedule, source, subscription, transcript,
+    page, proof, record, run, runtime, schedule, source, subscription, tending, transcript, trigger, why,
 };
 
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
@@ -241,6 +241,9 @@ pub fn router(options: Options) -> Router {
         .merge(source::routes())
         .merge(record::routes())
         .merge(schedule::routes())
+        .merge(tending::routes())
+        .merge(why::routes())
+        .merge(trigger::routes())
         .route("/metrics", get(metrics::show))
         .route("/api/openapi.json", get(openapi::show))
         .fallback(page::show)

@@ -143,6 +143,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         EngineError::UnknownAgent(_)
         | EngineError::UnknownRun(_)
         | EngineError::UnknownDecision(_)
+        | EngineError::NoTrigger
         | EngineError::Schedule(ScheduleFault::Unknown(_)) => StatusCode::NOT_FOUND,
         EngineError::Subscribing(error) => match error {
             Subscribing::Unknown(_) => StatusCode::NOT_FOUND,
@@ -151,6 +152,7 @@ fn status_of(error: &EngineError) -> StatusCode {
             Subscribing::Journal(_) => StatusCode::SERVICE_UNAVAILABLE,
         },
         EngineError::AmbiguousDecision(_)
+        | EngineError::Past(_)
         | EngineError::Schedule(ScheduleFault::Bad(_) | ScheduleFault::TooMany(_))
         | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
@@ -164,6 +166,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::Braked { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
         EngineError::Refused(_)
+        | EngineError::Lifecycle { .. }
         | EngineError::KeyReused { .. }
         | EngineError::Waits { .. }
         | EngineError::AgentBusy { .. }

@@ -169,6 +169,12 @@ impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Laden<T> {
     }
 }
 
+/// Reads a body of any kind, of at most so many bytes.
+pub(crate) async fn bounded(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
+    let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body, bytes_max));
+    read.await.unwrap_or_else(|_| Err(too_slow()))
+}
+
 /// Reads a body of JSON of at most so many bytes.
 async fn told<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result<T, ApiError> {
     let (parts, body) = request.into_parts();
@@ -180,9 +186,7 @@ async fn told<T: DeserializeOwned>(request: Request, bytes_max: usize) -> Result
             "send `Content-Type: application/json`",
         ));
     }
-    let read = tokio::time::timeout(Duration::from_millis(BODY_READ_MS_MAX), read(body, bytes_max));
-    let bytes = read.await.unwrap_or_else(|_| Err(too_slow()))?;
-    parse(&bytes)
+    parse(&bounded(body, bytes_max).await?)
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

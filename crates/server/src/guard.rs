@@ -61,6 +61,8 @@ enum Door {
     Public,
     /// Numbers: for those who are logged in.
     Private,
+    /// Triggers: for whoever knows an address, once the daemon serves.
+    Trigger,
     /// The API: for those who are logged in, once the daemon serves.
     Api,
 }
@@ -72,6 +74,7 @@ impl Door {
             "/metrics" => Self::Private,
             "/api/openapi.json" => Self::Public,
             "/api" => Self::Api,
+            path if path.starts_with("/api/triggers/") => Self::Trigger,
             path if path.starts_with("/api/") => Self::Api,
             _ => Self::Public,
         }
@@ -107,7 +110,7 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
     let peer = request.extensions().get::<Peer>().copied();
     let (caller, key) = match door {
         Door::Pulse => return Ok(Caller::Anybody),
-        Door::Public => (Caller::Anybody, Key::Address(address(peer))),
+        Door::Public | Door::Trigger => (Caller::Anybody, Key::Address(address(peer))),
         Door::Private | Door::Api => match log_in(app, headers, peer)? {
             Caller::Browser(login) => {
                 check_page(request.method(), headers, origin)?;
@@ -117,7 +120,7 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
         },
     };
     count(app, &key, app.limits.client_per_minute)?;
-    if door == Door::Api {
+    if door == Door::Api || door == Door::Trigger {
         app.open()?;
     }
     Ok(caller)

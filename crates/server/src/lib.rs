@@ -47,9 +47,12 @@ mod serve;
 mod source;
 mod stream;
 mod subscription;
+mod tending;
 mod transcript;
+mod trigger;
 pub mod view;
 mod whole;
+mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, Limits, Open, Options, Stage, router};

@@ -16,7 +16,7 @@ use utoipa::{Modify, OpenApi as _};
 use crate::login::COOKIE;
 use crate::{
     agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
-    schedule, source, subscription, transcript,
+    schedule, source, subscription, tending, transcript, trigger, why,
 };
 
 /// What any request may be answered with before or instead of its handler.
@@ -77,6 +77,9 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         runtime::health, runtime::ready, runtime::status, runtime::shutdown, metrics::show, show,
         agent::list, agent::create, agent::status, agent::state, agent::pause, agent::resume,
         agent::default_status, agent::default_state,
+        tending::activate, tending::dormant, tending::destroy, tending::mode, tending::sleep, tending::wake, tending::stop,
+        why::run, why::agent,
+        trigger::show, trigger::rotate, trigger::revoke, trigger::deliver,
         message::send,
         budget::show, budget::set, budget::of_agent, budget::choose, budget::receipts, budget::confirm,
         decision::list, decision::show, decision::answer, brake::show, brake::set, brake::release,

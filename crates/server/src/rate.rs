@@ -26,6 +26,8 @@ pub(crate) enum Key {
     Failed(IpAddr),
     /// Messages to an agent.
     Agent(String),
+    /// Deliveries by one address of a trigger, right or wrong.
+    Trigger(Digest),
     /// Everybody for whom there was no place.
     Others,
 }
@@ -37,6 +39,7 @@ impl Key {
             Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
             Self::Failed(_) => "wrong tokens or codes",
             Self::Agent(_) => "messages to this agent",
+            Self::Trigger(_) => "deliveries by this trigger",
         }
     }
 
@@ -49,6 +52,7 @@ impl Key {
             Self::Failed(_) => {
                 "wait a minute; then show the daemon's own token, or open a fresh link from `wakeful open`"
             }
+            Self::Trigger(_) => "wait as long as Retry-After says",
             Self::Agent(_) => {
                 "wait as long as Retry-After says, or raise `server.turns_per_minute` in config.toml"
             }

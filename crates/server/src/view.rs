@@ -8,7 +8,9 @@ mod order;
 mod proof;
 mod schedule;
 mod source;
+mod standing;
 mod subscription;
+mod why;
 
 pub use self::budget::{budget, receipt, spending};
 pub use self::decision::{brake, brakes, decision, decisions};
@@ -20,7 +22,10 @@ pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule};
 pub use self::source::{new_source, source, source_scan};
+pub use self::standing::told_mode;
 pub use self::subscription::{new_subscription, subscription, subscriptions};
+pub use self::why::{why, why_not};
+pub use crate::trigger::external_trigger;
 use utoipa::IntoParams;
 use wakeful_api::{
     Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
@@ -34,7 +39,7 @@ use wakeful_core::prompt::{Guidance, GuidanceKind};
 use wakeful_core::run::Phase;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{self, Control, Lifecycle, Mode};
+use wakeful_core::wake;
 use wakeful_ports::records::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
@@ -109,22 +114,9 @@ pub fn agent_status(view: &AgentView, going: Going) -> AgentStatus {
             Visibility::Public => wakeful_api::Visibility::Public,
             Visibility::Private => wakeful_api::Visibility::Private,
         },
-        lifecycle: match agent.lifecycle {
-            Lifecycle::Created => wakeful_api::Lifecycle::Created,
-            Lifecycle::Active => wakeful_api::Lifecycle::Active,
-            Lifecycle::Dormant => wakeful_api::Lifecycle::Dormant,
-            Lifecycle::Destroyed => wakeful_api::Lifecycle::Destroyed,
-        },
-        control: match agent.control {
-            Control::Running => wakeful_api::Control::Running,
-            Control::Paused => wakeful_api::Control::Paused,
-            Control::Stopped => wakeful_api::Control::Stopped,
-        },
-        mode: match agent.mode {
-            Mode::Autonomous => wakeful_api::Mode::Autonomous,
-            Mode::Interactive => wakeful_api::Mode::Interactive,
-            Mode::Hybrid => wakeful_api::Mode::Hybrid,
-        },
+        lifecycle: standing::lifecycle(agent.lifecycle),
+        control: standing::control(agent.control),
+        mode: standing::mode(agent.mode),
         sleep_until: agent.sleep_until.map(Millis::rfc3339),
         activity: match (going, overview.open_run) {
             // A note that somebody was stuck may be a moment older than the end of their work.

@@ -353,6 +353,9 @@ impl Stage {
                 | EngineError::AmbiguousDecision(_)
                 | EngineError::Unanswerable(_)
                 | EngineError::Schedule(_)
+                | EngineError::Lifecycle { .. }
+                | EngineError::Past(_)
+                | EngineError::NoTrigger
                 | EngineError::NotQuarantined { .. }
                 | EngineError::Undecided { .. }
                 | EngineError::Braked { .. }

@@ -42,6 +42,7 @@ mod journal;
 mod lock;
 mod message;
 mod naming;
+mod outside;
 mod pack;
 mod postgres;
 mod proof;

@@ -3,6 +3,7 @@
 mod alert;
 mod cause;
 mod deciding;
+mod outside;
 mod proof;
 mod schedule;
 

@@ -7,6 +7,7 @@ mod ledger;
 pub(crate) mod outside;
 mod proof;
 mod scheduling;
+pub(crate) mod why;
 
 pub(crate) use self::deciding::Standing;
 use wakeful_api::client::{Client, ClientError};
@@ -179,7 +180,7 @@ impl Front {
         }
     }
 
-    /// Pauses an agent, or lets it go on.
+    /// Pauses an agent, stops it, or lets it go on.
     pub(crate) async fn set_control(&self, agent: AgentId, control: Control) -> Result<AgentStatus, Failure> {
         let verb = match control {
             Control::Paused => "pause",

@@ -14,6 +14,7 @@ import { useTitle } from "../shell/useTitle";
 import { Conversation } from "../transcript/Conversation";
 import { Skeleton } from "../ui/Skeleton";
 import { Trouble } from "../ui/Trouble";
+import { WhyNotPanel } from "../why/WhyNotView";
 import { AgentHeader } from "./AgentHeader";
 
 interface AgentPageProps {
@@ -44,6 +45,7 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
       <nav className="jumps" aria-label="On this page">
         <a href="#conversation">Conversation</a>
         <a href="#runs">Runs</a>
+        <a href="#why-not">Why not</a>
         <a href="#cost">Cost</a>
         <a href="#timeline">Timeline</a>
       </nav>
@@ -70,6 +72,7 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
         </div>
         <div className="column side follows">
           <RunList agentId={agent.agent_id} runs={runs} />
+          <WhyNotPanel agentId={agent.agent_id} />
           <AgentCost agentId={agent.agent_id} />
           <Timeline {...timeline} />
         </div>

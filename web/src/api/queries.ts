@@ -12,6 +12,8 @@ import {
   getRuntimeStatus,
   getSpending,
   getTranscript,
+  getWhy,
+  getWhyNot,
 } from "./calls";
 
 /** A conversation is read from its end; older lines come on request, as many again each time. */
@@ -73,6 +75,10 @@ export const transcriptQuery = (id: string, lines: number) =>
   });
 
 export const runQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey], queryFn: () => getRun(runKey) });
+
+export const whyQuery = (runKey: string) => queryOptions({ queryKey: ["run", runKey, "why"], queryFn: () => getWhy(runKey) });
+
+export const whyNotQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "why-not"], queryFn: () => getWhyNot(id) });
 
 /** The newest events of an agent, and the number after which its stream goes on. */
 export const eventsQuery = (id: string) =>

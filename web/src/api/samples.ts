@@ -27,6 +27,7 @@ export function sampleAgent(over: Partial<AgentStatus> = {}): AgentStatus {
     visibility: "public",
     lifecycle: "active",
     control: "running",
+    mode: "hybrid",
     activity: "asleep",
     workspace: "/home/you",
     created_at: "2026-01-01T00:00:00Z",

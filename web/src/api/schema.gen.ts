@@ -19,6 +19,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/activate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets an agent loose: whatever its mode allows may wake it. */
+        post: operations["activate_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/destroy": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Ends an agent for good. What waits is taken back, what it did stays to be read. */
+        post: operations["destroy_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/dormant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts an agent to rest: only a person wakes it. What waits already has its turn. */
+        post: operations["put_agent_to_rest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/erasures": {
         parameters: {
             query?: never;
@@ -70,6 +121,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/mode": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Settles who may wake an agent. */
+        post: operations["set_agent_mode"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/model": {
         parameters: {
             query?: never;
@@ -113,7 +181,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lets a paused agent go on with what waits. */
+        /** Lets a paused or stopped agent go on with what waits. */
         post: operations["resume_agent"];
         delete?: never;
         options?: never;
@@ -132,6 +200,23 @@ export interface paths {
         get: operations["list_agent_runs"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/sleep": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lets an agent sleep: until then only a person wakes it, and everything else waits. */
+        post: operations["let_agent_sleep"];
         delete?: never;
         options?: never;
         head?: never;
@@ -189,6 +274,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/agents/{agent_id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stops an agent: it takes nothing in until it is let go on. */
+        post: operations["stop_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/agents/{agent_id}/transcript": {
         parameters: {
             query?: never;
@@ -198,6 +300,91 @@ export interface paths {
         };
         /** The newest lines of an agent's conversation, oldest first. */
         get: operations["agent_transcript"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/trigger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** The trigger of an agent. It is made when it is first asked for, and stays the same. */
+        post: operations["agent_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/trigger/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes the trigger back: nothing comes by it until it gets another address. */
+        post: operations["revoke_agent_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/trigger/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Gives the trigger another address. The one before is worth nothing from now on. */
+        post: operations["rotate_agent_trigger"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/wake": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes the sleep barrier away: what it held begins. It is recorded as a person's override. */
+        post: operations["wake_agent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/agents/{agent_id}/why-not": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What kept an agent from being woken. */
+        get: operations["why_not_agent"];
         put?: never;
         post?: never;
         delete?: never;
@@ -677,6 +864,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/runs/{run_key}/why": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Why there is a run, or why there is none: also for keys of causes that never became one. */
+        get: operations["why_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/runtime/shutdown": {
         parameters: {
             query?: never;
@@ -951,6 +1155,26 @@ export interface paths {
         post?: never;
         /** Takes a subscription away. What waits because of it stays in line. */
         delete: operations["unsubscribe"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/triggers/{trigger_id}/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
+         *     `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
+         */
+        post: operations["deliver_trigger"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1834,6 +2058,34 @@ export interface components {
          * @enum {string}
          */
         ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed";
+        /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
+        ExternalTrigger: {
+            /**
+             * Format: date-time
+             * @description When it was made.
+             */
+            created_at: string;
+            /** @description What a delivery does: `wake_hint`. */
+            delivery_mode: string;
+            /** @description Its name. */
+            external_trigger_id: string;
+            /**
+             * Format: date-time
+             * @description When the newest of them was.
+             */
+            last_triggered_at?: string;
+            /** @description `active` or `revoked`. */
+            status: string;
+            /** @description Who is woken. */
+            target_agent_id: string;
+            /**
+             * Format: int64
+             * @description How many deliveries were taken in.
+             */
+            trigger_count: number;
+            /** @description Where to POST to, under the daemon's address; absent while it is revoked. A secret. */
+            trigger_path?: string;
+        };
         /** @description What is kept of a failure. */
         FailureArtifact: {
             /** @description Where it failed. */
@@ -1892,6 +2144,20 @@ export interface components {
              * @example ok
              */
             status: string;
+        };
+        /** @description Something that holds an agent right now. */
+        Hold: {
+            /** @description A stable word for programs, such as `paused`, `braked`, `asleep` or `run_open`. */
+            code: string;
+            /**
+             * Format: date-time
+             * @description Until when by itself; absent where it stays until somebody acts.
+             */
+            until?: string;
+            /** @description What would have to change. */
+            way_out?: string;
+            /** @description What it is, in one sentence. */
+            words: string;
         };
         /** @description A part of a life that tasks belong to. */
         JournalCategory: {
@@ -2179,6 +2445,20 @@ export interface components {
          * @enum {string}
          */
         ModelSource: "runtime_default" | "agent_override";
+        /** @description When a schedule wakes the agent next, and what became of it the last time. */
+        NextMoment: {
+            /** @description What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason. */
+            last?: string;
+            /**
+             * Format: date-time
+             * @description Its next moment; absent where it has none.
+             */
+            next_at?: string;
+            /** @description The schedule. */
+            schedule_id: string;
+            /** @description Whether it is at work. */
+            status: components["schemas"]["ScheduleStatus"];
+        };
         /** @description Something written down. */
         Note: {
             /**
@@ -2315,6 +2595,32 @@ export interface components {
          * @enum {string}
          */
         RecordKind: "category" | "task" | "note" | "checklist" | "checklist_item" | "time_entry" | "day_plan" | "day_plan_block" | "rating" | "link";
+        /** @description How often a source was refused for one reason on one day. */
+        RefusalCount: {
+            /** @description The code of the refusal. */
+            code: string;
+            /**
+             * Format: int64
+             * @description How often.
+             */
+            count: number;
+            /**
+             * Format: date
+             * @description The day in UTC.
+             */
+            day: string;
+            /**
+             * Format: date-time
+             * @description The last time.
+             */
+            last_at: string;
+            /** @description By what. */
+            source: string;
+            /** @description What would have to change. */
+            way_out?: string;
+            /** @description The refusal in one sentence. */
+            words: string;
+        };
         /** @description A brake to release. */
         ReleaseBrake: {
             /** @description Whose; that of all where it is absent. */
@@ -2794,6 +3100,11 @@ export interface components {
             /** @description Takes the cap away instead: the default holds again. */
             unset?: boolean;
         };
+        /** @description Who may wake an agent from now on. */
+        SetMode: {
+            /** @description The mode. */
+            mode: components["schemas"]["Mode"];
+        };
         /** @description A model to choose for an agent. */
         SetModel: {
             /** @description Takes the choice back instead: the default holds again. */
@@ -2803,6 +3114,14 @@ export interface components {
              * @example demo
              */
             model?: string | null;
+        };
+        /** @description How long an agent sleeps. */
+        SetSleep: {
+            /**
+             * Format: date-time
+             * @description Until when only a person wakes it.
+             */
+            until: string;
         };
         /**
          * @description How much depends on the answer, least first.
@@ -3049,6 +3368,13 @@ export interface components {
             /** @description The run it came from. */
             run_key: string;
         };
+        /** @description What became of a delivery. */
+        TriggerDelivered: {
+            /** @description Whether it was new; one that comes again is the same. */
+            is_new: boolean;
+            /** @description The run that it may become. */
+            run_key: string;
+        };
         /** @description A wish that a schedule fires now. */
         TriggerSchedule: {
             /** @description Names this wish: the same key again is the same wish. */
@@ -3076,6 +3402,160 @@ export interface components {
          * @enum {string}
          */
         Visibility: "public" | "private";
+        /** @description A message that waits. */
+        WaitingWake: {
+            /** @description What arose. */
+            cause: components["schemas"]["WakeCause"];
+            /**
+             * Format: date-time
+             * @description Until when it waits by itself; absent where it may begin at once.
+             */
+            not_before?: string;
+            /** @description The run that it will become. */
+            run_key: string;
+            /**
+             * Format: date-time
+             * @description Since when it waits.
+             */
+            since: string;
+        };
+        /** @description What was decided about a cause. */
+        Wake: {
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            at: string;
+            /** @description What arose. */
+            cause: components["schemas"]["WakeCause"];
+            /** @description Every gate that was looked at, up to the first that stayed shut. */
+            gates: components["schemas"]["Gate"][];
+            /** @description The run that was asked for. */
+            run_key: string;
+            /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal. */
+            verdict: string;
+            /** @description What would have to change. */
+            way_out?: string;
+            /** @description The verdict in one sentence. */
+            words: string;
+        };
+        /** @description What arose, as it was kept with its message. */
+        WakeCause: {
+            /** @description Who made the change: `person`, or `agent:` and its name. */
+            author?: string;
+            /** @description The change, by its logical key. */
+            change?: string;
+            /**
+             * Format: int32
+             * @description How many causes made by agents precede it.
+             */
+            depth: number;
+            /** @description `operator`, `subscription`, `schedule`, `trigger` or `run`. */
+            kind: string;
+            /** @description The run that asked for it. */
+            run_key?: string;
+            /**
+             * Format: date-time
+             * @description The moment that was meant.
+             */
+            scheduled_at?: string;
+            /** @description What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run. */
+            source: string;
+            /** @description The tokens of the change, at most 64. */
+            tokens?: string[];
+            /** @description What arose, in one sentence. */
+            words: string;
+        };
+        /** @description What kept an agent from being woken. */
+        WhyNot: {
+            /** @description The agent. */
+            agent_id: string;
+            /** @description Whether it works on what waits for it. */
+            control: components["schemas"]["Control"];
+            /** @description What holds it. */
+            holds: components["schemas"]["Hold"][];
+            /**
+             * Format: date-time
+             * @description When something last tried to wake it.
+             */
+            last_tried_at?: string;
+            /** @description Where it stands in its life. */
+            lifecycle: components["schemas"]["Lifecycle"];
+            /** @description Who may wake it. */
+            mode: components["schemas"]["Mode"];
+            /** @description Refusals by source, reason and day, newest day first. */
+            refusals: components["schemas"]["RefusalCount"][];
+            /** @description What was refused, newest first; at most 20. */
+            refused: components["schemas"]["Wake"][];
+            /**
+             * Format: int64
+             * @description How many schedules it has; counted up to 500.
+             */
+            schedule_count: number;
+            /** @description Its schedules, the next moment first; at most 20. */
+            schedules: components["schemas"]["NextMoment"][];
+            /**
+             * Format: date-time
+             * @description From when on.
+             */
+            since: string;
+            /**
+             * Format: int64
+             * @description How many subscriptions it has; counted up to 500.
+             */
+            subscription_count: number;
+            /** @description All of it in one sentence. */
+            summary: string;
+            /** @description What waits for it, next first; at most 20. */
+            waiting: components["schemas"]["WaitingWake"][];
+            /**
+             * Format: int64
+             * @description How many messages wait in all.
+             */
+            waiting_count: number;
+        };
+        /** @description Why there is a run, or why there is none. */
+        WhyRun: {
+            /** @description What it took up beside its own message; at most 20. */
+            absorbed: components["schemas"]["Wake"][];
+            /** @description The run that took it up, if another did. */
+            absorbed_by?: string;
+            /**
+             * Format: int64
+             * @description How many those are in all.
+             */
+            absorbed_count: number;
+            /** @description Who was to be woken. */
+            agent_id: string;
+            /**
+             * Format: date-time
+             * @description When that was decided.
+             */
+            at: string;
+            /** @description What arose. */
+            cause: components["schemas"]["WakeCause"];
+            /** @description Every gate that was looked at. */
+            gates: components["schemas"]["Gate"][];
+            /** @description What holds it, while it waits. */
+            holds: components["schemas"]["Hold"][];
+            /**
+             * Format: date-time
+             * @description Until when it waits by itself.
+             */
+            not_before?: string;
+            /** @description The run's key. */
+            run_key: string;
+            /** @description `queued`, the status of the run, or what was decided instead of a run. */
+            status: string;
+            /** @description All of it in one sentence. */
+            summary: string;
+            /** @description How the message begins. */
+            text?: string;
+            /** @description `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept. */
+            verdict?: string;
+            /** @description What would have to change, where it was refused. */
+            way_out?: string;
+        };
         /** @description What was written. The same write again gives the same answer. */
         Written: {
             /** @description What kind of record. */
@@ -3289,6 +3769,165 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    activate_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is active */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It cannot go there from where it stands */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    destroy_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is gone for good */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description A run of it is under way */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    put_agent_to_rest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It rests */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It cannot go there from where it stands */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     erase: {
         parameters: {
             query?: never;
@@ -3469,6 +4108,66 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    set_agent_mode: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetMode"];
+            };
+        };
+        responses: {
+            /** @description It is settled */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
@@ -3675,6 +4374,74 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    let_agent_sleep: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SetSleep"];
+            };
+        };
+        responses: {
+            /** @description It sleeps */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description It is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description That moment has passed */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     agent_spending: {
         parameters: {
             query?: never;
@@ -3807,6 +4574,59 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    stop_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is stopped; a run that is under way goes on to its end */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     agent_transcript: {
         parameters: {
             query?: {
@@ -3832,6 +4652,265 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Transcript"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    agent_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger; its path is a secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The agent is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_agent_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger, without a path */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The agent is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    rotate_agent_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trigger; its path is a secret */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExternalTrigger"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description The agent is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    wake_agent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It does not sleep */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentStatus"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such agent */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is stopped, or gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    why_not_agent: {
+        parameters: {
+            query?: {
+                /** @description From this moment on, RFC 3339 or a day; a day ago where nothing is said. */
+                since?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The agent's name.
+                 * @example main
+                 */
+                agent_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What was refused, what waits and what holds it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhyNot"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -5238,6 +6317,47 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    why_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The run's key, whole. */
+                run_key: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What led to it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WhyRun"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description Nothing is known of such a run */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     shutdown: {
         parameters: {
             query?: never;
@@ -6135,6 +7255,64 @@ export interface operations {
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
             500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deliver_trigger: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The trigger's name */
+                trigger_id: string;
+                /** @description The secret part of its address */
+                token: string;
+            };
+            cookie?: never;
+        };
+        /** @description At most 64 KiB */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description It is taken in, or was before */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TriggerDelivered"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such trigger: never was, revoked, or with another address */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            408: components["responses"]["RequestTimeout"];
+            /** @description The agent takes nothing in now; the code says why */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
             503: components["responses"]["Unavailable"];
         };
     };

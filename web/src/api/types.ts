@@ -39,3 +39,7 @@ export type Stuck = Schemas["Stuck"];
 export type TokenUsage = Schemas["TokenUsage"];
 export type Transcript = Schemas["Transcript"];
 export type TranscriptLine = Schemas["TranscriptLine"];
+export type Hold = Schemas["Hold"];
+export type WakeCause = Schemas["WakeCause"];
+export type WhyNot = Schemas["WhyNot"];
+export type WhyRun = Schemas["WhyRun"];

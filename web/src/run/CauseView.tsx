@@ -1,9 +1,8 @@
 import type { RunCause } from "../api/types";
-import { Glyph } from "../ui/Glyph";
 import { Time } from "../ui/Time";
-import { authorityWords, causeWords, gateWords, spaced } from "./words";
+import { authorityWords, causeWords, spaced } from "./words";
 
-/** Why a run began, or does not: whose word it was and every check it passed. */
+/** Why a run began, or does not: whose word it was. What was checked stands beside it. */
 export function CauseView({ cause }: { cause: RunCause }) {
   const isRefused = cause.verdict !== undefined && cause.verdict !== "run";
   return (
@@ -15,18 +14,6 @@ export function CauseView({ cause }: { cause: RunCause }) {
       <blockquote className="cause-text" tabIndex={0}>
         {cause.text}
       </blockquote>
-      {cause.gates.length > 0 && (
-        <>
-          <p className="call-label">Checked before it began</p>
-          <ul className="gates">
-            {cause.gates.map((gate) => (
-              <li key={gate.gate} className={gate.passed ? "good" : "bad"}>
-                <Glyph name={gate.passed ? "check" : "cross"} /> {gateWords(gate)}
-              </li>
-            ))}
-          </ul>
-        </>
-      )}
       {cause.verdict === undefined && <p className="quiet">It has not been decided yet: the message waits for its turn.</p>}
       {isRefused && <p>It was not run: {spaced(cause.verdict as string)}.</p>}
       <p className="quiet">

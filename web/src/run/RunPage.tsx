@@ -26,6 +26,7 @@ import { FailureView } from "./FailureView";
 import { Family } from "./Family";
 import { fallbackOf, tokenWords } from "./round";
 import { Steps } from "./Steps";
+import { WhyPanel } from "../why/WhyView";
 import { isOpen, outcomeTone, outcomeWords } from "./words";
 
 const TITLE_CHARS_MAX = 80;
@@ -89,6 +90,7 @@ export function RunPage({ agent, runKey, speech }: { agent: AgentStatus; runKey:
         </div>
         <div className="column side">
           {run.data.cause && <CauseView cause={run.data.cause} />}
+          <WhyPanel runKey={runKey} />
           <Family run={run.data} />
           <RunFacts run={run.data} />
         </div>

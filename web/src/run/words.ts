@@ -84,6 +84,15 @@ const GATES: Record<string, { passed: string; held: string }> = {
   one_run_at_a_time: { passed: "No other run of the agent was open", held: "Another run of the agent was open" },
   brake: { passed: "No brake held the agent", held: "A brake held the agent" },
   control: { passed: "The agent is not paused", held: "The agent is paused" },
+  mode: { passed: "Its mode allows this", held: "Its mode does not allow this" },
+  own_write: { passed: "Somebody else made the change", held: "The agent made the change itself" },
+  causal_depth: { passed: "Few acts of agents precede it", held: "Too many acts of agents precede it" },
+  predicate: { passed: "The record is as the subscription wants it", held: "The record is not as the subscription wants it" },
+  guard: { passed: "The guard holds", held: "The guard does not hold" },
+  work: { passed: "There is something to do", held: "There is nothing to do" },
+  sleep: { passed: "A person passed the sleep barrier", held: "The agent sleeps" },
+  window: { passed: "No window holds it", held: "It waits for a window to end" },
+  queue: { passed: "There is room in line", held: "There is no room in line" },
 };
 
 export function gateWords({ gate, passed }: Gate): string {

@@ -247,6 +247,17 @@ fn agent_state_changed(payload: &Value) -> Row {
         (Some("created"), _) => "Agent created",
         (Some("control"), Some("paused")) => "Agent paused",
         (Some("control"), Some("running")) => "Agent goes on",
+        (Some("control"), Some("stopped")) => "Agent stopped",
+        (Some("lifecycle"), _) => match word(payload, "lifecycle") {
+            Some("active") => "Agent let loose",
+            Some("dormant") => "Agent put to rest",
+            Some("destroyed") => "Agent destroyed",
+            _ => "Agent changed",
+        },
+        (Some("mode"), _) => "Agent has another mode",
+        (Some("sleep"), _) => "Agent put to sleep",
+        (Some("wake"), _) => "Agent woken by a person",
+        (Some("trigger"), _) => "Agent's trigger changed",
         (Some("restored"), _) => "Agent restored from a backup",
         _ => "Agent changed",
     };

@@ -10,7 +10,7 @@ use wakeful_core::notice::Telling;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::run::preview;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
 use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
@@ -167,11 +167,14 @@ impl<S: Store> Clerk<S> {
 
     async fn control(&self, agent: AgentId, control: Control) -> Result<AgentView, EngineError> {
         let payload = serde_json::json!({"change": "control", "control": control});
-        self.change(agent, payload, move |tx, agent| {
-            if agent.control == control {
-                return Ok(false);
+        self.try_change(agent, payload, move |tx, agent| {
+            if agent.lifecycle == Lifecycle::Destroyed {
+                return Ok(Err(Refusal::Destroyed.into()));
             }
-            tx.set_control(&agent.agent_id, control)
+            if agent.control == control {
+                return Ok(Ok(false));
+            }
+            tx.set_control(&agent.agent_id, control).map(Ok)
         })
         .await
     }
@@ -183,6 +186,17 @@ impl<S: Store> Clerk<S> {
         payload: serde_json::Value,
         change: impl Fn(&mut dyn Tx, &Agent) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<AgentView, EngineError> {
+        let change = move |tx: &mut dyn Tx, agent: &Agent| change(tx, agent).map(Ok);
+        self.try_change(agent_id, payload, change).await
+    }
+
+    /// The same for what the agent may stand in the way of: then nothing is written.
+    pub(super) async fn try_change(
+        &self,
+        agent_id: AgentId,
+        payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx, &Agent) -> Result<Result<bool, EngineError>, StoreError> + Send + 'static,
+    ) -> Result<AgentView, EngineError> {
         let draft = Draft::new(Kind::AgentStateChanged, payload);
         let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
@@ -192,8 +206,10 @@ impl<S: Store> Clerk<S> {
             let (Some(mut head), Some(agent)) = (head, tx.agent(&wanted)?) else {
                 return Ok(None);
             };
-            if !change(tx, &agent)? {
-                return Ok(Some(None));
+            match change(tx, &agent)? {
+                Err(error) => return Ok(Some(Err(error))),
+                Ok(false) => return Ok(Some(Ok(None))),
+                Ok(true) => {}
             }
             let event = append(tx, &wanted, &mut head, &sealed)?;
             tx.tell(&TellingRow {
@@ -203,19 +219,21 @@ impl<S: Store> Clerk<S> {
                 done: None,
                 at: event.sealed.at,
             })?;
-            Ok(Some(Some(event)))
+            Ok(Some(Ok(Some(event))))
         });
-        match told.await? {
-            None => return Err(EngineError::UnknownAgent(agent_id)),
-            Some(None) => {}
-            Some(Some(event)) => self.hub.saw(&agent_id, &[event]),
+        match told
+            .await?
+            .ok_or_else(|| EngineError::UnknownAgent(agent_id.clone()))??
+        {
+            None => {}
+            Some(event) => self.hub.saw(&agent_id, &[event]),
         }
         // Also where nothing changed: somebody wants to see the agent move.
         self.work.look_at(agent_id.clone());
         self.view(agent_id).await
     }
 
-    async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
+    pub(super) async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
         let at = self.clock.now();
         let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
         let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;

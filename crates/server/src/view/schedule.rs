@@ -72,7 +72,7 @@ fn pattern(when: &When) -> SchedulePattern {
     }
 }
 
-const fn status(status: Status) -> ScheduleStatus {
+pub(super) const fn status(status: Status) -> ScheduleStatus {
     match status {
         Status::Active => ScheduleStatus::Active,
         Status::Paused => ScheduleStatus::Paused,

@@ -7,18 +7,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Inquiry, Reply};
-use wakeful_core::id::{AgentId, PolicyVersion, SessionId};
+use wakeful_core::id::{AgentId, PolicyVersion, RuleId, SessionId};
 use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
+    Visibility,
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted,
-    RunGlance, SESSION, Waiting,
+    AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
+    Ledger, NewAgent, Outside, Post, Posted, Reasons, RunGlance, SESSION, Tending, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -86,6 +87,68 @@ pub(super) fn view(agent: AgentId, control: Control) -> Result<AgentView, Engine
 
 fn known<T: Send + 'static>(agent: AgentId, value: T) -> Asked<'static, T> {
     Box::pin(async move { view(agent, Control::Running).map(|_| value) })
+}
+
+impl Reasons for OneAgent {
+    fn why(&self, run: RunKey) -> Asked<'_, Why> {
+        Box::pin(async move { Err(EngineError::UnknownRun(run)) })
+    }
+
+    fn why_not(&self, agent: AgentId, since: Option<Millis>) -> Asked<'_, WhyNot> {
+        Box::pin(async move {
+            let overview = view(agent, Control::Running)?.overview;
+            Ok(WhyNot {
+                overview,
+                since: since.unwrap_or(Millis(0)),
+                now: Millis(1),
+                holds: Vec::new(),
+                waiting: Vec::new(),
+                refused: Vec::new(),
+                counted: Vec::new(),
+                let_in: 0,
+                last_tried_at: None,
+                schedules: Vec::new(),
+                schedule_count: 0,
+                subscription_count: 0,
+            })
+        })
+    }
+}
+
+impl Tending for OneAgent {
+    fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView> {
+        Box::pin(async move {
+            let AgentView {
+                mut overview,
+                last_run,
+            } = view(agent, Control::Running)?;
+            match change {
+                AgentChange::Life(lifecycle) => overview.agent.lifecycle = lifecycle,
+                AgentChange::Mode(mode) => overview.agent.mode = mode,
+                AgentChange::Sleep(until) => overview.agent.sleep_until = Some(until),
+                AgentChange::Wake => overview.agent.sleep_until = None,
+            }
+            Ok(AgentView { overview, last_run })
+        })
+    }
+}
+
+impl Outside for OneAgent {
+    fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
+    fn rotate_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
+    fn revoke_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
+    fn called(&self, _: RuleId) -> Asked<'_, Option<Capability>> {
+        Box::pin(async { Ok(None) })
+    }
+    fn deliver(&self, _: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
+        Box::pin(async { Err(EngineError::NoTrigger) })
+    }
 }
 
 impl Desk for OneAgent {

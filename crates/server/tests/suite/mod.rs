@@ -12,5 +12,6 @@ mod serve;
 mod source;
 mod stream;
 mod subscription;
+mod tending;
 mod view;
 mod world;

@@ -1,5 +1,6 @@
 //! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
 
+mod tend;
 mod world;
 
 use std::collections::BTreeSet;

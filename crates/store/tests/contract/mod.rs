@@ -23,4 +23,5 @@ mod spend;
 mod step;
 mod subrun;
 mod transaction;
+mod trigger;
 mod wake;

@@ -1,22 +1,28 @@
-//! `wakeful agent`: makes and shows agents, pauses them and lets them go on.
+//! `wakeful agent`: makes and shows agents, pauses them and lets them go on, and looks after how they stand.
 
 use std::path::{Path, PathBuf};
 
-use clap::Subcommand;
+use clap::{Subcommand, ValueEnum};
 use wakeful_api::AgentStatus;
 use wakeful_core::id::AgentId;
-use wakeful_core::wake::Control;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle, Mode};
+use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::Visibility;
+use wakeful_runtime::desk::AgentChange;
 use wakeful_server::view::loaded_agents_md;
 
 use super::Shared;
+use super::why::shifted;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
+use crate::front::why::TriggerDeed;
 use crate::front::{asking, telling, telling_known};
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelHouse, Whose};
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
+use crate::world::RealClock;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum AgentVerb {
@@ -59,11 +65,92 @@ pub(crate) enum AgentVerb {
         /// Its name
         id: String,
     },
-    /// Let a paused agent go on
+    /// Let a paused or stopped agent go on
     Resume {
         /// Its name
         id: String,
     },
+    /// Let an agent take nothing in until you let it go on
+    Stop {
+        /// Its name
+        id: String,
+    },
+    /// Let an agent loose: whatever its mode allows may wake it
+    Activate {
+        /// Its name
+        id: String,
+    },
+    /// Put an agent to rest: only you wake it
+    Dormant {
+        /// Its name
+        id: String,
+    },
+    /// End an agent for good; what it did stays to be read
+    Destroy {
+        /// Its name
+        id: String,
+        /// You mean it: there is no way back
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Settle who may wake an agent
+    Mode {
+        /// Its name
+        id: String,
+        /// Who may
+        #[arg(value_enum)]
+        mode: WokenBy,
+    },
+    /// Let an agent sleep: until then only you wake it, and the rest waits
+    #[command(group = clap::ArgGroup::new("moment").required(true))]
+    Sleep {
+        /// Its name
+        id: String,
+        /// Until this moment, such as 2026-02-17T16:00:00Z
+        #[arg(long, value_name = "TIME", group = "moment")]
+        until: Option<String>,
+        /// For this long, such as 30m, 2h or 7d
+        #[arg(long = "for", value_name = "DURATION", group = "moment")]
+        span: Option<String>,
+    },
+    /// Show the address by which systems outside wake an agent, give it another, or take it back
+    #[command(subcommand)]
+    Trigger(TriggerVerb),
+    /// Take the sleep barrier of an agent away: what waits begins
+    Wake {
+        /// Its name
+        id: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TriggerVerb {
+    /// Show the address; it is made when it is first asked for. It is a secret
+    Show {
+        /// The agent's name
+        id: String,
+    },
+    /// Give it another address; the one before is worth nothing from now on
+    Rotate {
+        /// The agent's name
+        id: String,
+    },
+    /// Take it back: nothing comes by it until it gets another address
+    Revoke {
+        /// The agent's name
+        id: String,
+    },
+}
+
+/// Who may wake an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum WokenBy {
+    /// Changes, moments and calls from outside; you may, too, and that is recorded
+    Autonomous,
+    /// Only people
+    Interactive,
+    /// Both
+    Hybrid,
 }
 
 /// Runs the verb.
@@ -92,6 +179,34 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
         AgentVerb::Model { id, model, .. } => choose(id, model.as_deref(), shared, out).await?,
         AgentVerb::Pause { id } => control(id, Control::Paused, shared, out).await?,
         AgentVerb::Resume { id } => control(id, Control::Running, shared, out).await?,
+        AgentVerb::Stop { id } => control(id, Control::Stopped, shared, out).await?,
+        AgentVerb::Activate { id } => tend(id, AgentChange::Life(Lifecycle::Active), shared, out).await?,
+        AgentVerb::Dormant { id } => tend(id, AgentChange::Life(Lifecycle::Dormant), shared, out).await?,
+        AgentVerb::Destroy { id, yes } => {
+            if !yes {
+                let message = format!("agent {id} would be gone for good");
+                return Err(Failure::usage(
+                    "not_confirmed",
+                    message,
+                    "say --yes if you mean it",
+                ));
+            }
+            tend(id, AgentChange::Life(Lifecycle::Destroyed), shared, out).await?;
+        }
+        AgentVerb::Mode { id, mode } => {
+            let mode = match mode {
+                WokenBy::Autonomous => Mode::Autonomous,
+                WokenBy::Interactive => Mode::Interactive,
+                WokenBy::Hybrid => Mode::Hybrid,
+            };
+            tend(id, AgentChange::Mode(mode), shared, out).await?;
+        }
+        AgentVerb::Sleep { id, until, span } => {
+            let until = moment(until.as_deref().or(span.as_deref()).unwrap_or_default())?;
+            tend(id, AgentChange::Sleep(until), shared, out).await?;
+        }
+        AgentVerb::Trigger(verb) => trigger(verb, shared, out).await?,
+        AgentVerb::Wake { id } => tend(id, AgentChange::Wake, shared, out).await?,
     }
     Ok(0)
 }
@@ -120,6 +235,40 @@ fn modelled(agent: &AgentId, status: AgentStatus, house: &ModelHouse) -> AgentSt
         model_state,
         ..status
     }
+}
+
+async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let (id, deed) = match verb {
+        TriggerVerb::Show { id } => (id, TriggerDeed::Show),
+        TriggerVerb::Rotate { id } => (id, TriggerDeed::Rotate),
+        TriggerVerb::Revoke { id } => (id, TriggerDeed::Revoke),
+    };
+    let id = AgentId::parse(id)?;
+    let tell = telling_known(shared, out, async |front| front.trigger(id, deed).await);
+    let found = tell.await?;
+    let path = found.trigger_path.as_deref().unwrap_or("none: it is revoked");
+    let last = found.last_triggered_at.as_deref().unwrap_or("never");
+    let words = format!(
+        "trigger  {} of agent {} ({})\npost to  {path}\ncalled   {} times, last {last}",
+        found.external_trigger_id, found.target_agent_id, found.status, found.trigger_count
+    );
+    out.answer(&found, &words);
+    if found.trigger_path.is_some() {
+        out.note("whoever knows this address can wake the agent: give it only to the system that is to");
+    }
+    Ok(())
+}
+
+/// A moment to come.
+fn moment(text: &str) -> Result<Millis, Failure> {
+    shifted(text, RealClock::new().now(), i64::saturating_add)
+}
+
+async fn tend(id: &str, change: AgentChange, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let id = AgentId::parse(id)?;
+    let tell = telling_known(shared, out, async |front| front.tend(id, change).await);
+    out.agent(&tell.await?);
+    Ok(())
 }
 
 async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Result<(), Failure> {

@@ -32,6 +32,7 @@ mod status;
 mod subscribe;
 mod transcript;
 mod verify;
+mod why;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -225,6 +226,10 @@ enum Verb {
     /// Wake agents by the clock, and see what became of it
     #[command(subcommand)]
     Schedule(schedule::ScheduleVerb),
+    /// Tell what led to a run, and every gate on the way
+    Why(why::WhyArgs),
+    /// Tell what kept an agent from being woken, and what would have to change
+    WhyNot(why::WhyNotArgs),
     /// Look at writes of agents to the journal that are not over
     #[command(subcommand)]
     Saga(saga::SagaVerb),
@@ -306,6 +311,8 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Subscriptions(args) => subscribe::subscriptions(&args, &shared, out).await,
             Verb::Source(verb) => source::source(&verb, &shared, out).await,
             Verb::Schedule(verb) => schedule::schedule(&verb, &shared, out).await,
+            Verb::Why(args) => why::why(&args, &shared, out).await,
+            Verb::WhyNot(args) => why::why_not(&args, &shared, out).await,
             Verb::Saga(verb) => saga::saga(&verb, &shared, out).await,
             Verb::Completion { shell } => {
                 let mut script = Vec::new();

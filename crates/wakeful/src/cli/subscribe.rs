@@ -60,7 +60,7 @@ pub(crate) struct SubscriptionsArgs {
 }
 
 /// Reads a time such as `500ms`, `10s`, `5m`, `2h` or `1d`.
-fn duration(text: &str) -> Result<u64, String> {
+pub(super) fn duration(text: &str) -> Result<u64, String> {
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(split);
     let unit_ms = match unit {

@@ -3,7 +3,8 @@
 use serde::Serialize;
 use serde_json::Value;
 use wakeful_api::{
-    Activity, AgentStatus, Block, Control, Run, RunLine, RunLink, RunList, RunState, Step, TranscriptLine,
+    Activity, AgentStatus, Block, Control, Mode, Run, RunLine, RunLink, RunList, RunState, Step,
+    TranscriptLine,
 };
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
@@ -303,6 +304,14 @@ pub(super) fn agents(agents: &[AgentStatus], driver: Driver) -> String {
     agents.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
+const fn woken_by(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Autonomous => "changes, moments and calls (autonomous)",
+        Mode::Interactive => "only people (interactive)",
+        Mode::Hybrid => "people, changes, moments and calls (hybrid)",
+    }
+}
+
 pub(super) fn agent(agent: &AgentStatus) -> String {
     let guidance = agent.loaded_agents_md.iter();
     let guidance: String = guidance
@@ -316,13 +325,17 @@ pub(super) fn agent(agent: &AgentStatus) -> String {
         format!("\nasks       {}", models.join(", then "))
     });
     let asked = asked.unwrap_or_default();
+    let asleep = agent.sleep_until.as_ref();
+    let asleep = asleep.map(|until| format!(", only a person until {until}"));
+    let asleep = asleep.unwrap_or_default();
     format!(
-        "agent      {}\nvisibility {}\nlifecycle  {}\nstate      {}\nbrake      {}\nwaiting    {} messages, {} decisions, \
+        "agent      {}\nvisibility {}\nlifecycle  {}\nwoken by   {}{asleep}\nstate      {}\nbrake      {}\nwaiting    {} messages, {} decisions, \
         {} quarantined runs\nmodel      {}{asked}\nworkspace  {}\ncreated    {}\n\
         used       {} tokens in {} model rounds{guidance}",
         agent.agent_id,
         word(&agent.visibility),
         word(&agent.lifecycle),
+        woken_by(agent.mode),
         state(agent),
         if agent.is_braked { "on" } else { "off" },
         agent.pending,

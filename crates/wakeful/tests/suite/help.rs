@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 93] = [
+const VERBS: [&str; 103] = [
     "init",
     "run",
     "message",
@@ -31,6 +31,16 @@ const VERBS: [&str; 93] = [
     "agent show",
     "agent pause",
     "agent resume",
+    "agent stop",
+    "agent activate",
+    "agent dormant",
+    "agent destroy",
+    "agent mode",
+    "agent sleep",
+    "agent wake",
+    "agent trigger",
+    "why",
+    "why-not",
     "subscribe",
     "unsubscribe",
     "subscriptions",

@@ -46,4 +46,6 @@ mod service;
 mod shape;
 mod signal;
 mod subrun;
+mod trigger;
+mod why;
 mod world;

@@ -9,18 +9,19 @@ use serde_json::json;
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Reply};
-use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
+use wakeful_core::id::{AgentId, Incarnation, PolicyVersion, RuleId};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::records::{
-    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, Visibility,
+    Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
+    Visibility,
 };
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentView, Archive, Asked, Budget, Conversation, Deciding, Desk, Ledger, NewAgent, Post, Posted,
-    RunGlance, Waiting,
+    AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
+    Ledger, NewAgent, Outside, Post, Posted, Reasons, RunGlance, Tending, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -173,6 +174,24 @@ fn now<T: Send + 'static>(answer: Result<T, EngineError>) -> Asked<'static, T> {
     Box::pin(std::future::ready(answer))
 }
 
+impl Outside for Board {
+    fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        unimplemented!("streams have no triggers")
+    }
+    fn rotate_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        unimplemented!("streams have no triggers")
+    }
+    fn revoke_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
+        unimplemented!("streams have no triggers")
+    }
+    fn called(&self, _: RuleId) -> Asked<'_, Option<Capability>> {
+        unimplemented!("streams have no triggers")
+    }
+    fn deliver(&self, _: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
+        unimplemented!("streams have no triggers")
+    }
+}
+
 impl Desk for Board {
     fn agents(&self, with_private: bool) -> Asked<'_, Vec<AgentView>> {
         let listed = |(_, log): &(&AgentId, &Log)| with_private || log.visibility == Visibility::Public;
@@ -255,6 +274,21 @@ impl Desk for Board {
 
     fn transcript(&self, _: AgentId, _: u32) -> Asked<'_, Conversation> {
         unimplemented!()
+    }
+}
+
+impl Reasons for Board {
+    fn why(&self, _: RunKey) -> Asked<'_, Why> {
+        unimplemented!("streams explain nothing")
+    }
+    fn why_not(&self, _: AgentId, _: Option<Millis>) -> Asked<'_, WhyNot> {
+        unimplemented!("streams explain nothing")
+    }
+}
+
+impl Tending for Board {
+    fn tend(&self, _: AgentId, _: AgentChange) -> Asked<'_, AgentView> {
+        unimplemented!("streams change nobody")
     }
 }
 

@@ -139,6 +139,9 @@ impl From<EngineError> for Trouble {
             | EngineError::AmbiguousDecision(_)
             | EngineError::Unanswerable(_)
             | EngineError::Schedule(_)
+            | EngineError::Lifecycle { .. }
+            | EngineError::Past(_)
+            | EngineError::NoTrigger
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }

@@ -1,0 +1,234 @@
+//! Why something woke an agent, and why nothing did.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::{Control, Gate, Lifecycle, Mode, ScheduleStatus};
+
+/// What arose, as it was kept with its message.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WakeCause {
+    /// `operator`, `subscription`, `schedule`, `trigger` or `run`.
+    pub kind: String,
+    /// What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run.
+    pub source: String,
+    /// What arose, in one sentence.
+    pub words: String,
+    /// How many causes made by agents precede it.
+    pub depth: u32,
+    /// The tokens of the change, at most 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tokens: Vec<String>,
+    /// Who made the change: `person`, or `agent:` and its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub author: Option<String>,
+    /// The change, by its logical key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub change: Option<String>,
+    /// The moment that was meant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub scheduled_at: Option<String>,
+    /// The run that asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub run_key: Option<String>,
+}
+
+/// What was decided about a cause.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Wake {
+    /// The run that was asked for.
+    pub run_key: String,
+    /// What arose.
+    pub cause: WakeCause,
+    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal.
+    pub verdict: String,
+    /// The verdict in one sentence.
+    pub words: String,
+    /// When.
+    #[schema(format = DateTime)]
+    pub at: String,
+    /// Every gate that was looked at, up to the first that stayed shut.
+    pub gates: Vec<Gate>,
+    /// What would have to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub way_out: Option<String>,
+}
+
+/// Something that holds an agent right now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct Hold {
+    /// A stable word for programs, such as `paused`, `braked`, `asleep` or `run_open`.
+    pub code: String,
+    /// What it is, in one sentence.
+    pub words: String,
+    /// Until when by itself; absent where it stays until somebody acts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub until: Option<String>,
+    /// What would have to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub way_out: Option<String>,
+}
+
+/// Why there is a run, or why there is none.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WhyRun {
+    /// The run's key.
+    pub run_key: String,
+    /// Who was to be woken.
+    pub agent_id: String,
+    /// `queued`, the status of the run, or what was decided instead of a run.
+    pub status: String,
+    /// All of it in one sentence.
+    pub summary: String,
+    /// What arose.
+    pub cause: WakeCause,
+    /// How the message begins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub text: Option<String>,
+    /// `run`, `queued`, `absorbed`, `cancelled`, or the code of the refusal; absent where no record was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub verdict: Option<String>,
+    /// When that was decided.
+    #[schema(format = DateTime)]
+    pub at: String,
+    /// Every gate that was looked at.
+    pub gates: Vec<Gate>,
+    /// The run that took it up, if another did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub absorbed_by: Option<String>,
+    /// What it took up beside its own message; at most 20.
+    pub absorbed: Vec<Wake>,
+    /// How many those are in all.
+    pub absorbed_count: u64,
+    /// What holds it, while it waits.
+    pub holds: Vec<Hold>,
+    /// Until when it waits by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub not_before: Option<String>,
+    /// What would have to change, where it was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub way_out: Option<String>,
+}
+
+/// What kept an agent from being woken.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct WhyNot {
+    /// The agent.
+    pub agent_id: String,
+    /// From when on.
+    #[schema(format = DateTime)]
+    pub since: String,
+    /// All of it in one sentence.
+    pub summary: String,
+    /// Where it stands in its life.
+    pub lifecycle: Lifecycle,
+    /// Whether it works on what waits for it.
+    pub control: Control,
+    /// Who may wake it.
+    pub mode: Mode,
+    /// What holds it.
+    pub holds: Vec<Hold>,
+    /// What waits for it, next first; at most 20.
+    pub waiting: Vec<WaitingWake>,
+    /// How many messages wait in all.
+    pub waiting_count: u64,
+    /// What was refused, newest first; at most 20.
+    pub refused: Vec<Wake>,
+    /// Refusals by source, reason and day, newest day first.
+    pub refusals: Vec<RefusalCount>,
+    /// Its schedules, the next moment first; at most 20.
+    pub schedules: Vec<NextMoment>,
+    /// How many schedules it has; counted up to 500.
+    pub schedule_count: u64,
+    /// How many subscriptions it has; counted up to 500.
+    pub subscription_count: u64,
+    /// When something last tried to wake it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub last_tried_at: Option<String>,
+}
+
+/// A message that waits.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct WaitingWake {
+    /// The run that it will become.
+    pub run_key: String,
+    /// What arose.
+    pub cause: WakeCause,
+    /// Since when it waits.
+    #[schema(format = DateTime)]
+    pub since: String,
+    /// Until when it waits by itself; absent where it may begin at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub not_before: Option<String>,
+}
+
+/// How often a source was refused for one reason on one day.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct RefusalCount {
+    /// By what.
+    pub source: String,
+    /// The code of the refusal.
+    pub code: String,
+    /// The refusal in one sentence.
+    pub words: String,
+    /// The day in UTC.
+    #[schema(format = Date)]
+    pub day: String,
+    /// How often.
+    pub count: u64,
+    /// The last time.
+    #[schema(format = DateTime)]
+    pub last_at: String,
+    /// What would have to change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub way_out: Option<String>,
+}
+
+/// When a schedule wakes the agent next, and what became of it the last time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NextMoment {
+    /// The schedule.
+    pub schedule_id: String,
+    /// Whether it is at work.
+    pub status: ScheduleStatus,
+    /// Its next moment; absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, format = DateTime)]
+    pub next_at: Option<String>,
+    /// What was decided the last time: a word such as `run`, `skipped` or `refused`, and its reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub last: Option<String>,
+}
+
+/// Who may wake an agent from now on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetMode {
+    /// The mode.
+    pub mode: Mode,
+}
+
+/// How long an agent sleeps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SetSleep {
+    /// Until when only a person wakes it.
+    #[schema(format = DateTime, max_length = 64)]
+    pub until: String,
+}

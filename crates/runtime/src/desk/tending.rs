@@ -1,0 +1,146 @@
+//! How a person looks after an agent: where it stands in its life, who may wake it, and how long it sleeps.
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::message::QUEUE_MAX;
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
+use wakeful_ports::records::{Agent, TriggerRow};
+use wakeful_ports::store::{Store, StoreError, Tx};
+
+use super::{AgentView, Asked, Clerk};
+use crate::EngineError;
+
+/// Messages of a destroyed agent that are taken back at once.
+const TAKEN_BACK_MAX: u32 = 500;
+
+/// What is to become different about an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AgentChange {
+    /// It goes on in its life. One that stands there already stays as it is.
+    Life(Lifecycle),
+    /// Others may wake it.
+    Mode(Mode),
+    /// Only a person wakes it before this moment.
+    Sleep(Millis),
+    /// The sleep barrier is taken away, and what it held begins.
+    Wake,
+}
+
+/// What faces tell about an agent.
+pub trait Tending: Send + Sync + 'static {
+    /// Changes how an agent stands. It is durable and told of when this returns.
+    fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView>;
+}
+
+impl<S: Store> Tending for Clerk<S> {
+    fn tend(&self, agent: AgentId, change: AgentChange) -> Asked<'_, AgentView> {
+        Box::pin(self.changed_by(agent, change))
+    }
+}
+
+impl<S: Store> Clerk<S> {
+    async fn changed_by(&self, agent: AgentId, change: AgentChange) -> Result<AgentView, EngineError> {
+        let now = self.clock.now();
+        if let AgentChange::Sleep(until) = change
+            && until <= now
+        {
+            return Err(EngineError::Past(until));
+        }
+        let changed = self
+            .try_change(agent.clone(), payload(change), move |tx, agent| {
+                change_in(tx, agent, change, now)
+            })
+            .await?;
+        match change {
+            AgentChange::Life(Lifecycle::Destroyed) if changed.overview.queued > 0 => {
+                self.take_back(agent).await
+            }
+            AgentChange::Life(_) | AgentChange::Mode(_) | AgentChange::Sleep(_) | AgentChange::Wake => {
+                Ok(changed)
+            }
+        }
+    }
+
+    /// Takes back what waits for an agent that is gone: each message has its own end, and whoever waits for it hears of
+    /// it. Nothing new comes, because a destroyed agent takes nothing in; where this is cut off, destroying again goes on.
+    async fn take_back(&self, agent: AgentId) -> Result<AgentView, EngineError> {
+        let mut left = QUEUE_MAX;
+        loop {
+            let wanted = agent.clone();
+            let waiting = self
+                .store
+                .read(move |view| view.queue(&wanted, TAKEN_BACK_MAX))
+                .await?;
+            let keys: Vec<RunKey> = waiting.iter().map(|row| row.message.run_key).collect();
+            if keys.is_empty() || left == 0 {
+                return super::Desk::agent(self, agent).await;
+            }
+            for run in keys {
+                self.call_off(run).await?;
+                left = left.saturating_sub(1);
+            }
+        }
+    }
+}
+
+fn payload(change: AgentChange) -> serde_json::Value {
+    match change {
+        AgentChange::Life(lifecycle) => serde_json::json!({"change": "lifecycle", "lifecycle": lifecycle}),
+        AgentChange::Mode(mode) => serde_json::json!({"change": "mode", "mode": mode}),
+        AgentChange::Sleep(until) => serde_json::json!({"change": "sleep", "until": until.rfc3339()}),
+        AgentChange::Wake => serde_json::json!({"change": "wake", "override": "operator"}),
+    }
+}
+
+fn change_in(
+    tx: &mut dyn Tx,
+    agent: &Agent,
+    change: AgentChange,
+    now: Millis,
+) -> Result<Result<bool, EngineError>, StoreError> {
+    let id = &agent.agent_id;
+    match change {
+        AgentChange::Life(to) => life(tx, agent, to),
+        AgentChange::Mode(_) | AgentChange::Sleep(_) | AgentChange::Wake
+            if agent.lifecycle == Lifecycle::Destroyed =>
+        {
+            Ok(Err(Refusal::Destroyed.into()))
+        }
+        AgentChange::Mode(mode) if agent.mode == mode => Ok(Ok(false)),
+        AgentChange::Mode(mode) => tx.set_mode(id, mode).map(Ok),
+        AgentChange::Sleep(until) if agent.sleep_until == Some(until) => Ok(Ok(false)),
+        AgentChange::Sleep(until) => tx.set_sleep(id, Some(until)).map(Ok),
+        // It would still take nothing in: whoever wakes it has to let it go on first.
+        AgentChange::Wake if agent.control == Control::Stopped => Ok(Err(Refusal::Stopped.into())),
+        AgentChange::Wake if agent.sleep_until.is_none_or(|until| until <= now) => Ok(Ok(false)),
+        AgentChange::Wake => {
+            tx.set_sleep(id, None)?;
+            tx.release_held(id)?;
+            Ok(Ok(true))
+        }
+    }
+}
+
+fn life(tx: &mut dyn Tx, agent: &Agent, to: Lifecycle) -> Result<Result<bool, EngineError>, StoreError> {
+    let (id, from) = (&agent.agent_id, agent.lifecycle);
+    if from == to {
+        return Ok(Ok(false));
+    }
+    if !from.may_become(to) {
+        let agent = id.clone();
+        return Ok(Err(EngineError::Lifecycle { agent, from, to }));
+    }
+    // A run that is under way would go on for an agent that is gone.
+    let open = tx.overview(id)?.and_then(|overview| overview.open_run);
+    if let (Lifecycle::Destroyed, Some(run)) = (to, open) {
+        return Ok(Err(Refusal::RunOpen { run }.into()));
+    }
+    if let (Lifecycle::Destroyed, Some(trigger)) = (to, tx.trigger_of(id)?) {
+        tx.put_trigger(&TriggerRow {
+            is_active: false,
+            ..trigger
+        })?;
+    }
+    tx.set_lifecycle(id, to).map(Ok)
+}

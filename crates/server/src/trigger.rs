@@ -1,0 +1,263 @@
+//! How systems outside wake an agent: a public door behind an address that cannot be guessed.
+
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, Request, StatusCode, header};
+use axum::routing::post;
+use axum::{Json, Router};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+use subtle::ConstantTimeEq as _;
+use wakeful_api::{ErrorBody, ExternalTrigger, TriggerDelivered};
+use wakeful_core::id::{RuleId, TurnId};
+use wakeful_core::key::Digest;
+use wakeful_core::time::Millis;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{Capability, Delivery};
+
+use crate::app::App;
+use crate::error::ApiError;
+use crate::extract::{AgentPath, bounded};
+use crate::guard::{Peer, count, count_failure};
+use crate::rate::Key;
+use crate::view;
+use crate::whole::whole;
+
+/// Largest body of a delivery. It is evidence for an agent to look further, not a way to send files.
+pub(crate) const DELIVERY_BYTES_MAX: usize = 64 * 1024;
+
+/// Most deliveries by one address within a minute.
+pub(crate) const DELIVERIES_PER_MINUTE_MAX: u32 = 600;
+
+/// Where a sender names its delivery.
+const NAME_HEADERS: [&str; 2] = ["idempotency-key", "x-delivery-id"];
+
+pub(crate) fn routes() -> Router<App> {
+    Router::new()
+        .route("/api/agents/{agent_id}/trigger", post(show))
+        .route("/api/agents/{agent_id}/trigger/rotate", post(rotate))
+        .route("/api/agents/{agent_id}/trigger/revoke", post(revoke))
+        .route("/api/triggers/{trigger_id}/{token}", post(deliver))
+}
+
+/// The token of an address: it can be made again at any time, and by nobody without the secret.
+fn token(secret: &Digest, trigger: &str, generation: u64) -> Digest {
+    // A key shorter than a block is one with zeros behind it.
+    let mut key = [0; 64];
+    for (place, byte) in key.iter_mut().zip(secret.as_bytes()) {
+        *place = *byte;
+    }
+    let mut mac = Hmac::<Sha256>::new(&key.into());
+    mac.update(format!("wakeful trigger\0{trigger}\0{generation}").as_bytes());
+    Digest::from_bytes(mac.finalize().into_bytes().into())
+}
+
+/// A trigger over the wire, with its address while it is active.
+#[must_use]
+pub fn external_trigger(capability: &Capability) -> ExternalTrigger {
+    let Capability { row, secret } = capability;
+    let id = row.trigger_id.as_str();
+    let path = || format!("/api/triggers/{id}/{}", token(secret, id, row.generation));
+    ExternalTrigger {
+        external_trigger_id: id.to_owned(),
+        target_agent_id: row.agent_id.to_string(),
+        trigger_path: row.is_active.then(path),
+        delivery_mode: "wake_hint".to_owned(),
+        status: if row.is_active { "active" } else { "revoked" }.to_owned(),
+        trigger_count: row.delivered,
+        last_triggered_at: row.last_at.map(Millis::rfc3339),
+        created_at: row.created_at.rfc3339(),
+    }
+}
+
+/// Whether an address is that of this trigger, in a time that tells nothing. Where there is no trigger the same is worked
+/// out in vain.
+fn is_right(capability: Option<&Capability>, id: &str, shown: &str) -> bool {
+    let (secret, generation, is_active) = match capability {
+        Some(Capability { row, secret }) => (*secret, row.generation, row.is_active),
+        None => (Digest::ZERO, 0, false),
+    };
+    let wanted = token(&secret, id, generation);
+    let shown = Digest::from_hex(shown).unwrap_or(Digest::ZERO);
+    bool::from(wanted.as_bytes().ct_eq(shown.as_bytes())) && is_active
+}
+
+/// The trigger of an agent. It is made when it is first asked for, and stays the same.
+#[utoipa::path(
+    post, path = "/api/agents/{agent_id}/trigger", tag = "agents", operation_id = "agent_trigger",
+    params(view::AgentParam),
+    responses(
+        (status = 200, description = "The trigger; its path is a secret", body = ExternalTrigger),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+        (status = 409, description = "The agent is gone for good", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn show(
+    State(app): State<App>,
+    AgentPath(agent): AgentPath,
+) -> Result<Json<ExternalTrigger>, ApiError> {
+    let found = app.desk()?.trigger(agent).await;
+    let found = found.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(external_trigger(&found)))
+}
+
+/// Gives the trigger another address. The one before is worth nothing from now on.
+#[utoipa::path(
+    post, path = "/api/agents/{agent_id}/trigger/rotate", tag = "agents", operation_id = "rotate_agent_trigger",
+    params(view::AgentParam),
+    responses(
+        (status = 200, description = "The trigger; its path is a secret", body = ExternalTrigger),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+        (status = 409, description = "The agent is gone for good", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn rotate(
+    State(app): State<App>,
+    AgentPath(agent): AgentPath,
+) -> Result<Json<ExternalTrigger>, ApiError> {
+    let found = app.desk()?.rotate_trigger(agent).await;
+    let found = found.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(external_trigger(&found)))
+}
+
+/// Takes the trigger back: nothing comes by it until it gets another address.
+#[utoipa::path(
+    post, path = "/api/agents/{agent_id}/trigger/revoke", tag = "agents", operation_id = "revoke_agent_trigger",
+    params(view::AgentParam),
+    responses(
+        (status = 200, description = "The trigger, without a path", body = ExternalTrigger),
+        (status = 404, description = "There is no such agent", body = ErrorBody),
+        (status = 409, description = "The agent is gone for good", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn revoke(
+    State(app): State<App>,
+    AgentPath(agent): AgentPath,
+) -> Result<Json<ExternalTrigger>, ApiError> {
+    let found = app.desk()?.revoke_trigger(agent).await;
+    let found = found.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(external_trigger(&found)))
+}
+
+/// Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
+/// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
+#[utoipa::path(
+    post, path = "/api/triggers/{trigger_id}/{token}", tag = "messages", operation_id = "deliver_trigger",
+    security(()),
+    params(
+        ("trigger_id" = String, Path, description = "The trigger's name"),
+        ("token" = String, Path, description = "The secret part of its address"),
+    ),
+    request_body(content = String, content_type = "application/octet-stream", description = "At most 64 KiB"),
+    responses(
+        (status = 202, description = "It is taken in, or was before", body = TriggerDelivered),
+        (status = 404, description = "There is no such trigger: never was, revoked, or with another address", body = ErrorBody),
+        (status = 409, description = "The agent takes nothing in now; the code says why", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn deliver(
+    State(app): State<App>,
+    Path((id, shown)): Path<(String, String)>,
+    request: Request<Body>,
+) -> Result<(StatusCode, Json<TriggerDelivered>), ApiError> {
+    // Counted by what was shown, right or wrong: whoever guesses does not use up what belongs to the one who knows.
+    let key = Key::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()));
+    count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
+    let (parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<Peer>().copied();
+    let desk = app.desk()?;
+    let capability = match RuleId::parse(&id) {
+        Ok(trigger) => desk
+            .called(trigger)
+            .await
+            .map_err(|error| app.engine_error(&error))?,
+        Err(_) => None,
+    };
+    let right = is_right(capability.as_ref(), &id, &shown);
+    let Some(Capability { row, .. }) = capability.filter(|_| right) else {
+        count_failure(&app, peer)?;
+        return Err(app.engine_error(&EngineError::NoTrigger));
+    };
+    let delivery = Delivery {
+        name: name(&parts.headers)?,
+        content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
+        body: bounded(body, DELIVERY_BYTES_MAX).await?,
+    };
+    let posted = whole(async move { desk.deliver(row, delivery).await }).await;
+    let posted = posted.map_err(|error| app.engine_error(&error))?;
+    let delivered = TriggerDelivered {
+        run_key: posted.run_key.to_string(),
+        is_new: posted.is_new,
+    };
+    Ok((StatusCode::ACCEPTED, Json(delivered)))
+}
+
+fn name(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
+    let given = NAME_HEADERS.iter().find_map(|header| headers.get(*header));
+    let Some(given) = given else { return Ok(None) };
+    let name = given.to_str().ok().and_then(|name| TurnId::parse(name).ok());
+    name.map(Some).ok_or_else(|| {
+        let message = "the name of the delivery is empty, too long or not ASCII";
+        ApiError::bad("bad_id", message, "name it with 1 to 128 letters and digits")
+    })
+}
+
+fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    headers.get(name)?.to_str().ok().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use wakeful_core::id::AgentId;
+    use wakeful_ports::records::TriggerRow;
+
+    use super::*;
+
+    fn capability(generation: u64, is_active: bool) -> Capability {
+        Capability {
+            row: TriggerRow {
+                trigger_id: RuleId::parse("trigger-1").expect("a name"),
+                agent_id: AgentId::parse("coach").expect("a name"),
+                generation,
+                is_active,
+                delivered: 0,
+                last_at: None,
+                created_at: Millis(0),
+            },
+            secret: Digest::of(b"secret"),
+        }
+    }
+
+    #[test]
+    fn only_the_address_of_this_generation_is_right() {
+        let now = capability(2, true);
+        let shown = token(&now.secret, "trigger-1", 2).to_string();
+        assert!(is_right(Some(&now), "trigger-1", &shown));
+        let earlier = token(&now.secret, "trigger-1", 1).to_string();
+        let other = token(&now.secret, "trigger-2", 2).to_string();
+        let forged = token(&Digest::of(b"guess"), "trigger-1", 2).to_string();
+        for wrong in [earlier.as_str(), &other, &forged, "", &shown[..63], "zz"] {
+            assert!(!is_right(Some(&now), "trigger-1", wrong), "{wrong}");
+        }
+        assert!(
+            !is_right(Some(&capability(2, false)), "trigger-1", &shown),
+            "revoked"
+        );
+        let of_nothing = token(&Digest::ZERO, "trigger-1", 0).to_string();
+        assert!(
+            !is_right(None, "trigger-1", &of_nothing),
+            "no trigger has no address"
+        );
+    }
+
+    #[test]
+    fn the_address_is_shown_over_the_wire_only_and_only_while_it_holds() {
+        let wire = external_trigger(&capability(1, true));
+        let path = wire.trigger_path.clone().expect("a path");
+        assert!(path.starts_with("/api/triggers/trigger-1/"), "{path}");
+        let logged = format!("{wire:?} {:?}", capability(1, true));
+        let (_, token) = path.rsplit_once('/').expect("a token");
+        assert!(!logged.contains(token) && !logged.contains(&Digest::of(b"secret").to_string()));
+        assert_eq!(external_trigger(&capability(1, false)).trigger_path, None);
+    }
+}

@@ -1,0 +1,213 @@
+//! Why something woke an agent, and why nothing did, over the wire and in words.
+
+use wakeful_api::{Gate, Hold, NextMoment, RefusalCount, WaitingWake, Wake, WakeCause, WhyNot, WhyRun};
+use wakeful_core::cause::{Cause, Origin, spelled};
+use wakeful_core::key::RunKey;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::Timer;
+use wakeful_core::wake::{self, Refusal};
+use wakeful_ports::records::{Execution, QueueRow, RefusalRow, WakeRow};
+use wakeful_runtime::desk;
+
+use super::{schedule, standing};
+
+/// Why there is a run, or why there is none.
+#[must_use]
+pub fn why(why: &desk::Why) -> WhyRun {
+    let cause = cause(&why.cause);
+    let waits = why.status == wakeful_runtime::report::RUN_QUEUED;
+    let verdict = why.verdict.as_deref();
+    // What was once said of a message that still waits is not the last word on it.
+    let decided = match (waits, verdict) {
+        (true, _) | (false, None) => "it waits for its turn".to_owned(),
+        (false, Some(verdict)) => verdict_words(verdict, why.absorbed_by),
+    };
+    WhyRun {
+        run_key: why.run_key.to_string(),
+        agent_id: why.agent_id.to_string(),
+        status: why.status.clone(),
+        summary: format!("{}; {decided}", cause.words),
+        cause,
+        text: why.text.clone(),
+        way_out: verdict.filter(|_| !waits).and_then(way_out),
+        verdict: why.verdict.clone(),
+        at: why.at.rfc3339(),
+        gates: why.gates.iter().cloned().map(gate).collect(),
+        absorbed_by: why.absorbed_by.map(|run| run.to_string()),
+        absorbed: why.absorbed.iter().map(wake).collect(),
+        absorbed_count: count(why.absorbed_count),
+        holds: why.holds.iter().map(hold).collect(),
+        not_before: why.not_before.map(Millis::rfc3339),
+    }
+}
+
+/// What kept an agent from being woken.
+#[must_use]
+pub fn why_not(why: &desk::WhyNot) -> WhyNot {
+    let agent = &why.overview.agent;
+    WhyNot {
+        agent_id: agent.agent_id.to_string(),
+        since: why.since.rfc3339(),
+        summary: summary(why),
+        lifecycle: standing::lifecycle(agent.lifecycle),
+        control: standing::control(agent.control),
+        mode: standing::mode(agent.mode),
+        holds: why.holds.iter().map(hold).collect(),
+        waiting: why.waiting.iter().map(|row| waiting(row, why.now)).collect(),
+        waiting_count: why.overview.queued,
+        refused: why.refused.iter().map(wake).collect(),
+        refusals: why.counted.iter().map(refusal_count).collect(),
+        schedules: why.schedules.iter().map(next_moment).collect(),
+        schedule_count: count(why.schedule_count),
+        subscription_count: count(why.subscription_count),
+        last_tried_at: why.last_tried_at.map(Millis::rfc3339),
+    }
+}
+
+fn summary(why: &desk::WhyNot) -> String {
+    let rules = match (why.subscription_count, why.schedule_count) {
+        (0, 0) => "; it has no subscription and no schedule, so only a person wakes it",
+        (_, _) => "",
+    };
+    if why.is_untried() {
+        return match why.last_tried_at {
+            Some(at) => format!("nothing has tried to wake it since {}{rules}", at.rfc3339()),
+            None => {
+                let made = why.overview.agent.created_at.rfc3339();
+                format!("nothing has tried to wake it since it was made, {made}{rules}")
+            }
+        };
+    }
+    // A count speaks of a whole day, which may have begun before; the records speak of what came since.
+    let refused = why.counted.iter().map(|row| row.count).sum::<u64>();
+    let refused = refused.max(u64::try_from(why.refused.len()).unwrap_or(u64::MAX));
+    format!(
+        "since {}: {} let in, {refused} refused, {} waiting now{rules}",
+        why.since.rfc3339(),
+        why.let_in,
+        why.overview.queued
+    )
+}
+
+fn cause(cause: &Cause) -> WakeCause {
+    let origin = &cause.origin;
+    let plain = WakeCause {
+        kind: origin.kind().to_owned(),
+        source: origin.source().as_str().to_owned(),
+        words: origin.words(),
+        depth: cause.depth,
+        tokens: Vec::new(),
+        author: None,
+        change: None,
+        scheduled_at: None,
+        run_key: None,
+    };
+    match origin {
+        Origin::Operator | Origin::Trigger { .. } => plain,
+        Origin::Subscription {
+            change,
+            tokens,
+            author,
+            ..
+        } => WakeCause {
+            tokens: tokens.iter().map(|token| spelled(token)).collect(),
+            author: Some(author.clone()),
+            change: Some(change.0.to_string()),
+            ..plain
+        },
+        Origin::Schedule { scheduled_at, .. } => WakeCause {
+            scheduled_at: Some(scheduled_at.rfc3339()),
+            ..plain
+        },
+        Origin::Run { run } => WakeCause {
+            run_key: Some(run.to_string()),
+            ..plain
+        },
+    }
+}
+
+fn wake(row: &WakeRow) -> Wake {
+    // Gates were written by this program; a row that somebody else changed shows none.
+    let gates: Vec<wake::Gate> = serde_json::from_str(&row.gates).unwrap_or_default();
+    Wake {
+        run_key: row.run_key.to_string(),
+        cause: cause(&row.cause),
+        verdict: row.verdict.clone(),
+        words: verdict_words(&row.verdict, row.absorbed_by),
+        at: row.at.rfc3339(),
+        gates: gates.into_iter().map(gate).collect(),
+        way_out: way_out(&row.verdict),
+    }
+}
+
+fn gate(gate: wake::Gate) -> Gate {
+    let wake::Gate { gate, passed, detail } = gate;
+    Gate { gate, passed, detail }
+}
+
+fn hold(hold: &wake::Hold) -> Hold {
+    Hold {
+        code: hold.code.to_owned(),
+        words: hold.words.clone(),
+        until: hold.until.map(Millis::rfc3339),
+        way_out: hold.way_out.map(str::to_owned),
+    }
+}
+
+fn waiting(row: &QueueRow, now: Millis) -> WaitingWake {
+    WaitingWake {
+        run_key: row.message.run_key.to_string(),
+        cause: cause(&row.message.cause),
+        since: row.message.admitted_at.rfc3339(),
+        not_before: row.not_before.filter(|moment| *moment > now).map(Millis::rfc3339),
+    }
+}
+
+fn refusal_count(row: &RefusalRow) -> RefusalCount {
+    let begins = row.day.begins().rfc3339();
+    RefusalCount {
+        source: row.source.as_str().to_owned(),
+        code: row.code.clone(),
+        words: verdict_words(&row.code, None),
+        day: begins.split('T').next().unwrap_or_default().to_owned(),
+        count: row.count,
+        last_at: row.last_at.rfc3339(),
+        way_out: way_out(&row.code),
+    }
+}
+
+fn next_moment((timer, last): &(Timer, Option<Execution>)) -> NextMoment {
+    let last = last.as_ref().map(|one| match &one.row.reason {
+        Some(reason) => format!("{}: {reason}", one.row.outcome.as_str()),
+        None => one.row.outcome.as_str().to_owned(),
+    });
+    NextMoment {
+        schedule_id: timer.schedule_id.to_string(),
+        status: schedule::status(timer.status),
+        next_at: timer.next_execution_at.map(Millis::rfc3339),
+        last,
+    }
+}
+
+/// What was decided, in one sentence without its full stop.
+fn verdict_words(verdict: &str, absorbed_by: Option<RunKey>) -> String {
+    match (verdict, absorbed_by) {
+        ("run", _) => "it became a run".to_owned(),
+        ("queued", _) => "it was put in line".to_owned(),
+        ("absorbed", Some(run)) => format!("run {run} took it up"),
+        ("absorbed", None) => "another run took it up".to_owned(),
+        ("cancelled", _) => "a person took it back before its turn came".to_owned(),
+        ("run_open", _) => "the agent had an unfinished run".to_owned(),
+        (code, _) => Refusal::of_code(code).map_or_else(|| code.to_owned(), |refusal| refusal.to_string()),
+    }
+}
+
+/// What would have to change for another verdict.
+fn way_out(verdict: &str) -> Option<String> {
+    let refusal = Refusal::of_code(verdict);
+    refusal.and_then(|refusal| refusal.way_out()).map(str::to_owned)
+}
+
+fn count(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}

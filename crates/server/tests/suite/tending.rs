@@ -1,0 +1,82 @@
+//! Why, why not and how an agent stands, over HTTP; and the public door of triggers before any desk.
+
+use axum::http::{Method, StatusCode};
+use serde_json::Value;
+
+use super::world::{World, posted, request};
+
+#[tokio::test]
+async fn an_agent_is_looked_after_by_one_path_for_each_change() {
+    let world = World::new();
+    for (path, body, field, wanted) in [
+        ("activate", "", "lifecycle", "active"),
+        ("dormant", "", "lifecycle", "dormant"),
+        ("destroy", "", "lifecycle", "destroyed"),
+        ("stop", "", "control", "stopped"),
+        ("mode", r#"{"mode":"interactive"}"#, "mode", "interactive"),
+        (
+            "sleep",
+            r#"{"until":"2030-01-01T00:00:00Z"}"#,
+            "sleep_until",
+            "2030-01-01T00:00:00.000Z",
+        ),
+    ] {
+        let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
+        assert_eq!(answer.status, StatusCode::OK, "{path}: {}", answer.body);
+        let told: Value = serde_json::from_str(&answer.body).expect("JSON");
+        assert_eq!(told[field], wanted, "{path}");
+        let unknown = world.post(&format!("/api/agents/nobody/{path}"), body).await;
+        assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{path}");
+    }
+    for (path, body) in [
+        ("mode", r#"{"mode":"sleepy"}"#),
+        ("sleep", r#"{"until":"soon"}"#),
+        ("sleep", "{}"),
+    ] {
+        let answer = world.post(&format!("/api/agents/main/{path}"), body).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::BAD_REQUEST,
+            "{path} {body}: {}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_agent_that_nothing_tried_to_wake_says_so() {
+    let world = World::new();
+    let answer = world
+        .get("/api/agents/main/why-not?since=2020-01-01T00:00:00Z")
+        .await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let told: wakeful_api::WhyNot = serde_json::from_str(&answer.body).expect("an answer");
+    assert_eq!(
+        told.summary,
+        "nothing has tried to wake it since it was made, 1970-01-01T00:00:00.000Z; it has no subscription and no \
+         schedule, so only a person wakes it"
+    );
+    assert_eq!(told.since, "2020-01-01T00:00:00.000Z");
+    let bad = world.get("/api/agents/main/why-not?since=soon").await;
+    assert_eq!(bad.status, StatusCode::BAD_REQUEST, "{}", bad.body);
+    let unknown = world.get(&format!("/api/runs/{}/why", "0".repeat(64))).await;
+    assert_eq!(unknown.status, StatusCode::NOT_FOUND, "{}", unknown.body);
+}
+
+#[tokio::test]
+async fn a_flood_at_one_address_of_a_trigger_is_bounded_and_leaves_others_alone() {
+    let world = World::new();
+    let path = |id: &str| format!("/api/triggers/{id}/{}", "0".repeat(64));
+    for _ in 0..600 {
+        let answer = world.send(posted(&path("trigger-a"), "x", &[])).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
+    }
+    let full = world.send(posted(&path("trigger-a"), "x", &[])).await;
+    assert_eq!(full.status, StatusCode::TOO_MANY_REQUESTS, "{}", full.body);
+    assert!(full.headers.contains_key("retry-after"));
+    let other = world.send(posted(&path("trigger-b"), "x", &[])).await;
+    assert_eq!(other.status, StatusCode::NOT_FOUND, "{}", other.body);
+    // Only the delivery itself is for anybody.
+    let secret = request(Method::POST, "/api/agents/main/trigger", &[]);
+    assert_eq!(world.send(secret).await.status, StatusCode::UNAUTHORIZED);
+}

@@ -1,0 +1,68 @@
+//! Triggers, their secret, and which deliveries are known.
+
+use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::key::Digest;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::TriggerRow;
+use wakeful_ports::store::Store as _;
+
+use crate::world::everywhere;
+
+fn row() -> TriggerRow {
+    TriggerRow {
+        trigger_id: RuleId::parse("trigger-1").expect("a name"),
+        agent_id: AgentId::parse("main").expect("a name"),
+        generation: 1,
+        is_active: true,
+        delivered: 0,
+        last_at: None,
+        created_at: Millis(5),
+    }
+}
+
+#[test]
+fn a_trigger_and_the_first_secret_are_kept() {
+    everywhere(async |store| {
+        let turned = TriggerRow {
+            generation: 2,
+            is_active: false,
+            delivered: 7,
+            last_at: Some(Millis(9)),
+            ..row()
+        };
+        let next = turned.clone();
+        let written = store.write(move |tx| {
+            assert_eq!(tx.trigger_secret()?, None);
+            tx.put_trigger_secret(&Digest::of(b"one"))?;
+            tx.put_trigger_secret(&Digest::of(b"two"))?;
+            tx.put_trigger(&row())?;
+            assert_eq!(tx.trigger(&row().trigger_id)?, Some(row()));
+            tx.put_trigger(&next)?;
+            Ok((tx.trigger_secret()?, tx.trigger_of(&row().agent_id)?))
+        });
+        let (secret, kept) = written.await.expect("written");
+        assert_eq!((secret, kept), (Some(Digest::of(b"one")), Some(turned)));
+    });
+}
+
+#[test]
+fn a_delivery_is_known_until_it_is_too_old_or_too_many_came_after() {
+    everywhere(async |store| {
+        let id = row().trigger_id;
+        let known = store.write(move |tx| {
+            for at in 1..=6 {
+                tx.note_delivery(&id, &format!("d{at}"), Millis(at))?;
+            }
+            tx.note_delivery(&id, "d6", Millis(99))?;
+            tx.forget_deliveries(&id, Millis(2), 10)?;
+            let first = (1..=6).map(|at| tx.is_delivered(&id, &format!("d{at}")));
+            let first = first.collect::<Result<Vec<_>, _>>()?;
+            tx.forget_deliveries(&id, Millis(0), 2)?;
+            let then = (1..=6).map(|at| tx.is_delivered(&id, &format!("d{at}")));
+            Ok((first, then.collect::<Result<Vec<_>, _>>()?))
+        });
+        let (first, then) = known.await.expect("written");
+        assert_eq!(first, [false, true, true, true, true, true]);
+        assert_eq!(then, [false, false, false, false, true, true]);
+    });
+}

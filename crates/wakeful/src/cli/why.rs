@@ -1,0 +1,217 @@
+//! `wakeful why` and `wakeful why-not`: what led to a run, and what kept an agent from one, on one screen.
+
+use clap::Args;
+use wakeful_api::{Hold, Wake, WhyNot, WhyRun};
+use wakeful_core::id::AgentId;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
+
+use super::Shared;
+use super::subscribe::duration;
+use crate::failure::Failure;
+use crate::front::asking;
+use crate::show::Out;
+use crate::world::RealClock;
+
+/// Refusals, counts and schedules that are shown of each, so that it stays one screen; `--json` has the rest.
+const SHOWN_MAX: usize = 5;
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyArgs {
+    /// The run's key, or the first digits of it
+    run: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyNotArgs {
+    /// The agent's name
+    agent: String,
+    /// From when on: a time such as 2026-02-17T16:00:00Z, or how long ago, such as 2h or 7d [default: 1d]
+    #[arg(long, value_name = "TIME|DURATION")]
+    since: Option<String>,
+}
+
+/// Tells what led to a run.
+pub(crate) async fn why(args: &WhyArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let why = asking(shared, async |front| {
+        front.why(front.find(&args.run).await?).await
+    })
+    .await?;
+    out.answer(&why, &run_words(&why));
+    Ok(0)
+}
+
+/// Tells what kept an agent from being woken.
+pub(crate) async fn why_not(args: &WhyNotArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    let agent = AgentId::parse(&args.agent)?;
+    let now = RealClock::new().now();
+    let since = args.since.as_deref().map(|text| past(text, now)).transpose()?;
+    let why = asking(shared, async |front| front.why_not(agent, since).await).await?;
+    out.answer(&why, &agent_words(&why));
+    Ok(0)
+}
+
+/// A moment in the past: a time, or how long ago.
+fn past(text: &str, now: Millis) -> Result<Millis, Failure> {
+    shifted(text, now, |now, ms| now.saturating_sub(ms))
+}
+
+/// A moment to come: a time, or in how long.
+pub(super) fn shifted(text: &str, now: Millis, by: fn(i64, i64) -> i64) -> Result<Millis, Failure> {
+    let span = duration(text)
+        .ok()
+        .map(|ms| i64::try_from(ms).unwrap_or(i64::MAX));
+    let moment = span.map(|ms| Millis(by(now.0, ms)).clamp(Millis::MIN, Millis::MAX));
+    moment.or_else(|| Millis::parse(text)).ok_or_else(|| {
+        let message = format!("{text:?} is neither a time nor a duration");
+        let hint = "write a time like 2026-02-17T16:00:00Z, or a duration like 30m, 2h or 7d";
+        Failure::usage("bad_time", message, hint)
+    })
+}
+
+fn run_words(why: &WhyRun) -> String {
+    let mut lines = vec![
+        format!("run      {}", why.run_key),
+        format!("agent    {}", why.agent_id),
+        format!("status   {}", why.status),
+        format!("why      {}", why.summary),
+        format!("when     {}", why.at),
+    ];
+    lines.extend(why.text.as_ref().map(|text| format!("said     {text}")));
+    if !why.cause.tokens.is_empty() {
+        lines.push(format!("tokens   {}", why.cause.tokens.join(" ")));
+    }
+    lines.extend(why.cause.change.as_ref().map(|key| format!("change   {key}")));
+    if why.cause.depth > 0 {
+        let depth = why.cause.depth;
+        lines.push(format!("depth    {depth} causes made by agents precede it"));
+    }
+    for gate in &why.gates {
+        let verdict = if gate.passed { "passed" } else { "shut" };
+        let detail = gate
+            .detail
+            .as_ref()
+            .map(|detail| format!(": {detail}"))
+            .unwrap_or_default();
+        lines.push(format!("gate     {} {verdict}{detail}", gate.gate));
+    }
+    lines.extend(
+        why.absorbed_by
+            .as_ref()
+            .map(|run| format!("absorbed by run {run}")),
+    );
+    for wake in why.absorbed.iter().take(SHOWN_MAX) {
+        lines.push(format!("took up  {} ({})", wake.cause.words, wake.at));
+    }
+    lines.extend(rest(why.absorbed_count, "took up "));
+    lines.extend(why.holds.iter().map(hold_words));
+    lines.extend(
+        why.not_before
+            .as_ref()
+            .map(|moment| format!("waits    until {moment}")),
+    );
+    lines.extend(why.way_out.as_ref().map(|way| format!("way out  {way}")));
+    lines.join("\n")
+}
+
+fn agent_words(why: &WhyNot) -> String {
+    let mut lines = vec![
+        format!("agent    {}", why.agent_id),
+        format!("why not  {}", why.summary),
+    ];
+    lines.extend(why.holds.iter().map(hold_words));
+    for waiting in why.waiting.iter().take(SHOWN_MAX) {
+        let until = match &waiting.not_before {
+            Some(moment) => format!("until {moment}"),
+            None => "for its turn".to_owned(),
+        };
+        lines.push(format!(
+            "waits    {}: {} ({until})",
+            short(&waiting.run_key),
+            waiting.cause.words
+        ));
+    }
+    lines.extend(rest(why.waiting_count, "waits   "));
+    lines.extend(why.refused.iter().take(SHOWN_MAX).map(refused_words));
+    for row in why.refusals.iter().take(SHOWN_MAX) {
+        lines.push(format!(
+            "counted  {} x {} on {} by {}, last {}",
+            row.count, row.code, row.day, row.source, row.last_at
+        ));
+    }
+    lines.extend(rest(count(why.refusals.len()), "counted "));
+    for one in why.schedules.iter().take(SHOWN_MAX) {
+        let next = one.next_at.as_deref().unwrap_or("never");
+        let last = one
+            .last
+            .as_ref()
+            .map(|last| format!(", last {last}"))
+            .unwrap_or_default();
+        let status = format!("{:?}", one.status).to_lowercase();
+        lines.push(format!(
+            "next     {next} by schedule {} ({status}{last})",
+            one.schedule_id
+        ));
+    }
+    lines.extend(rest(why.schedule_count, "next    "));
+    lines.push(format!("watches  {} subscriptions", why.subscription_count));
+    lines.join("\n")
+}
+
+fn refused_words(wake: &Wake) -> String {
+    let way = wake
+        .way_out
+        .as_ref()
+        .map(|way| format!("; {way}"))
+        .unwrap_or_default();
+    format!(
+        "refused  {} {}: {} ({}){way}",
+        wake.at, wake.cause.words, wake.words, wake.verdict
+    )
+}
+
+fn hold_words(hold: &Hold) -> String {
+    let way = hold
+        .way_out
+        .as_ref()
+        .map(|way| format!("; {way}"))
+        .unwrap_or_default();
+    format!("held     {} ({}){way}", hold.words, hold.code)
+}
+
+fn rest(all: u64, label: &str) -> Option<String> {
+    let more = all.saturating_sub(count(SHOWN_MAX));
+    (more > 0).then(|| format!("{label} … and {more} more"))
+}
+
+fn count(count: usize) -> u64 {
+    u64::try_from(count).unwrap_or(u64::MAX)
+}
+
+fn short(run: &str) -> &str {
+    run.get(..12).unwrap_or(run)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_is_a_time_or_a_duration() {
+        let now = Millis(1_000_000_000);
+        assert_eq!(past("10s", now).expect("fine"), Millis(999_990_000));
+        assert_eq!(past("1970-01-01T00:00:01Z", now).expect("fine"), Millis(1_000));
+        assert_eq!(
+            past("99999999999999999999d", now).expect_err("was taken").code(),
+            "bad_time"
+        );
+        assert_eq!(past("9999999999999d", now).expect("fine"), Millis::MIN);
+        for bad in ["", "yesterday", "-1h", "10"] {
+            assert_eq!(
+                past(bad, now).expect_err("was taken").code(),
+                "bad_time",
+                "{bad:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Why a run ran, why an agent did not, and how a person looks after one: at the daemon and in the database alike.
+
+use serde_json::Value;
+
+use super::daemon::Daemon;
+use super::world::{World, wait_until};
+
+const ANSWER: &str = "rounds:\n  - text: seen\n";
+
+fn must(world: &World, args: &[&str]) {
+    let said = world.wakeful(args);
+    assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+}
+
+fn json(world: &World, args: &[&str]) -> Value {
+    let said = world.wakeful(&[args, &["--json"]].concat());
+    assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+    said.json()
+}
+
+fn subscribed(world: &World) {
+    must(world, &["agent", "create", "coach"]);
+    must(world, &["journal", "category", "add", "gym"]);
+    must(
+        world,
+        &[
+            "subscribe",
+            "coach",
+            "--on",
+            "TASK",
+            "--category",
+            "gym",
+            "--id",
+            "gym",
+        ],
+    );
+}
+
+fn runs(world: &World) -> Vec<Value> {
+    let list = json(world, &["runs", "list", "--agent", "coach"]);
+    list["runs"].as_array().expect("runs").clone()
+}
+
+#[test]
+fn a_run_and_a_near_miss_explain_themselves_with_a_daemon_and_without() {
+    let world = World::new();
+    subscribed(&world);
+    let before = world.wakeful(&["why-not", "coach"]);
+    assert!(
+        before.stdout.contains("nothing has tried to wake it since"),
+        "{before:?}"
+    );
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    must(
+        &world,
+        &["journal", "task", "add", "Leg day", "--category", "gym"],
+    );
+    must(&world, &["journal", "task", "add", "Mow the lawn"]);
+    wait_until(|| runs(&world).iter().any(|run| run["status"] == "completed"));
+    wait_until(|| json(&world, &["why-not", "coach"])["refused"] != Value::Array(Vec::new()));
+    let key = runs(&world)[0]["run_key"].as_str().expect("a key").to_owned();
+    let (why, not) = (json(&world, &["why", &key]), json(&world, &["why-not", "coach"]));
+    assert_eq!(why["cause"]["kind"], "subscription", "{why}");
+    assert_eq!(why["cause"]["source"], "subscription:gym", "{why}");
+    assert_eq!(why["cause"]["author"], "person", "{why}");
+    let tokens = why["cause"]["tokens"].as_array().expect("tokens");
+    assert!(tokens.iter().any(|token| token == "TASK"), "{why}");
+    let gates = why["gates"].as_array().expect("gates");
+    assert!(gates.iter().any(|gate| gate["gate"] == "predicate"), "{why}");
+    assert!(gates.iter().all(|gate| gate["passed"] == true), "{why}");
+    assert_eq!(not["refused"][0]["verdict"], "predicate_false", "{not}");
+    assert_eq!(not["refusals"][0]["count"], 1, "{not}");
+    assert!(not["refused"][0]["way_out"].is_string(), "{not}");
+    // The key of a cause that never became a run explains itself as well.
+    let missed = not["refused"][0]["run_key"].as_str().expect("a key").to_owned();
+    let missed = world.wakeful(&["why", &missed]);
+    assert!(
+        missed.stdout.contains("gate     predicate shut") && missed.stdout.contains("way out"),
+        "{missed:?}"
+    );
+    daemon.kill();
+    assert_eq!(json(&world, &["why", &key]), why, "the database tells the same");
+    let words = world.wakeful(&["why", &key[..12]]).stdout;
+    assert!(words.contains("matched subscription gym with"), "{words}");
+    assert!(words.lines().count() <= 24, "one screen: {words}");
+    let later = json(&world, &["why-not", "coach", "--since", "2100-01-01T00:00:00Z"]);
+    let summary = later["summary"].as_str().expect("words");
+    assert!(
+        summary.starts_with("nothing has tried to wake it since"),
+        "{summary}"
+    );
+}
+
+#[test]
+fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
+    let world = World::new();
+    must(&world, &["agent", "create", "coach"]);
+    let code = |args: &[&str]| world.wakeful(&[args, &["--json"]].concat()).error_code();
+    assert_eq!(
+        json(&world, &["agent", "dormant", "coach"])["lifecycle"],
+        "dormant"
+    );
+    let held = json(&world, &["why-not", "coach"]);
+    assert_eq!(held["holds"][0]["code"], "dormant", "{held}");
+    assert!(
+        held["summary"]
+            .as_str()
+            .expect("words")
+            .contains("no subscription and no schedule"),
+        "{held}"
+    );
+    assert_eq!(
+        json(&world, &["agent", "activate", "coach"])["lifecycle"],
+        "active"
+    );
+    let mode = json(&world, &["agent", "mode", "coach", "interactive"]);
+    assert_eq!(mode["mode"], "interactive");
+    assert_eq!(json(&world, &["agent", "stop", "coach"])["control"], "stopped");
+    assert_eq!(code(&["message", "coach", "hello"]), "stopped");
+    assert_eq!(code(&["agent", "wake", "coach"]), "stopped");
+    assert_eq!(json(&world, &["agent", "resume", "coach"])["control"], "running");
+    must(&world, &["message", "coach", "hello"]);
+    let asleep = json(&world, &["agent", "sleep", "coach", "--for", "2h"]);
+    assert!(asleep["sleep_until"].is_string(), "{asleep}");
+    assert_eq!(
+        json(&world, &["agent", "wake", "coach"])["sleep_until"],
+        Value::Null
+    );
+    assert_eq!(
+        code(&["agent", "sleep", "coach", "--until", "2001-01-01"]),
+        "bad_time"
+    );
+    assert_eq!(
+        code(&["agent", "sleep", "coach", "--until", "tomorrow"]),
+        "bad_time"
+    );
+    assert_eq!(code(&["agent", "destroy", "coach"]), "not_confirmed");
+    let gone = json(&world, &["agent", "destroy", "coach", "--yes"]);
+    assert_eq!(
+        (gone["lifecycle"].as_str(), gone["pending"].as_u64()),
+        (Some("destroyed"), Some(0))
+    );
+    for (args, wanted) in [
+        (&["agent", "activate", "coach"][..], "lifecycle_transition"),
+        (&["agent", "dormant", "coach"], "lifecycle_transition"),
+        (&["agent", "mode", "coach", "hybrid"], "destroyed"),
+        (&["agent", "pause", "coach"], "destroyed"),
+        (&["message", "coach", "hello"], "destroyed"),
+        (&["agent", "wake", "nobody"], "agent_unknown"),
+        (&["why-not", "nobody"], "agent_unknown"),
+        (&["why", "abc"], "run_unknown"),
+        (&["why-not", "coach", "--since", "soon"], "bad_time"),
+    ] {
+        assert_eq!(code(args), wanted, "{args:?}");
+    }
+    // What it did stays: the message that waited has an end that can be read.
+    let events = world.wakeful(&["events", "coach", "--json"]).stdout;
+    assert!(
+        events.contains("Agent destroyed") && events.contains("\"cancelled\""),
+        "{events}"
+    );
+}

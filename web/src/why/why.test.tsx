@@ -1,0 +1,86 @@
+import { cleanup, render, screen } from "@testing-library/react";
+import { afterEach, expect, it } from "vitest";
+import type { WakeCause, WhyNot, WhyRun } from "../api/types";
+import { WhyNotView } from "./WhyNotView";
+import { WhyView } from "./WhyView";
+
+afterEach(cleanup);
+
+const cause: WakeCause = {
+  kind: "subscription",
+  source: "subscription:gym",
+  words: "change 7, made by a person, matched subscription gym with TASK",
+  depth: 0,
+  tokens: ["TASK", "task.category=gym"],
+};
+
+const why: WhyRun = {
+  run_key: "a".repeat(64),
+  agent_id: "coach",
+  status: "absorbed",
+  summary: "change 7 matched subscription gym; another run took it up",
+  cause,
+  verdict: "absorbed",
+  at: "2026-01-01T00:00:00Z",
+  gates: [
+    { gate: "lifecycle", passed: true },
+    { gate: "lifecycle", passed: true, detail: "dormant: passed by the operator" },
+  ],
+  absorbed_by: "b".repeat(64),
+  absorbed: [],
+  absorbed_count: 0,
+  holds: [],
+};
+
+const not: WhyNot = {
+  agent_id: "coach",
+  since: "2026-01-01T00:00:00Z",
+  summary: "nothing has tried to wake it since 2026-01-01T00:00:00Z",
+  lifecycle: "active",
+  control: "paused",
+  mode: "hybrid",
+  holds: [{ code: "paused", words: "the agent is paused", way_out: "let it go on with `wakeful agent resume`" }],
+  waiting: [],
+  waiting_count: 0,
+  refused: [],
+  refusals: [],
+  schedules: [],
+  schedule_count: 0,
+  subscription_count: 0,
+};
+
+it("tells the cause, every gate and the run that took it up", () => {
+  render(<WhyView why={why} />);
+  const words = screen.getByRole("region", { name: "Why" }).textContent;
+  expect(words).toContain("Change 7 matched subscription gym; another run took it up.");
+  expect(words).toContain("TASK task.category=gym");
+  expect(screen.getByRole("list", { name: "Gates" }).children).toHaveLength(2);
+  expect(words).toContain("dormant: passed by the operator");
+  expect(screen.getByRole("link", { name: "The run that took it up" }).getAttribute("href")).toBe(`/agents/coach/runs/${"b".repeat(64)}`);
+});
+
+it("says plainly that nothing has tried, and what holds the agent", () => {
+  render(<WhyNotView why={not} />);
+  const words = screen.getByRole("region", { name: "Why not" }).textContent;
+  expect(words).toContain("Nothing has tried to wake it since 2026-01-01T00:00:00Z.");
+  expect(screen.getByRole("list", { name: "What holds it" }).textContent).toContain("To change that: let it go on");
+  expect(screen.queryByText("Refused")).toBeNull();
+});
+
+it("shows what was refused, how often, what waits and what comes next", () => {
+  const refused = { run_key: "c", cause, verdict: "dormant", words: "the agent is dormant", at: "2026-01-01T00:00:00Z", gates: [], way_out: "let it loose" };
+  const full: WhyNot = {
+    ...not,
+    waiting: [{ run_key: "w", cause, since: "2026-01-01T00:00:00Z", not_before: "2026-01-02T00:00:00Z" }],
+    waiting_count: 9,
+    refused: [refused],
+    refusals: [{ source: "subscription:gym", code: "dormant", words: "the agent is dormant", day: "2026-01-01", count: 120, last_at: "2026-01-01T00:00:00Z" }],
+    schedules: [{ schedule_id: "daily", status: "active", next_at: "2026-01-03T07:00:00Z" }],
+  };
+  render(<WhyNotView why={full} />);
+  const list = (name: string) => screen.getByRole("list", { name }).textContent;
+  expect(list("Waiting (9)")).toContain("until 2026-01-02T00:00:00Z");
+  expect(list("Refused")).toContain("the agent is dormant. To change that: let it loose");
+  expect(list("Refused, by day")).toContain("120 × the agent is dormant");
+  expect(list("Next moments")).toContain("2026-01-03T07:00:00Z daily");
+});
