@@ -36,25 +36,17 @@ async fn no_predicate_is_asked_of_what_a_changed_record_only_belongs_to() {
     let home = Home::new();
     let daemon = home.serve();
     let terms = Terms {
-        predicate: Some(json!({"field": "text", "op": "ne", "value": "water the roses"})),
+        predicate: Some(json!({"field": "text", "op": "ne", "value": "roses"})),
         ..on("NOTE")
     };
     daemon.subscribed("coach", terms).await;
-    let task = home.add_task("Garden", None).await;
-    home.write(Mutation::CreateNote {
-        task: Some(task),
-        text: "water the roses".into(),
-    })
-    .await;
+    let (task, text) = (Some(home.add_task("Garden", None).await), "roses".into());
+    home.write(Mutation::CreateNote { task, text }).await;
     daemon.settle().await;
-    assert!(
-        daemon.runs("coach").await.is_empty(),
-        "the task has no text, and has not changed"
-    );
-    assert_eq!(
-        daemon.refusals("coach").await,
-        [("predicate_false".to_owned(), 1)]
-    );
+    // The task has no text, and has not changed.
+    assert!(daemon.runs("coach").await.is_empty());
+    let refused = [("predicate_false".to_owned(), 1)];
+    assert_eq!(daemon.refusals("coach").await, refused);
 }
 
 #[tokio::test]
