@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 84] = [
+const VERBS: [&str; 91] = [
     "init",
     "run",
     "message",
@@ -34,6 +34,13 @@ const VERBS: [&str; 84] = [
     "subscribe",
     "unsubscribe",
     "subscriptions",
+    "source",
+    "source add",
+    "source add folder",
+    "source add git",
+    "source list",
+    "source remove",
+    "source scan",
     "transcript",
     "record",
     "verify",
