@@ -111,9 +111,11 @@ impl Inner {
         let mut rounds = 0;
         let found = loop {
             rounds += 1;
-            // Listening comes first, so that nothing falls in between.
+            // Listening comes first, so that nothing falls in between. What holds too much is not read before that is known.
             if hearing == Hearing::On {
                 listen(&self.folders(look)?);
+            } else if look.source.is_fresh {
+                self.folders(look)?;
             }
             let found = self.found(look)?;
             // What happened in a folder before it was listened to may have been missed: look once more. Where folders come up

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 103] = [
+const VERBS: [&str; 110] = [
     "init",
     "run",
     "message",
@@ -44,6 +44,13 @@ const VERBS: [&str; 103] = [
     "subscribe",
     "unsubscribe",
     "subscriptions",
+    "source",
+    "source add",
+    "source add folder",
+    "source add git",
+    "source list",
+    "source remove",
+    "source scan",
     "transcript",
     "record",
     "verify",
