@@ -1,11 +1,12 @@
 //! Arrival: a cause is judged, and becomes a message in line or a refusal with its reason, in one transaction.
 
+use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX};
 use wakeful_core::report::{Event, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Admitted, Facts, Gate, Refusal, Standing, admit};
 use wakeful_ports::records::{Admission, Agent, PackedBlob, WakeRow};
-use wakeful_ports::store::{StoreError, Tx};
+use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::desk::append;
 
@@ -136,4 +137,12 @@ pub(crate) fn wake_row(message: &Message, verdict: &str, gates: &[Gate], at: Mil
         absorbed_by: None,
         at,
     }
+}
+
+/// How many precede a run: as many as precede the deepest of all that it took up.
+pub(crate) fn depth_of(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
+    let own = view.message(run)?.map_or(0, |message| message.cause.depth);
+    let absorbed = view.absorbed_by(run)?;
+    let deepest = absorbed.iter().map(|wake| wake.cause.depth).max();
+    Ok(deepest.map_or(own, |deepest| deepest.max(own)))
 }

@@ -106,9 +106,14 @@ impl<S: Store> Watcher<S> {
             }
             last = why;
             let again = match (failed, self.writers) {
-                (Some(NoticeError::Store(_) | NoticeError::Journal(JournalError::Store(_))), _) => {
-                    Some(FAILED_LOOK_MS)
-                }
+                (
+                    Some(
+                        NoticeError::Store(_)
+                        | NoticeError::Engine(_)
+                        | NoticeError::Journal(JournalError::Store(_)),
+                    ),
+                    _,
+                ) => Some(FAILED_LOOK_MS),
                 (_, Writers::Many) => Some(SHARED_LOOK_MS),
                 (_, Writers::Alone) => None,
             };
@@ -151,11 +156,17 @@ impl<S: Store> Watcher<S> {
             }
             match self.look_at_journal(passed, row).await? {
                 Looked::Nothing if is_done => return Ok(()),
-                Looked::Nothing | Looked::Something => {}
+                Looked::Nothing => {}
+                // In a row: whoever comes on is not in a fight.
+                Looked::Something => conflicts = 0,
                 Looked::Conflict => conflicts += 1,
             }
         }
-        Ok(())
+        if halt.is_set() {
+            return Ok(());
+        }
+        // Left for another look, which an error brings about.
+        Err(StoreError::Conflict.into())
     }
 
     async fn incarnation(&self) -> Result<wakeful_core::id::Incarnation, NoticeError> {

@@ -18,6 +18,7 @@ use wakeful_ports::records::{Admission, Agent, Fence, PackedBlob, RUN_CANCELLED,
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::{Done, ToolHost};
 
+use crate::cause::depth_of;
 use crate::run::{Claimed, broken, decode};
 use crate::step::{Next, Performed, Rest};
 use crate::wake::{admitted_event, opening};
@@ -190,8 +191,7 @@ const fn shut(agent: &Agent) -> Option<Refusal> {
 
 /// How many causes made by agents precede one that this run starts: runs above it, and changes that woke them.
 fn depth_below(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
-    let depth = view.message(run)?.map_or(0, |message| message.cause.depth);
-    Ok(depth.saturating_add(1))
+    Ok(depth_of(view, run)?.saturating_add(1))
 }
 
 /// Whether an agent waits for another, itself or through those that it waits for.

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
+use std::sync::Arc;
 use utoipa::IntoParams;
 use wakeful_api::{AgentList, AgentState, AgentStatus, CreateAgent, ErrorBody, Visibility as Listed};
 use wakeful_core::id::AgentId;
@@ -16,6 +17,7 @@ use crate::app::{App, Open};
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Asked, Told};
 use crate::view;
+use crate::whole::whole;
 
 /// Most messages and runs in a state: what a page shows before it asks for more.
 const STATE_ROWS_MAX: u32 = 50;
@@ -195,7 +197,8 @@ pub(crate) async fn control(
     control: Control,
 ) -> Result<Json<AgentStatus>, ApiError> {
     let open = app.open()?;
-    let set = open.desk.set_control(agent, control).await;
+    let desk = Arc::clone(&open.desk);
+    let set = whole(async move { desk.set_control(agent, control).await }).await;
     let set = set.map_err(|error| app.engine_error(&error))?;
     Ok(Json(Stalled::of(&open).status(&set)))
 }

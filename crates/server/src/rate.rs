@@ -26,7 +26,7 @@ pub(crate) enum Key {
     Failed(IpAddr),
     /// Messages to an agent.
     Agent(String),
-    /// Deliveries by one address of a trigger, right or wrong.
+    /// Deliveries by the right address of a trigger.
     Trigger(Digest),
     /// Everybody for whom there was no place.
     Others,

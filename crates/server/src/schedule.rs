@@ -20,6 +20,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Told, limit};
 use crate::view;
+use crate::whole::whole;
 
 /// Digits of a name that is made up: enough that no two are ever the same.
 const NAME_DIGITS: usize = 16;
@@ -122,7 +123,8 @@ pub(crate) async fn add(
     };
     let draft =
         view::draft(told, (schedule_id, agent_id), app.clock.now()).map_err(|error| bad(&app, error))?;
-    let added = app.open()?.schedules.add_schedule(draft).await;
+    let schedules = app.open()?.schedules;
+    let added = whole(async move { schedules.add_schedule(draft).await }).await;
     let added = added.map_err(|error| app.engine_error(&error))?;
     Ok((StatusCode::CREATED, Json(view::schedule(&added))))
 }
@@ -162,7 +164,8 @@ pub(crate) async fn edit(
 ) -> Result<Json<Schedule>, ApiError> {
     let named = name(&named)?;
     let edit = view::edit(told, app.clock.now()).map_err(|error| bad(&app, error))?;
-    let edited = app.open()?.schedules.edit_schedule(named, edit).await;
+    let schedules = app.open()?.schedules;
+    let edited = whole(async move { schedules.edit_schedule(named, edit).await }).await;
     answer(&app, edited)
 }
 
@@ -235,7 +238,8 @@ pub(crate) async fn trigger(
         Some(given) => TurnId::parse(given)?.to_string(),
         None => Digest::from_bytes(app.entropy.bytes32()).to_string(),
     };
-    let fired = app.open()?.schedules.trigger_now(name(&named)?, request).await;
+    let (schedules, named) = (app.open()?.schedules, name(&named)?);
+    let fired = whole(async move { schedules.trigger_now(named, request).await }).await;
     let fired = fired.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::execution_row(&fired)))
 }
@@ -267,11 +271,8 @@ pub(crate) async fn history(
 }
 
 async fn stand(app: &App, named: &str, status: Status) -> Result<Json<Schedule>, ApiError> {
-    let moved = app
-        .open()?
-        .schedules
-        .set_schedule_status(name(named)?, status)
-        .await;
+    let (schedules, named) = (app.open()?.schedules, name(named)?);
+    let moved = whole(async move { schedules.set_schedule_status(named, status).await }).await;
     answer(app, moved)
 }
 

@@ -3,6 +3,7 @@
 use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
+use std::sync::Arc;
 use wakeful_api::{AgentStatus, ErrorBody, SetMode, SetSleep};
 use wakeful_core::id::AgentId;
 use wakeful_core::wake::{Control, Lifecycle};
@@ -13,6 +14,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Told};
 use crate::view;
+use crate::whole::whole;
 use crate::why::moment;
 
 pub(crate) fn routes() -> Router<App> {
@@ -28,7 +30,8 @@ pub(crate) fn routes() -> Router<App> {
 
 async fn tend(app: &App, agent: AgentId, change: AgentChange) -> Result<Json<AgentStatus>, ApiError> {
     let open = app.open()?;
-    let set = open.desk.tend(agent, change).await;
+    let desk = Arc::clone(&open.desk);
+    let set = whole(async move { desk.tend(agent, change).await }).await;
     let set = set.map_err(|error| app.engine_error(&error))?;
     Ok(Json(Stalled::of(&open).status(&set)))
 }

@@ -160,9 +160,6 @@ pub(crate) async fn deliver(
     Path((id, shown)): Path<(String, String)>,
     request: Request<Body>,
 ) -> Result<(StatusCode, Json<TriggerDelivered>), ApiError> {
-    // Counted by what was shown, right or wrong: whoever guesses does not use up what belongs to the one who knows.
-    let key = Key::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()));
-    count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().copied();
     let desk = app.desk()?;
@@ -178,6 +175,9 @@ pub(crate) async fn deliver(
         count_failure(&app, peer)?;
         return Err(app.engine_error(&EngineError::NoTrigger));
     };
+    // Only who knows the address is counted by it: guesses would use up what belongs to others, and the table's places.
+    let key = Key::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()));
+    count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
     let delivery = Delivery {
         name: name(&parts.headers)?,
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),

@@ -171,6 +171,7 @@ mod tests {
         subscription.subscription_id subscription.agent_id subscription.terms alert.journal_done
         telling.agent_id telling.body telling.done
         refusal.agent_id refusal.source refusal.code agent.mode
+        outside_delivery.delivery outside_delivery.trigger_id outside_secret.secret outside_trigger.agent_id outside_trigger.trigger_id
         announcement.decision_id announcement.error announcement.severity announcement.way
         brake.agent_id brake.channel brake.reason
         decision.agent_id decision.body decision.decision_id decision.run_key decision.status

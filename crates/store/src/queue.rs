@@ -109,6 +109,20 @@ pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>,
     Ok(due.flatten())
 }
 
+const HOLD_AGAIN: &str = "UPDATE queue SET due_at_ms = ?3 WHERE agent_id = ?1 AND due_at_ms = ?2";
+
+/// What waits for the end of a barrier waits for the end of another.
+pub(crate) fn hold_again(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    before: Option<Millis>,
+    until: Millis,
+) -> Result<(), StoreError> {
+    let Some(before) = before else { return Ok(()) };
+    sql.execute(HOLD_AGAIN, &[agent.into(), before.into(), until.into()])
+        .map(drop)
+}
+
 const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND due_at_ms IS NOT NULL";
 
 /// Whatever waits for a moment may begin at once.

@@ -5,12 +5,12 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`fault`] | refusals, and the path to what is wrong |
-//! | [`form`] | reads the fields of a request |
-//! | [`naming`] | hashes and keys |
-//! | [`matching`] | subscriptions |
-//! | [`converging`] | replicas of a record |
-//! | [`scheduling`] | firings of schedules |
+//! | `fault` | refusals, and the path to what is wrong |
+//! | `form` | reads the fields of a request |
+//! | `naming` | hashes and keys |
+//! | `matching` | subscriptions |
+//! | `converging` | replicas of a record |
+//! | `scheduling` | firings of schedules |
 
 mod converging;
 mod fault;

@@ -39,6 +39,13 @@ pub trait CauseTx {
     fn set_mode(&mut self, agent: &AgentId, mode: Mode) -> Result<bool, StoreError>;
     /// Lets an agent sleep until a moment, or takes the barrier away. False when there is no such agent.
     fn set_sleep(&mut self, agent: &AgentId, until: Option<Millis>) -> Result<bool, StoreError>;
+    /// What waits for the end of a barrier, if there was one, waits for the end of another.
+    fn hold_again(
+        &mut self,
+        agent: &AgentId,
+        before: Option<Millis>,
+        until: Millis,
+    ) -> Result<(), StoreError>;
     /// Whatever waits for a moment may begin at once: the barrier that held it is gone.
     fn release_held(&mut self, agent: &AgentId) -> Result<(), StoreError>;
 }

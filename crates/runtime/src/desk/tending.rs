@@ -110,14 +110,20 @@ fn change_in(
         AgentChange::Mode(mode) if agent.mode == mode => Ok(Ok(false)),
         AgentChange::Mode(mode) => tx.set_mode(id, mode).map(Ok),
         AgentChange::Sleep(until) if agent.sleep_until == Some(until) => Ok(Ok(false)),
-        AgentChange::Sleep(until) => tx.set_sleep(id, Some(until)).map(Ok),
+        AgentChange::Sleep(until) => {
+            // What the barrier before held waits for this one.
+            tx.hold_again(id, agent.sleep_until, until)?;
+            tx.set_sleep(id, Some(until)).map(Ok)
+        }
         // It would still take nothing in: whoever wakes it has to let it go on first.
         AgentChange::Wake if agent.control == Control::Stopped => Ok(Err(Refusal::Stopped.into())),
-        AgentChange::Wake if agent.sleep_until.is_none_or(|until| until <= now) => Ok(Ok(false)),
         AgentChange::Wake => {
-            tx.set_sleep(id, None)?;
             tx.release_held(id)?;
-            Ok(Ok(true))
+            let is_asleep = agent.sleep_until.is_some_and(|until| until > now);
+            if is_asleep {
+                tx.set_sleep(id, None)?;
+            }
+            Ok(Ok(is_asleep))
         }
     }
 }

@@ -9,11 +9,11 @@ use wakeful_core::notice::{Told, words, words_of_agent};
 use wakeful_core::report::Sealed;
 use wakeful_core::subscription::terms::Circumstances;
 use wakeful_ports::records::SubscriptionRow;
-use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_ports::store::{Store, StoreError, Tx};
 
 use super::source::{By, Notice};
 use super::{NoticeError, Watcher};
-use crate::cause::{Arrival, Arrived};
+use crate::cause::{Arrival, Arrived, depth_of};
 use crate::run::broken;
 use crate::wake::{admitted_event, opening};
 
@@ -138,12 +138,4 @@ impl<S: Store> Watcher<S> {
         };
         Ok(before.saturating_add(1))
     }
-}
-
-/// How many precede a run: as many as precede the deepest of all that it took up.
-fn depth_of(view: &mut dyn View, run: &RunKey) -> Result<u32, StoreError> {
-    let own = view.message(run)?.map_or(0, |message| message.cause.depth);
-    let absorbed = view.absorbed_by(run)?;
-    let deepest = absorbed.iter().map(|wake| wake.cause.depth).max();
-    Ok(deepest.map_or(own, |deepest| deepest.max(own)))
 }

@@ -167,25 +167,27 @@ impl Plan {
                 row.is_catch_up = firing.is_catch_up;
             });
         }
-        if let (true, Some(run)) = (settled.replaces, under_way) {
-            self.take_back(tx, run, book)?;
-        }
         let has_work = match self.is_changed {
             None => None,
             Some(true) => Some(true),
             // Whoever has something waiting is woken anyway.
             Some(false) => Some(tx.queued(&self.seen.agent_id)? > 0),
         };
+        let mut is_new = false;
         for (firing, arrival) in &self.arrivals {
             if settled.fire.contains(firing) {
                 let arrival = Arrival {
                     has_work,
                     ..arrival.clone()
                 };
-                arrive(tx, &arrival, firing, book)?;
+                is_new |= arrive(tx, &arrival, firing, book)?;
             }
         }
-        Ok(())
+        // Only where something took its place: what is refused, or known, replaces nothing.
+        match under_way.filter(|_| settled.replaces && is_new) {
+            Some(run) => self.take_back(tx, run, book),
+            None => Ok(()),
+        }
     }
 
     /// A later firing takes the place of what is under way: a message leaves the line, a run is asked to end. What another
@@ -209,7 +211,8 @@ impl Plan {
     }
 }
 
-fn arrive(tx: &mut dyn Tx, arrival: &Arrival, firing: &Firing, book: &mut Book) -> Result<(), StoreError> {
+/// Lets a firing arrive; whether it became a message.
+fn arrive(tx: &mut dyn Tx, arrival: &Arrival, firing: &Firing, book: &mut Book) -> Result<bool, StoreError> {
     let run = arrival.message.run_key;
     let (outcome, reason) = match arrival.commit(tx)? {
         Arrived::New(event) => {
@@ -227,7 +230,7 @@ fn arrive(tx: &mut dyn Tx, arrival: &Arrival, firing: &Firing, book: &mut Book) 
         row.is_catch_up = firing.is_catch_up;
         row.run_key = Some(run);
     });
-    Ok(())
+    Ok(outcome == Outcome::Run)
 }
 
 /// The schedule as it will stand, and the records that are made on the way.

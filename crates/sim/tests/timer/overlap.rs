@@ -44,7 +44,11 @@ async fn the_three_ways_with_one_that_waits() {
         .await
         .expect("goes on");
     house.ground.pass(1_000).await;
-    assert_eq!(house.runs().await, 4, "two, one, and the second of two");
+    assert_eq!(
+        house.runs().await,
+        1,
+        "one run takes up two, one, and the second of two"
+    );
 }
 
 #[tokio::test]

@@ -64,6 +64,15 @@ impl CauseTx for Session<'_> {
         agent::set_sleep(self, agent, until)
     }
 
+    fn hold_again(
+        &mut self,
+        agent: &AgentId,
+        before: Option<Millis>,
+        until: Millis,
+    ) -> Result<(), StoreError> {
+        queue::hold_again(self, agent, before, until)
+    }
+
     fn release_held(&mut self, agent: &AgentId) -> Result<(), StoreError> {
         queue::release(self, agent)
     }

@@ -86,7 +86,7 @@ fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
     let made = backed_up(&world).json();
     assert_eq!(
         (&made["schema"], &made["with_secrets"]),
-        (&Value::from(8), &Value::from(false))
+        (&Value::from(wakeful_store::SCHEMA), &Value::from(false))
     );
     let told = restored(&world, &other(&world)).json();
     assert_eq!(
