@@ -37,23 +37,23 @@ pub enum Concurrency {
 pub struct SchedulePattern {
     /// A cron pattern of five fields.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 500)]
+    #[schema(max_length = 500)]
     pub cron: Option<String>,
     /// The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, max_length = 100)]
+    #[schema(max_length = 100)]
     pub time_zone: Option<String>,
     /// How far apart firings are.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schema(nullable = false, minimum = 1)]
+    #[schema(minimum = 1)]
     pub interval_seconds: Option<u64>,
     /// A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schema(format = DateTime)]
     pub anchor: Option<String>,
     /// The one moment at which it fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, format = DateTime)]
+    #[schema(format = DateTime)]
     pub at: Option<String>,
 }
 
@@ -120,13 +120,14 @@ pub struct ScheduleList {
 pub struct AddSchedule {
     /// Its name; one is made up where none is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 64)]
+    #[schema(min_length = 1, max_length = 64)]
     pub schedule_id: Option<String>,
     /// Whom it wakes.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]*$")]
     pub agent_id: String,
     /// What people call it; its name where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200)]
     pub label: Option<String>,
     /// When it fires.
     pub pattern: SchedulePattern,
@@ -138,7 +139,6 @@ pub struct AddSchedule {
     pub is_paused: bool,
     /// What becomes of a firing while the one before it is under way; `forbid` where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub concurrency: Option<Concurrency>,
     /// Whether missed firings are made up for.
     #[serde(default)]
@@ -148,11 +148,11 @@ pub struct AddSchedule {
     pub auto_disable_after_run: bool,
     /// How old a missed firing may be and still be made up for; a day where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schema(nullable = false, minimum = 1, maximum = 31622400)]
+    #[schema(minimum = 1, maximum = 31622400)]
     pub catch_up_window_seconds: Option<u64>,
     /// How many of them run at once; 1 where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "whole")]
-    #[schema(nullable = false, minimum = 1, maximum = 100)]
+    #[schema(minimum = 1, maximum = 100)]
     pub max_catch_up_runs_per_tick: Option<u64>,
     /// Whether it wakes the agent also when nothing changed.
     #[serde(default)]
@@ -165,27 +165,23 @@ pub struct AddSchedule {
 pub struct EditSchedule {
     /// What people call it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schema(min_length = 1, max_length = 200)]
     pub label: Option<String>,
     /// When it fires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub pattern: Option<SchedulePattern>,
     /// What it says to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 16384)]
+    #[schema(min_length = 1, max_length = 16384)]
     pub say: Option<String>,
     /// What becomes of a firing while the one before it is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub concurrency: Option<Concurrency>,
     /// Whether missed firings are made up for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub allows_catch_up: Option<bool>,
     /// Whether it wakes the agent also when nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false)]
     pub always: Option<bool>,
 }
 
@@ -195,7 +191,11 @@ pub struct EditSchedule {
 pub struct TriggerSchedule {
     /// Names this wish: the same key again is the same wish.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(nullable = false, min_length = 1, max_length = 200)]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
     pub key: Option<String>,
 }
 

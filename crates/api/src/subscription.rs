@@ -76,15 +76,21 @@ pub struct CreateSubscription {
     #[schema(nullable = false, value_type = Option<Object>)]
     pub guard: Option<serde_json::Value>,
     /// How long nothing begins after a wake by it.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole_ms")]
     #[schema(maximum = 604_800_000)]
     pub cooldown_ms: u64,
     /// How long changes are gathered before the first of them wakes.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "whole_ms")]
     #[schema(maximum = 3_600_000)]
     pub debounce_ms: u64,
     /// What the agent is told to do.
     #[serde(default)]
     #[schema(max_length = 4096)]
     pub say: String,
+}
+
+/// A number of milliseconds, also where somebody writes it with a fraction of nothing.
+fn whole_ms<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
+    let number = crate::message::whole(deserializer)?;
+    number.ok_or_else(|| serde::de::Error::custom("a whole number is missing"))
 }

@@ -132,6 +132,7 @@ pub(crate) async fn state(
     responses(
         (status = 200, description = "It is paused; a run that is under way goes on to its end", body = AgentStatus),
         (status = 404, description = "There is no such agent", body = ErrorBody),
+        (status = 409, description = "It is gone for good", body = ErrorBody),
     ),
 )]
 pub(crate) async fn pause(
@@ -148,6 +149,7 @@ pub(crate) async fn pause(
     responses(
         (status = 200, description = "It works", body = AgentStatus),
         (status = 404, description = "There is no such agent", body = ErrorBody),
+        (status = 409, description = "It is gone for good", body = ErrorBody),
     ),
 )]
 pub(crate) async fn resume(

@@ -202,7 +202,11 @@ fn status_of(error: &EngineError) -> StatusCode {
 
 impl From<BadId> for ApiError {
     fn from(error: BadId) -> Self {
-        Self::bad("bad_id", error.to_string(), "choose another name")
+        let status = match error {
+            BadId::Agent(_) | BadId::Turn => StatusCode::BAD_REQUEST,
+            BadId::Rule(_) => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        Self::new(status, "bad_id", error.to_string(), "choose another name")
     }
 }
 

@@ -304,7 +304,12 @@ pub(crate) fn record_id(field: &'static str, given: &str) -> Result<RecordId, Ap
 
 /// What cannot be read as what it is meant to be.
 pub(crate) fn misspelled(refusal: &Refusal) -> ApiError {
-    ApiError::bad(refusal.code(), refusal.to_string(), refusal.hint())
+    // An id has a pattern in the contract; what else is wrong, no schema can say.
+    let status = match refusal {
+        Refusal::BadId { .. } => StatusCode::BAD_REQUEST,
+        ref other => status_of(other),
+    };
+    ApiError::new(status, refusal.code(), refusal.to_string(), refusal.hint())
 }
 
 fn optional_id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, ApiError> {

@@ -59,7 +59,7 @@ pub(crate) struct Records {
 #[into_params(parameter_in = Query)]
 pub(crate) struct Changes {
     /// Only those after this place.
-    #[param(nullable = false, minimum = 0, default = 0)]
+    #[param(nullable = false, minimum = 0, maximum = 9223372036854775807_i64, default = 0)]
     after_seq: Option<u64>,
     /// Most changes; the last transaction is told whole.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
@@ -150,6 +150,13 @@ pub(crate) async fn changes(
     Asked(asked): Asked<Changes>,
 ) -> Result<Json<JournalChangeList>, ApiError> {
     let after = asked.after_seq.unwrap_or(0);
+    if i64::try_from(after).is_err() {
+        return Err(ApiError::bad(
+            "bad_field",
+            "after_seq is too large".to_owned(),
+            "give the last place that was told",
+        ));
+    }
     let told = app.open()?.journal.changes(after, limit(asked.limit)?).await;
     let (changes, last_seq) = told.map_err(|error| app.journal_error(error))?;
     Ok(Json(JournalChangeList {

@@ -1,6 +1,7 @@
 //! Why something woke an agent, and why nothing did, over HTTP.
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use axum::routing::get;
 use axum::{Json, Router};
 use serde::Deserialize;
@@ -68,6 +69,7 @@ pub(crate) async fn agent(
 pub(crate) fn moment(text: &str) -> Result<Millis, ApiError> {
     Millis::parse(text).ok_or_else(|| {
         let message = format!("{text:?} is no moment");
-        ApiError::bad("bad_time", message, "write it like 2026-02-17T16:00:00Z")
+        let hint = "write it like 2026-02-17T16:00:00Z";
+        ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "bad_time", message, hint)
     })
 }

@@ -1280,24 +1280,23 @@ export interface components {
              * Format: int64
              * @description How old a missed firing may be and still be made up for; a day where nothing is given.
              */
-            catch_up_window_seconds?: number;
-            /** @description What becomes of a firing while the one before it is under way; `forbid` where nothing is given. */
-            concurrency?: components["schemas"]["Concurrency"];
+            catch_up_window_seconds?: number | null;
+            concurrency?: components["schemas"]["Concurrency"] | null;
             /** @description Whether it begins at rest. */
             is_paused?: boolean;
             /** @description What people call it; its name where nothing is given. */
-            label?: string;
+            label?: string | null;
             /**
              * Format: int64
              * @description How many of them run at once; 1 where nothing is given.
              */
-            max_catch_up_runs_per_tick?: number;
+            max_catch_up_runs_per_tick?: number | null;
             /** @description When it fires. */
             pattern: components["schemas"]["SchedulePattern"];
             /** @description What it says to the agent. */
             say: string;
             /** @description Its name; one is made up where none is given. */
-            schedule_id?: string;
+            schedule_id?: string | null;
         };
         /** @description A source to add. The same one again is the same one. */
         AddSource: {
@@ -1938,17 +1937,15 @@ export interface components {
         /** @description What of a schedule is to be different. What is absent stays. */
         EditSchedule: {
             /** @description Whether missed firings are made up for. */
-            allows_catch_up?: boolean;
+            allows_catch_up?: boolean | null;
             /** @description Whether it wakes the agent also when nothing changed. */
-            always?: boolean;
-            /** @description What becomes of a firing while the one before it is under way. */
-            concurrency?: components["schemas"]["Concurrency"];
+            always?: boolean | null;
+            concurrency?: components["schemas"]["Concurrency"] | null;
             /** @description What people call it. */
-            label?: string;
-            /** @description When it fires. */
-            pattern?: components["schemas"]["SchedulePattern"];
+            label?: string | null;
+            pattern?: components["schemas"]["SchedulePattern"] | null;
             /** @description What it says to the agent. */
-            say?: string;
+            say?: string | null;
         };
         /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
         EraseContent: {
@@ -2972,21 +2969,21 @@ export interface components {
              * Format: date-time
              * @description A moment at which it fires; now where none is given. It belongs to `interval_seconds`.
              */
-            anchor?: string;
+            anchor?: string | null;
             /**
              * Format: date-time
              * @description The one moment at which it fires.
              */
-            at?: string;
+            at?: string | null;
             /** @description A cron pattern of five fields. */
-            cron?: string;
+            cron?: string | null;
             /**
              * Format: int64
              * @description How far apart firings are.
              */
-            interval_seconds?: number;
+            interval_seconds?: number | null;
             /** @description The zone whose clocks the pattern means, by its IANA name. It belongs to `cron`. */
-            time_zone?: string;
+            time_zone?: string | null;
         };
         /**
          * @description Whether a schedule is at work.
@@ -3378,7 +3375,7 @@ export interface components {
         /** @description A wish that a schedule fires now. */
         TriggerSchedule: {
             /** @description Names this wish: the same key again is the same wish. */
-            key?: string;
+            key?: string | null;
         };
         /**
          * @description What made a schedule fire.
@@ -4269,6 +4266,15 @@ export interface operations {
                     "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            /** @description It is gone for good */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
@@ -4306,6 +4312,15 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             /** @description There is no such agent */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            /** @description It is gone for good */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -211,15 +211,15 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
         ),
         (
             json!({"kind": "rate", "date": "yesterday", "scale": "energy", "value": 3}),
-            (400, "bad_day"),
+            (422, "bad_day"),
         ),
         (
             json!({"kind": "add_time", "task_id": id, "started_at": "9", "ended_at": "10"}),
-            (400, "bad_time"),
+            (422, "bad_time"),
         ),
         (
             json!({"kind": "create_link", "from_id": id, "to_id": nobody, "link_kind": "likes"}),
-            (400, "bad_link_kind"),
+            (422, "bad_link_kind"),
         ),
         (
             json!({"kind": "create_link", "from_id": id, "to_id": nobody, "link_kind": "blocks"}),

@@ -79,7 +79,7 @@ async fn each_refusal_of_a_subscription_has_the_status_that_says_what_to_do() {
         ),
         (
             json!({"agent_id": "main", "any": ["TASK"], "subscription_id": "A b"}),
-            (400, "bad_id"),
+            (422, "bad_id"),
         ),
         (json!({"agent_id": "Main", "any": ["TASK"]}), (400, "bad_id")),
     ];
