@@ -305,9 +305,11 @@ pub(crate) fn record_id(field: &'static str, given: &str) -> Result<RecordId, Ap
 /// What cannot be read as what it is meant to be.
 pub(crate) fn misspelled(refusal: &Refusal) -> ApiError {
     // An id has a pattern in the contract; what else is wrong, no schema can say.
-    let status = match refusal {
-        Refusal::BadId { .. } => StatusCode::BAD_REQUEST,
-        ref other => status_of(other),
+    let is_id = matches!(refusal, Refusal::BadId { .. });
+    let status = if is_id {
+        StatusCode::BAD_REQUEST
+    } else {
+        status_of(refusal)
     };
     ApiError::new(status, refusal.code(), refusal.to_string(), refusal.hint())
 }

@@ -106,6 +106,6 @@ async fn a_schedule_that_is_not_there_is_not_found() {
     assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
     assert_eq!(
         world.get("/api/schedules/NOT%20A%20NAME").await.status,
-        StatusCode::BAD_REQUEST
+        StatusCode::UNPROCESSABLE_ENTITY
     );
 }

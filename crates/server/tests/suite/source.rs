@@ -92,7 +92,11 @@ async fn what_cannot_be_watched_is_told_with_its_code() {
         (r#"{"kind": "folder", "path": "/gone"}"#, 422, "no_such_folder"),
         (r#"{"kind": "git", "path": "/many"}"#, 409, "too_many_sources"),
         (r#"{"kind": "mail", "path": "/x"}"#, 400, ""),
-        (r#"{"kind": "git", "path": "/x", "source_id": "A b"}"#, 400, ""),
+        (
+            r#"{"kind": "git", "path": "/x", "source_id": "A b"}"#,
+            422,
+            "bad_id",
+        ),
     ] {
         let answer = world.post("/api/sources", body).await;
         assert_eq!(answer.status, status, "{body}: {}", answer.body);
