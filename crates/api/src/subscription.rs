@@ -58,6 +58,7 @@ pub struct CreateSubscription {
     )]
     pub subscription_id: Option<String>,
     /// Who is woken.
+    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]*$")]
     pub agent_id: String,
     /// Tokens of which one is enough.
     #[serde(default)]

@@ -304,14 +304,12 @@ pub(crate) fn record_id(field: &'static str, given: &str) -> Result<RecordId, Ap
 
 /// What cannot be read as what it is meant to be.
 pub(crate) fn misspelled(refusal: &Refusal) -> ApiError {
-    // An id has a pattern in the contract; what else is wrong, no schema can say.
-    let is_id = matches!(refusal, Refusal::BadId { .. });
-    let status = if is_id {
-        StatusCode::BAD_REQUEST
-    } else {
-        status_of(refusal)
-    };
-    ApiError::new(status, refusal.code(), refusal.to_string(), refusal.hint())
+    ApiError::new(
+        status_of(refusal),
+        refusal.code(),
+        refusal.to_string(),
+        refusal.hint(),
+    )
 }
 
 fn optional_id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, ApiError> {

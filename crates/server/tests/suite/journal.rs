@@ -155,7 +155,7 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
         (
             "/api/journal/tasks".to_owned(),
             json!({"title": "t", "category_id": "home"}),
-            (400, "bad_record_id"),
+            (422, "bad_record_id"),
         ),
         (
             "/api/journal/tasks".to_owned(),
@@ -165,7 +165,7 @@ async fn each_refusal_of_the_journal_has_the_status_that_says_what_to_do() {
         (at(&id), json!({"status": "done"}), (200, "")),
         (at(&id), json!({}), (422, "invalid_record")),
         (at(&nobody), json!({"status": "done"}), (404, "task_unknown")),
-        (at("7"), json!({"status": "done"}), (400, "bad_record_id")),
+        (at("7"), json!({"status": "done"}), (422, "bad_record_id")),
         (
             "/api/journal/notes".to_owned(),
             json!({"text": ""}),
@@ -207,7 +207,7 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
         ),
         (
             json!({"kind": "rate", "scale": "energy", "value": 3}),
-            (400, "bad_record_id"),
+            (422, "bad_record_id"),
         ),
         (
             json!({"kind": "rate", "date": "yesterday", "scale": "energy", "value": 3}),
@@ -231,7 +231,7 @@ async fn a_write_of_any_kind_is_told_by_the_field_that_is_wrong() {
         ),
         (
             json!({"kind": "restore", "record_id": "7"}),
-            (400, "bad_record_id"),
+            (422, "bad_record_id"),
         ),
         (json!({"kind": "remember", "record_id": id}), (400, "bad_field")),
         (

@@ -105,5 +105,5 @@ async fn subscriptions_are_listed_and_taken_away() {
     };
     assert_eq!(remove("gym").await.status.as_u16(), 200);
     assert_eq!(remove("other").await.status.as_u16(), 404);
-    assert_eq!(remove("No").await.status.as_u16(), 400);
+    assert_eq!(remove("No").await.status.as_u16(), 422);
 }
