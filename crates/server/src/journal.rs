@@ -90,7 +90,8 @@ pub(crate) async fn tasks(
 pub(crate) fn prefix(given: String) -> Result<String, ApiError> {
     let is_hex = |digit: u8| digit.is_ascii_digit() || (b'a'..=b'f').contains(&digit);
     if given.is_empty() || given.len() > RECORD_ID_DIGITS || !given.bytes().all(is_hex) {
-        return Err(ApiError::bad(
+        return Err(ApiError::new(
+            StatusCode::UNPROCESSABLE_ENTITY,
             "bad_record_id",
             "prefix is 1 to 32 lower-case hex digits",
             "take it from a list",

@@ -7,6 +7,7 @@ use axum::http::header;
 use axum::response::IntoResponse;
 use serde_json::Value;
 use utoipa::openapi::path::Operation;
+use utoipa::openapi::schema::{AdditionalProperties, Schema};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
@@ -121,6 +122,13 @@ struct Document;
 /// Adds what the guards do.
 struct Guards;
 
+/// A write of one kind has no other fields, which the derived schema of an enum does not say.
+fn closed(item: &mut RefOr<Schema>) {
+    if let RefOr::T(Schema::Object(object)) = item {
+        object.additional_properties = Some(Box::new(AdditionalProperties::FreeForm(false)));
+    }
+}
+
 impl Modify for Guards {
     fn modify(&self, document: &mut openapi::OpenApi) {
         let components = document.components.get_or_insert_default();
@@ -134,6 +142,9 @@ impl Modify for Guards {
             let response = ResponseBuilder::new().description(*description);
             let response = response.content("application/json", content).build();
             components.responses.insert((*name).to_owned(), response.into());
+        }
+        if let Some(RefOr::T(Schema::OneOf(writes))) = components.schemas.get_mut("JournalWrite") {
+            writes.items.iter_mut().for_each(closed);
         }
         let head =
             ResponseBuilder::new().description("The head of the request is too large; there is no body");
