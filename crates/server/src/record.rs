@@ -80,11 +80,13 @@ pub(crate) async fn records(
 ) -> Result<Json<JournalRecordList>, ApiError> {
     let most = limit(asked.limit)?;
     let running = asked.running.unwrap_or(false);
+    // Also where the kind does not ask for it: what is misspelled is told, not passed over.
+    let digits = asked.prefix.map(prefix).transpose()?;
     let listing = view::listing(asked.kind, asked.of.as_deref(), asked.date.as_deref(), running);
     let found = match listing.map_err(|refusal| misspelled(&refusal))? {
         Some(listing) => app.open()?.journal.records(listing, most).await,
         None => {
-            let digits = prefix(asked.prefix.unwrap_or_default())?;
+            let digits = digits.map_or_else(|| prefix(String::new()), Ok)?;
             app.open()?.journal.found(digits, most).await
         }
     };
