@@ -34,8 +34,8 @@ async fn the_three_ways_with_one_that_waits() {
     );
     let replaced = [
         (Outcome::Run, None),
-        (Outcome::Replaced, None),
         (Outcome::Run, None),
+        (Outcome::Replaced, None),
     ];
     assert_eq!(house.outcomes("replace").await, replaced);
     house
@@ -72,8 +72,8 @@ async fn a_run_that_is_open_is_left_alone_or_ended_for_a_later_one() {
     house.ground.pass(110_000).await;
     let replaced = [
         (Outcome::Run, None),
-        (Outcome::Replaced, None),
         (Outcome::Run, None),
+        (Outcome::Replaced, None),
     ];
     assert_eq!(house.outcomes("replace").await, replaced);
     let records = house.records("replace").await;
