@@ -1,8 +1,8 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
 mod alert;
-mod outside;
 mod schedule;
+mod trigger;
 mod wake;
 
 use wakeful_core::attempt::AttemptRecord;
@@ -20,8 +20,8 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 pub use self::alert::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
-pub use self::outside::TriggerRow;
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter};
+pub use self::trigger::TriggerRow;
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
 
 /// Whether an agent is listed.

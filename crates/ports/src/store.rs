@@ -7,18 +7,18 @@
 mod alert;
 mod cause;
 mod deciding;
-mod outside;
 mod proof;
 mod schedule;
+mod trigger;
 
 use std::future::Future;
 
 pub use self::alert::{AlertTx, AlertView};
 pub use self::cause::{CauseTx, CauseView};
 pub use self::deciding::{DecidingTx, DecidingView};
-pub use self::outside::{OutsideTx, OutsideView};
 pub use self::proof::{ProofTx, ProofView};
 pub use self::schedule::{ScheduleTx, ScheduleView};
+pub use self::trigger::{TriggerTx, TriggerView};
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{Day, MicroUsd, Spent};
 use wakeful_core::conversation::Usage;
@@ -114,7 +114,7 @@ pub enum StoreError {
 pub type Source = Box<dyn std::error::Error + Send + Sync>;
 
 /// Reads.
-pub trait View: AlertView + CauseView + DecidingView + OutsideView + ProofView + ScheduleView {
+pub trait View: AlertView + CauseView + DecidingView + ProofView + ScheduleView + TriggerView {
     /// The host and its life, as it enters event hashes.
     fn incarnation(&mut self) -> Result<Incarnation, StoreError>;
     /// One agent.
@@ -214,7 +214,7 @@ pub trait View: AlertView + CauseView + DecidingView + OutsideView + ProofView +
 }
 
 /// Reads and writes of one transaction.
-pub trait Tx: View + AlertTx + CauseTx + DecidingTx + OutsideTx + ProofTx + ScheduleTx {
+pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx + ScheduleTx + TriggerTx {
     /// Makes an agent with an empty log. False when the name is taken.
     fn create_agent(&mut self, agent: &Agent) -> Result<bool, StoreError>;
     /// Pauses an agent or lets it go on. False when there is no such agent.

@@ -7,11 +7,11 @@ mod clerk;
 pub mod deciding;
 pub mod journal;
 pub mod ledger;
-pub mod outside;
 pub mod reasons;
 pub mod scheduling;
 mod spoil;
 pub mod tending;
+pub mod trigger;
 mod work;
 
 use std::future::Future;
@@ -31,10 +31,10 @@ pub(crate) use self::clerk::append;
 pub use self::deciding::Deciding;
 pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
-pub use self::outside::{Capability, Delivery, Outside};
 pub use self::reasons::{Reasons, Why, WhyNot};
 pub use self::scheduling::{Edit, Scheduling};
 pub use self::tending::{AgentChange, Tending};
+pub use self::trigger::{Capability, Delivery, Triggers};
 pub(crate) use self::work::Work;
 use crate::EngineError;
 use crate::hub::Listener;
@@ -50,7 +50,7 @@ pub const TRANSCRIPT_BYTES_MAX: usize = 8 * 1024 * 1024;
 pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Send + 'a>>;
 
 /// What faces ask and tell. Every call is one read or one transaction.
-pub trait Desk: Ledger + Deciding + Archive + Reasons + Tending + Outside {
+pub trait Desk: Ledger + Deciding + Archive + Reasons + Tending + Triggers {
     /// Puts a message into an agent's queue. It is durable when this returns.
     fn post(&self, post: Post) -> Asked<'_, Posted>;
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.

@@ -90,6 +90,14 @@ const ENTRIES: &str = "DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2";
 
 const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
+/// Takes from a message the name of what it says.
+pub(crate) fn message(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    thoroughly(sql, |sql| {
+        sql.execute(MESSAGE, &[run.into(), (&Digest::ZERO).into()])
+    })
+    .map(drop)
+}
+
 /// Takes from a run what it was told and the names of what was said in it.
 pub(crate) fn run(sql: &mut dyn Sql, run: &RunRow) -> Result<u64, StoreError> {
     thoroughly(sql, |sql| {

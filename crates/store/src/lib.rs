@@ -42,7 +42,6 @@ mod journal;
 mod lock;
 mod message;
 mod naming;
-mod outside;
 mod pack;
 mod postgres;
 mod proof;
@@ -60,6 +59,7 @@ mod sqlite;
 mod step;
 mod store;
 mod sweep;
+mod trigger;
 mod wake;
 
 pub use crate::job::QUEUE_MAX;

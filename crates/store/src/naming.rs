@@ -9,12 +9,14 @@ use wakeful_ports::store::StoreError;
 
 use crate::sql::{Row, Sql, limit};
 
-/// Of runs whose contents were taken away nothing is named any more.
+/// Of runs whose contents were taken away nothing is named any more, nor by the messages that they took up.
 const RUNS: &str = "
     SELECT run_key, state FROM run WHERE run_key > ?1 AND pruned < 2 ORDER BY run_key LIMIT ?2";
 
 const MESSAGES: &str = "
-    SELECT message.run_key, message.body FROM message LEFT JOIN run ON run.run_key = message.run_key
+    SELECT message.run_key, message.body FROM message
+    LEFT JOIN wake ON wake.run_key = message.run_key
+    LEFT JOIN run ON run.run_key = COALESCE(wake.absorbed_by, message.run_key)
     WHERE message.run_key > ?1 AND COALESCE(run.pruned, 0) < 2 ORDER BY message.run_key LIMIT ?2";
 
 const STEPS: &str = "
@@ -168,7 +170,7 @@ mod tests {
         spend.agent_id spend.model_ref spend.operation_id spend.policy_version spend.rule spend.run_key spend_day.agent_id
         step.base step.class step.name step.operation_id step.reason step.run_key step.sandbox step.status
         wake.agent_id wake.gates wake.run_key wake.verdict wake.source wake.cause wake.absorbed_by
-        subscription.subscription_id subscription.agent_id subscription.terms alert.journal_done
+        subscription.subscription_id subscription.agent_id subscription.terms schedule.guard schedule.event alert.journal_done
         telling.agent_id telling.body telling.done
         refusal.agent_id refusal.source refusal.code agent.mode
         outside_delivery.delivery outside_delivery.trigger_id outside_secret.secret outside_trigger.agent_id outside_trigger.trigger_id

@@ -3,7 +3,7 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub const SCHEMA: u32 = 12;
+pub const SCHEMA: u32 = 13;
 
 /// The schema of the journal that this program writes. It has a number of its own, because it lives on when the other
 /// database is reset.
@@ -23,6 +23,7 @@ pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0010_alert.sql"),
     include_str!("../migrations/sqlite/0011_schedule.sql"),
     include_str!("../migrations/sqlite/0012_trigger.sql"),
+    include_str!("../migrations/sqlite/0013_alertness.sql"),
 ];
 
 /// See [`SQLITE`].
@@ -39,6 +40,7 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0010_alert.sql"),
     include_str!("../migrations/postgres/0011_schedule.sql"),
     include_str!("../migrations/postgres/0012_trigger.sql"),
+    include_str!("../migrations/postgres/0013_alertness.sql"),
 ];
 
 /// Everything that tells one kind of database from another.

@@ -3,9 +3,9 @@
 mod alert;
 mod cause;
 mod deciding;
-mod outside;
 mod proof;
 mod schedule;
+mod trigger;
 
 use std::path::Path;
 

@@ -7,7 +7,7 @@ use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
-use wakeful_ports::store::{Store, StoreError, Tx};
+use wakeful_ports::store::{Store, StoreError, Tx, View};
 
 use super::contents::contents;
 use crate::EngineError;
@@ -100,7 +100,9 @@ pub(crate) async fn erase<S: Store>(
             // A run that has ended names no more than it does now; one that has not is refused below.
             let row = store.read(move |view| view.run(&run)).await?;
             let row = row.ok_or(EngineError::UnknownRun(run))?;
-            contents(store, &row).await?.hashes.into_iter().collect()
+            let named = contents(store, &row).await?.hashes;
+            let beside = store.read(move |view| taken_up(view, &run)).await?;
+            named.into_iter().chain(beside).collect()
         }
     };
     let task = Task {
@@ -118,6 +120,15 @@ pub(crate) async fn erase<S: Store>(
             Ok((done.erased, done.event))
         }
     }
+}
+
+/// What the messages say that a run took up beside its own.
+fn taken_up(view: &mut dyn View, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
+    let mut bodies = Vec::new();
+    for wake in view.absorbed_by(run)? {
+        bodies.extend(view.message(&wake.run_key)?.map(|message| message.body));
+    }
+    Ok(bodies)
 }
 
 impl Task {
@@ -170,6 +181,13 @@ impl Task {
         let mut done = Done::default();
         if let Some(span) = tx.run_span(agent, &run)? {
             done.erased.events = tx.erase_events(agent, span, Some(&run))?;
+        }
+        // What it took up was said to it as well, each under a key of its own.
+        for wake in tx.absorbed_by(&run)? {
+            if let Some(span) = tx.run_span(agent, &wake.run_key)? {
+                done.erased.events += tx.erase_events(agent, span, Some(&wake.run_key))?;
+            }
+            tx.erase_message(&wake.run_key)?;
         }
         done.erased.transitions = tx.erase_run(&without_reply(row))?;
         done.gone = tx.erase_blobs(&self.hashes)?;

@@ -19,7 +19,7 @@ use wakeful_ports::records::{
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
     AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
-    Ledger, NewAgent, Outside, Post, Posted, Reasons, RunGlance, SESSION, Tending, Waiting, Why, WhyNot,
+    Ledger, NewAgent, Post, Posted, Reasons, RunGlance, SESSION, Tending, Triggers, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -133,7 +133,7 @@ impl Tending for OneAgent {
     }
 }
 
-impl Outside for OneAgent {
+impl Triggers for OneAgent {
     fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
         Box::pin(async { Err(EngineError::NoTrigger) })
     }

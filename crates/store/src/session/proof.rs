@@ -88,6 +88,10 @@ impl ProofTx for Session<'_> {
         erasure::run(self, run)
     }
 
+    fn erase_message(&mut self, run: &RunKey) -> Result<(), StoreError> {
+        erasure::message(self, run)
+    }
+
     fn erase_blobs(&mut self, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError> {
         erasure::blobs(self, hashes)
     }

@@ -5,7 +5,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Mode};
-use wakeful_runtime::desk::{AgentChange, Outside as _, Reasons as _, Tending as _};
+use wakeful_runtime::desk::{AgentChange, Reasons as _, Tending as _, Triggers as _};
 use wakeful_server::view::{self, Going};
 
 use super::Front;

@@ -21,7 +21,7 @@ use wakeful_ports::records::{
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
     AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
-    Ledger, NewAgent, Outside, Post, Posted, Reasons, RunGlance, Tending, Waiting, Why, WhyNot,
+    Ledger, NewAgent, Post, Posted, Reasons, RunGlance, Tending, Triggers, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -174,7 +174,7 @@ fn now<T: Send + 'static>(answer: Result<T, EngineError>) -> Asked<'static, T> {
     Box::pin(std::future::ready(answer))
 }
 
-impl Outside for Board {
+impl Triggers for Board {
     fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
         unimplemented!("streams have no triggers")
     }

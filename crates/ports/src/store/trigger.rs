@@ -8,7 +8,7 @@ use super::StoreError;
 use crate::records::TriggerRow;
 
 /// What is read about triggers.
-pub trait OutsideView {
+pub trait TriggerView {
     /// One trigger.
     fn trigger(&mut self, trigger: &RuleId) -> Result<Option<TriggerRow>, StoreError>;
     /// The trigger of an agent.
@@ -20,7 +20,7 @@ pub trait OutsideView {
 }
 
 /// What is written about triggers.
-pub trait OutsideTx {
+pub trait TriggerTx {
     /// Keeps a trigger as it now stands.
     fn put_trigger(&mut self, row: &TriggerRow) -> Result<(), StoreError>;
     /// Keeps a secret where there is none. The first one stands.

@@ -32,7 +32,7 @@ pub const EVIDENCE_CHARS_MAX: usize = 64 * 1024;
 const BUCKET_MS: i64 = 60 * 1000;
 
 /// What faces ask and tell about triggers.
-pub trait Outside: Send + Sync + 'static {
+pub trait Triggers: Send + Sync + 'static {
     /// The trigger of an agent and what its address is made with. It is made when it is first asked for, and stays.
     fn trigger(&self, agent: AgentId) -> Asked<'_, Capability>;
     /// Gives the trigger another address; the one before is worth nothing from now on. One that was revoked is active again.
@@ -72,15 +72,18 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The sender's own name for it, or one made of its contents and the minute.
-    fn id(&self, trigger: &RuleId, now: Millis) -> String {
+    /// The sender's own name for it, or one made of its contents and the minute; and the name it has if it came before, in
+    /// the minute before: who sends again does not look at the clock.
+    fn ids(&self, trigger: &RuleId, now: Millis) -> (String, Option<String>) {
+        let unnamed = |bucket: i64| {
+            let bucket = bucket.to_string();
+            let parts = [trigger.as_str().as_bytes(), bucket.as_bytes(), &self.body];
+            format!("unnamed-{}", Digest::of(&parts.join(&0)))
+        };
+        let bucket = now.0.div_euclid(BUCKET_MS);
         match &self.name {
-            Some(name) => name.as_str().to_owned(),
-            None => {
-                let bucket = now.0.div_euclid(BUCKET_MS).to_string();
-                let parts = [trigger.as_str().as_bytes(), bucket.as_bytes(), &self.body];
-                format!("unnamed-{}", Digest::of(&parts.join(&0)))
-            }
+            Some(name) => (name.as_str().to_owned(), None),
+            None => (unnamed(bucket), Some(unnamed(bucket.saturating_sub(1)))),
         }
     }
 
@@ -131,7 +134,7 @@ impl<S: Store> Clerk<S> {
 
     async fn take_in(&self, trigger: TriggerRow, delivery: Delivery) -> Result<Posted, EngineError> {
         let now = self.clock.now();
-        let (agent, id) = (trigger.agent_id.clone(), delivery.id(&trigger.trigger_id, now));
+        let (agent, (id, before)) = (trigger.agent_id.clone(), delivery.ids(&trigger.trigger_id, now));
         let (kind, source) = (SourceKind::Trigger, id.as_str());
         let run_key = RunKey::of(agent.as_str(), &KeyCause::Source { kind, source });
         let cause = Cause {
@@ -148,7 +151,7 @@ impl<S: Store> Clerk<S> {
         let arrival = Arrival::plain(message, self.store.pack(body).await?, sealed);
         let arrived = self
             .store
-            .write(move |tx| arrive(tx, &arrival, (&trigger, &id), now));
+            .write(move |tx| arrive(tx, &arrival, (&trigger, &id, before.as_deref()), now));
         let is_new = match arrived.await? {
             None => return Err(EngineError::NoTrigger),
             Some(Arrived::New(event)) => {
@@ -165,7 +168,7 @@ impl<S: Store> Clerk<S> {
     }
 }
 
-impl<S: Store> Outside for Clerk<S> {
+impl<S: Store> Triggers for Clerk<S> {
     fn trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
         Box::pin(self.turn_trigger(agent, "made", |kept, new| kept.is_none().then_some(new)))
     }
@@ -226,7 +229,7 @@ fn turn_in(
 fn arrive(
     tx: &mut dyn Tx,
     arrival: &Arrival,
-    (called, delivery): (&TriggerRow, &str),
+    (called, delivery, before): (&TriggerRow, &str, Option<&str>),
     now: Millis,
 ) -> Result<Option<Arrived>, StoreError> {
     // Locked first, like in every transition.
@@ -239,8 +242,10 @@ fn arrive(
     if row.generation != called.generation {
         return Ok(None);
     }
-    if tx.is_delivered(&row.trigger_id, delivery)? {
-        return Ok(Some(Arrived::Known));
+    for known in before.into_iter().chain([delivery]) {
+        if tx.is_delivered(&row.trigger_id, known)? {
+            return Ok(Some(Arrived::Known));
+        }
     }
     let arrived = arrival.commit(tx)?;
     // One that was refused may come again, and be taken in then.
