@@ -146,7 +146,7 @@ impl Reader {
         );
         for hash in contents(&input, &moved) {
             self.blobs
-                .take(&Value::Blob(hash.0.as_bytes().to_vec()), 1, &mut writes)?;
+                .take_if_left(&Value::Blob(hash.0.as_bytes().to_vec()), &mut writes)?;
         }
         let put = |step: &&StepWrite| matches!(step, StepWrite::Put { .. });
         self.steps
@@ -157,7 +157,11 @@ impl Reader {
         self.events
             .take(&open.agent, moved.events.len() + announced, &mut writes)?;
         if !begins {
-            self.move_on(&row, &moved, &open.agent, &mut writes)?;
+            self.put_state(&row, &moved, &mut writes)?;
+        }
+        let puts_head_in = |write: &Write| write.statement == self.beginnings[1].statement;
+        if !writes.iter().any(puts_head_in) {
+            self.put_head(&open.agent, &mut writes)?;
         }
         if let Input::Replied(reply) = &input {
             let (input, output) = (reply.usage.input_tokens, reply.usage.output_tokens);
@@ -189,8 +193,9 @@ impl Reader {
             .denying(last.deny_tools);
         let agent = self.runs.table.value(&row, "agent_id")?.clone();
         let thread = self.runs.table.value(&row, "thread_id")?.clone();
+        // The agent and its head are there when it runs a second time.
         for (queues, key) in self.beginnings.iter_mut().zip([&agent, &agent, run, run]) {
-            queues.take(key, 1, writes)?;
+            queues.take_if_left(key, writes)?;
         }
         writes.push(Write {
             statement: self.runs.statement,
@@ -201,8 +206,8 @@ impl Reader {
         Ok(())
     }
 
-    /// The next state of a run and of its agent's head.
-    fn move_on(&self, row: &[Value], moved: &Moved, agent: &Value, writes: &mut Vec<Write>) -> Result<()> {
+    /// The next state of a run.
+    fn put_state(&self, row: &[Value], moved: &Moved, writes: &mut Vec<Write>) -> Result<()> {
         let of_journal = |column| self.journal.value(row, column).cloned();
         let outcome = moved.turn.outcome();
         let status = outcome.map_or("open", |outcome| outcome.as_str());
@@ -222,6 +227,11 @@ impl Reader {
             statement: PUT_STATE,
             values: state,
         });
+        Ok(())
+    }
+
+    /// The head of an agent after its newest event.
+    fn put_head(&self, agent: &Value, writes: &mut Vec<Write>) -> Result<()> {
         let mut events = writes
             .iter()
             .rev()

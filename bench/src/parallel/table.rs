@@ -97,6 +97,12 @@ impl Queues {
         Ok(())
     }
 
+    /// Takes the only row of a key, to be put in, unless it was put in before.
+    pub(crate) fn take_if_left(&mut self, key: &Value, writes: &mut Vec<Write>) -> Result<()> {
+        let is_left = self.rows.get(bytes(key)?).is_some_and(|rows| !rows.is_empty());
+        self.take(key, usize::from(is_left), writes)
+    }
+
     /// Whether all rows were taken.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.values().all(VecDeque::is_empty)

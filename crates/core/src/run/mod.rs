@@ -33,7 +33,7 @@ use crate::step::{Action, EffectClass, Fate, model_operation};
 pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 pub use input::{Call, Input, Reads, Reply, Start};
 pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
-pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX};
+pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX, Unpaid};
 
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";
@@ -111,6 +111,9 @@ pub struct Turn {
     /// What it cost so far.
     #[serde(default, skip_serializing_if = "is_free")]
     pub cost: MicroUsd,
+    /// The model of the route that an earlier round passed over only for want of money.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpaid: Option<Unpaid>,
     /// Where it stands.
     pub phase: Phase,
 }
@@ -259,6 +262,7 @@ impl Turn {
             requests: 0,
             usage: Usage::default(),
             cost: MicroUsd(0),
+            unpaid: None,
             phase,
         }
     }

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::json;
 
 use super::ask::{asking_rule, has_lapsed};
+use super::round::first_unpaid;
 use super::{
     Call, Effect, EntryWrite, Misfit, Moved, Outcome, Phase, Reads, Reply, StepWrite, Turn, is_open,
 };
@@ -36,8 +37,12 @@ impl Turn {
         let mut moved = self.unmoved();
         let step = super::model_operation(&run, request);
         moved.turn.cost = moved.turn.cost.plus(reply.bill.cost.unwrap_or_default());
-        let attempt = match moved.turn.phase {
-            Phase::Modelling { attempt, .. } => attempt,
+        let attempt = match &moved.turn.phase {
+            Phase::Modelling { attempt, missed, .. } => {
+                let newest = moved.turn.candidate.saturating_sub(1);
+                moved.turn.unpaid = moved.turn.unpaid.or_else(|| first_unpaid(missed, newest));
+                *attempt
+            }
             Phase::Parked { .. } | Phase::Acting { .. } | Phase::Ended { .. } => 0,
         };
         let mut record = moved.turn.record(attempt, reply.duration_ms, reply.bill.clone());

@@ -48,6 +48,16 @@ pub struct Missed {
     pub exceeded: Option<Exceeded>,
 }
 
+/// A model of the route that was passed over only for want of money. A run that stays with a free model goes back to it
+/// when that one fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unpaid {
+    /// Which one: 0 is the model that was asked for.
+    pub candidate: u32,
+    /// Which cap stood in the way.
+    pub exceeded: Exceeded,
+}
+
 impl Turn {
     /// The model whose turn it is: the one that was asked for, or a fallback of it. A run that has fallen back stays
     /// there, because a conversation half with one model and half with another has neither's cache.
@@ -214,21 +224,21 @@ impl Moved {
         };
     }
 
-    /// Where a model of this round was passed over only for want of money, the run goes back to it and waits. Says
-    /// whether there was one.
+    /// Where a model of this round, or of one before, was passed over only for want of money, the run goes back to it and
+    /// waits. Says whether there was one.
     fn wait_for_money(&mut self, missed: &[Missed]) -> bool {
-        let found = missed
-            .iter()
-            .enumerate()
-            .find_map(|(index, model)| Some((index, model.exceeded?)));
-        let Some((index, exceeded)) = found else {
+        let earlier = self.turn.unpaid.take();
+        let Some(unpaid) = earlier.or_else(|| first_unpaid(missed, self.turn.candidate)) else {
             return false;
         };
         // Those after it are asked anew when it has failed; so the round goes on as if they had never been.
-        let passed = u32::try_from(missed.len() - index - 1).unwrap_or(u32::MAX);
-        self.turn.candidate = self.turn.candidate.saturating_sub(passed);
+        let asked_anew = self.turn.candidate.saturating_sub(unpaid.candidate);
+        let asked_anew = usize::try_from(asked_anew).unwrap_or(usize::MAX);
+        let before = missed.len().saturating_sub(asked_anew.saturating_add(1));
+        self.turn.candidate = unpaid.candidate;
         self.put_request(Status::Planned);
-        self.park(1, missed.get(..index).unwrap_or_default().to_vec(), exceeded);
+        let missed = missed.get(..before).unwrap_or_default().to_vec();
+        self.park(1, missed, unpaid.exceeded);
         true
     }
 
@@ -270,6 +280,19 @@ impl Moved {
         ));
         self.end(Outcome::Failed(artifact), None);
     }
+}
+
+/// The first of those that were given up in a row, up to the candidate `newest`, that only money was lacking for.
+pub(super) fn first_unpaid(missed: &[Missed], newest: u32) -> Option<Unpaid> {
+    missed
+        .iter()
+        .rev()
+        .zip(0..)
+        .filter_map(|(model, back)| {
+            let candidate = newest.checked_sub(back)?;
+            model.exceeded.map(|exceeded| Unpaid { candidate, exceeded })
+        })
+        .last()
 }
 
 fn settle(operation_id: OperationId, status: Status, duration_ms: u64, usage: Usage) -> StepWrite {

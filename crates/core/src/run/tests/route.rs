@@ -205,6 +205,33 @@ fn a_run_whose_free_model_fails_waits_for_the_money_of_the_one_before() {
 }
 
 #[test]
+fn a_run_that_stayed_with_a_free_model_waits_for_money_when_that_one_fails_later() {
+    let mut played = Played::routed(9, 2);
+    played.ask(&fails(ModelFailureKind::FailFast));
+    too_dear(&mut played);
+    played.ask(&asks_for(&[call("Read", 0)]));
+    played.end_all(crate::step::Status::Ok);
+    assert_eq!(played.turn.active_model(), "scripted:fallback2");
+    played.ask(&fails(ModelFailureKind::FailFast));
+    let Phase::Parked {
+        attempt: 1, missed, ..
+    } = &played.turn.phase
+    else {
+        panic!("does not wait: {:?}", played.turn.phase)
+    };
+    assert!(missed.is_empty(), "the first one failed in another round");
+    assert_eq!(played.turn.active_model(), "scripted:fallback1");
+    played.take(Input::Resumed, Reads::default());
+    played.ask(&fails(ModelFailureKind::FailFast));
+    assert_eq!(played.turn.active_model(), "scripted:fallback2", "asked anew");
+    played.ask(&fails(ModelFailureKind::FailFast));
+    assert!(
+        matches!(played.turn.outcome(), Some(Outcome::Failed(_))),
+        "money was not what it lacked this time"
+    );
+}
+
+#[test]
 fn a_run_that_waits_for_money_again_asks_everybody_after_it_again() {
     let mut played = Played::routed(9, 1);
     for _ in 0..2 {
