@@ -72,19 +72,19 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// The sender's own name for it, or one made of its contents and the minute; and the name it has if it came before, in
-    /// the minute before: who sends again does not look at the clock.
-    fn ids(&self, trigger: &RuleId, now: Millis) -> (String, Option<String>) {
-        let unnamed = |bucket: i64| {
+    /// The names that it may have come by: the sender's own, or one made of its contents and the minute. Who sends again
+    /// does not look at the clock, so the minute before counts as well.
+    fn ids(&self, trigger: &RuleId, now: Millis) -> Vec<String> {
+        if let Some(name) = &self.name {
+            return vec![name.as_str().to_owned()];
+        }
+        let bucket = now.0.div_euclid(BUCKET_MS);
+        let unnamed = [bucket, bucket.saturating_sub(1)].map(|bucket| {
             let bucket = bucket.to_string();
             let parts = [trigger.as_str().as_bytes(), bucket.as_bytes(), &self.body];
             format!("unnamed-{}", Digest::of(&parts.join(&0)))
-        };
-        let bucket = now.0.div_euclid(BUCKET_MS);
-        match &self.name {
-            Some(name) => (name.as_str().to_owned(), None),
-            None => (unnamed(bucket), Some(unnamed(bucket.saturating_sub(1)))),
-        }
+        });
+        unnamed.into()
     }
 
     fn words(&self, trigger: &RuleId) -> String {
@@ -134,13 +134,20 @@ impl<S: Store> Clerk<S> {
 
     async fn take_in(&self, trigger: TriggerRow, delivery: Delivery) -> Result<Posted, EngineError> {
         let now = self.clock.now();
-        let (agent, (id, before)) = (trigger.agent_id.clone(), delivery.ids(&trigger.trigger_id, now));
-        let (kind, source) = (SourceKind::Trigger, id.as_str());
-        let run_key = RunKey::of(agent.as_str(), &KeyCause::Source { kind, source });
+        let agent = trigger.agent_id.clone();
+        let named = delivery.ids(&trigger.trigger_id, now).into_iter().map(|id| {
+            let (kind, source) = (SourceKind::Trigger, id.as_str());
+            let key = RunKey::of(agent.as_str(), &KeyCause::Source { kind, source });
+            (id, key)
+        });
+        let named: Vec<(String, RunKey)> = named.collect();
+        let Some((id, run_key)) = named.first().cloned() else {
+            return Err(EngineError::NoTrigger);
+        };
         let cause = Cause {
             origin: Origin::Trigger {
                 trigger: trigger.trigger_id.clone(),
-                delivery: id.clone(),
+                delivery: id,
             },
             ..Cause::default()
         };
@@ -151,18 +158,20 @@ impl<S: Store> Clerk<S> {
         let arrival = Arrival::plain(message, self.store.pack(body).await?, sealed);
         let arrived = self
             .store
-            .write(move |tx| arrive(tx, &arrival, (&trigger, &id, before.as_deref()), now));
-        let is_new = match arrived.await? {
-            None => return Err(EngineError::NoTrigger),
-            Some(Arrived::New(event)) => {
+            .write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
+        let Some((arrived, run_key)) = arrived.await? else {
+            return Err(EngineError::NoTrigger);
+        };
+        let is_new = match arrived {
+            Arrived::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
                 true
             }
             // The name says which delivery it is, not what is in it.
-            Some(Arrived::Known | Arrived::KeyReused) => false,
-            Some(Arrived::Refused(refusal)) => return Err(refusal.into()),
-            Some(Arrived::Unknown) => return Err(EngineError::NoTrigger),
+            Arrived::Known | Arrived::KeyReused => false,
+            Arrived::Refused(refusal) => return Err(refusal.into()),
+            Arrived::Unknown => return Err(EngineError::NoTrigger),
         };
         Ok(Posted { run_key, is_new })
     }
@@ -225,13 +234,13 @@ fn turn_in(
     }
 }
 
-/// None when the address that was right when it was looked at is so no more.
+/// What became of it, and the run that it is. None when the address that was right when it was looked at is so no more.
 fn arrive(
     tx: &mut dyn Tx,
     arrival: &Arrival,
-    (called, delivery, before): (&TriggerRow, &str, Option<&str>),
+    (called, named): (&TriggerRow, &[(String, RunKey)]),
     now: Millis,
-) -> Result<Option<Arrived>, StoreError> {
+) -> Result<Option<(Arrived, RunKey)>, StoreError> {
     // Locked first, like in every transition.
     if tx.lock_head_to_announce(&called.agent_id)?.is_none() {
         return Ok(None);
@@ -242,11 +251,14 @@ fn arrive(
     if row.generation != called.generation {
         return Ok(None);
     }
-    for known in before.into_iter().chain([delivery]) {
-        if tx.is_delivered(&row.trigger_id, known)? {
-            return Ok(Some(Arrived::Known));
+    for (delivery, run_key) in named {
+        if tx.is_delivered(&row.trigger_id, delivery)? {
+            return Ok(Some((Arrived::Known, *run_key)));
         }
     }
+    let Some((delivery, run_key)) = named.first() else {
+        return Ok(None);
+    };
     let arrived = arrival.commit(tx)?;
     // One that was refused may come again, and be taken in then.
     if matches!(arrived, Arrived::New(_)) {
@@ -262,5 +274,5 @@ fn arrive(
             ..row
         })?;
     }
-    Ok(Some(arrived))
+    Ok(Some((arrived, *run_key)))
 }

@@ -80,6 +80,17 @@ impl Ticks {
         waker.wake();
         true
     }
+
+    /// Lets so much time go by.
+    pub(super) fn pass(&self, ms: u64) {
+        let mut state = self.state();
+        state.now_ms += ms;
+        let newest = (state.now_ms, u64::MAX);
+        let later = state.waits.split_off(&newest);
+        let due = std::mem::replace(&mut state.waits, later);
+        drop(state);
+        due.into_values().for_each(Waker::wake);
+    }
 }
 
 impl Clock for Ticks {

@@ -1,0 +1,97 @@
+//! What agents were told: a delivery that comes again is told once, and what a run took up is erased with it.
+
+use std::sync::atomic::Ordering;
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::key::RunKey;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::desk::{Archive as _, Delivery, Desk as _, Triggers as _};
+use wakeful_runtime::proof::{Erase, What};
+
+use super::world::{Daemon, Home, agent, on};
+
+/// What a message says, by the name of it.
+async fn body(daemon: &Daemon, run: RunKey) -> BlobHash {
+    let message = daemon.home.store.read(move |view| view.message(&run)).await;
+    message.expect("read").expect("a message").body
+}
+
+#[tokio::test]
+async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    home.oracle.holds.store(true, Ordering::Relaxed);
+    home.add_task("the first", None).await;
+    daemon.settle().await;
+    for number in 0..3 {
+        home.add_task(&format!("secret {number}"), None).await;
+    }
+    daemon.settle().await;
+    home.oracle.holds.store(false, Ordering::Relaxed);
+    home.oracle.lets.notify_waiters();
+    daemon.settle().await;
+    let wakes = daemon.wakes("coach").await;
+    let absorbed: Vec<_> = wakes.iter().filter(|wake| wake.absorbed_by.is_some()).collect();
+    assert_eq!(absorbed.len(), 2);
+    let mut bodies = Vec::new();
+    for wake in &absorbed {
+        bodies.push(body(&daemon, wake.run_key).await);
+    }
+    let run = absorbed[0].absorbed_by.expect("a run");
+    let erase = Erase {
+        agent: agent("coach"),
+        what: What::Run(run),
+        reason: "it was a secret".to_owned(),
+        channel: "cli",
+    };
+    let erased = daemon.clerk.erase(erase).await.expect("erased");
+    assert!(erased.blobs >= 3, "its own words and both others': {erased:?}");
+    for (wake, hash) in absorbed.iter().zip(bodies) {
+        let kept = daemon.home.store.read(move |view| view.blob(&hash)).await;
+        assert!(
+            kept.expect("read").is_none(),
+            "the words of a message are still there"
+        );
+        assert_ne!(body(&daemon, wake.run_key).await, hash, "and so is their name");
+    }
+    let told = daemon
+        .clerk
+        .events_after(agent("coach"), 0, 1_000)
+        .await
+        .expect("events");
+    let speaks = |run: &RunKey| {
+        let of_run = told.iter().filter(|event| event.run_key.as_ref() == Some(run));
+        of_run.filter(|event| event.payload.is_some()).count()
+    };
+    for wake in &absorbed {
+        assert_eq!(speaks(&wake.run_key), 0, "its events still tell of it");
+    }
+}
+
+#[tokio::test]
+async fn an_unnamed_delivery_that_comes_again_after_the_turn_of_a_minute_is_the_same_one() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.create("coach").await;
+    let trigger = daemon.clerk.trigger(agent("coach")).await.expect("a trigger").row;
+    let deliver = || {
+        let delivery = Delivery {
+            name: None,
+            content_type: None,
+            body: b"the build is red".to_vec(),
+        };
+        daemon.clerk.deliver(trigger.clone(), delivery)
+    };
+    home.ticks.pass(59_990);
+    let first = deliver().await.expect("taken in");
+    home.ticks.pass(20);
+    let again = deliver().await.expect("known");
+    assert_eq!((first.is_new, again.is_new), (true, false));
+    assert_eq!(first.run_key, again.run_key, "the run that answers it");
+    home.ticks.pass(120_000);
+    assert!(
+        deliver().await.expect("taken in").is_new,
+        "minutes later it is news"
+    );
+}
