@@ -2,7 +2,7 @@
 
     python3 make.py HOME/agent.sqlite ../../migrations/sqlite
 
-The rows are real; a schema without a table or a column goes without it. A file that has landed is never made anew: what
+From schema 12 on a file is what its own program left behind, as it is. The rows are real; a schema without a table or a column goes without it. A file that has landed is never made anew: what
 is tested is that today's program reads what an earlier one wrote.
 """
 
