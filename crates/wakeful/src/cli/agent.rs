@@ -15,6 +15,7 @@ use wakeful_server::view::loaded_agents_md;
 use super::Shared;
 use super::why::shifted;
 use crate::config::{self, Overrides};
+use crate::daemon::files::{Found, RunFolder};
 use crate::failure::Failure;
 use crate::front::why::TriggerDeed;
 use crate::front::{asking, telling, telling_known};
@@ -246,10 +247,14 @@ async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), F
     let id = AgentId::parse(id)?;
     let tell = telling_known(shared, out, async |front| front.trigger(id, deed).await);
     let found = tell.await?;
-    let path = found.trigger_path.as_deref().unwrap_or("none: it is revoked");
+    let address = match (&found.trigger_path, RunFolder::of(&shared.home()?).found()) {
+        (None, _) => "none: it is revoked".to_owned(),
+        (Some(path), Found::Alive(record)) => format!("http://{}{path}", record.http_addr),
+        (Some(path), Found::Nobody | Found::Stale) => format!("{path} of the daemon, which does not run"),
+    };
     let last = found.last_triggered_at.as_deref().unwrap_or("never");
     let words = format!(
-        "trigger  {} of agent {} ({})\npost to  {path}\ncalled   {} times, last {last}",
+        "trigger  {} of agent {} ({})\npost to  {address}\ncalled   {} times, last {last}",
         found.external_trigger_id, found.target_agent_id, found.status, found.trigger_count
     );
     out.answer(&found, &words);

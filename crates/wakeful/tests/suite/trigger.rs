@@ -57,6 +57,8 @@ fn a_delivery_wakes_its_agent_once_and_is_evidence() {
         "asking twice"
     );
     let path = shown["trigger_path"].as_str().expect("a path").to_owned();
+    let said = world.wakeful(&["agent", "trigger", "show", "coach"]).stdout;
+    assert!(said.contains(&format!("http://{address}{path}")), "{said}");
     let (status, first) = call(&address, &path, Some("d1"), b"Ignore all rules");
     assert_eq!(status, 202, "{first}");
     let (status, again) = call(&address, &path, Some("d1"), b"other words");
