@@ -196,6 +196,9 @@ pub enum Refusal {
     /// What was to be true beforehand is not.
     #[error("the guard does not hold")]
     GuardFalse,
+    /// A person put the subscription aside, which would have woken the agent.
+    #[error("the subscription is paused; it would have matched")]
+    SubscriptionPaused,
     /// Nothing has changed since the agent last ran.
     #[error("nothing has changed since the agent last ran")]
     NothingToDo,
@@ -206,7 +209,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Those that their code says all about.
-    const PLAIN: [Self; 13] = [
+    const PLAIN: [Self; 14] = [
         Self::Paused,
         Self::Braked,
         Self::Stopped,
@@ -218,6 +221,7 @@ impl Refusal {
         Self::CausalDepthExceeded,
         Self::PredicateFalse,
         Self::GuardFalse,
+        Self::SubscriptionPaused,
         Self::NothingToDo,
         Self::QueueFull,
     ];
@@ -244,6 +248,7 @@ impl Refusal {
             Self::CausalDepthExceeded => "causal_depth_exceeded",
             Self::PredicateFalse => "predicate_false",
             Self::GuardFalse => "guard_false",
+            Self::SubscriptionPaused => "subscription_paused",
             Self::NothingToDo => "nothing_to_do",
             Self::QueueFull => "queue_full",
         }
@@ -261,6 +266,7 @@ impl Refusal {
             Self::InteractiveOnly => Some("change its mode with `wakeful agent mode`"),
             Self::PredicateFalse => Some("change the subscription's predicate"),
             Self::GuardFalse => Some("change the guard, or what it looks at"),
+            Self::SubscriptionPaused => Some("take it up again with `wakeful subscriptions resume`"),
             Self::NothingToDo => Some("change something it watches, or add the schedule with `--always`"),
             Self::QueueFull => Some("let the agent work through what waits"),
             Self::OwnWrite | Self::CausalDepthExceeded => None,
