@@ -332,6 +332,42 @@ mod tests {
     use super::*;
     use crate::key::Digest;
 
+    /// What something is spelled as, by both of our spellings.
+    fn spelled<T: Serialize>(value: &T, word: &'static str) -> &'static str {
+        assert_eq!(serde_json::to_value(value).expect("JSON"), word);
+        word
+    }
+
+    #[test]
+    fn how_an_agent_stands_is_spelled_in_these_words_and_no_others() {
+        let lives = Lifecycle::ALL.map(|life| spelled(&life, life.as_str()));
+        assert_eq!(lives, ["created", "active", "dormant", "destroyed"]);
+        let modes = Mode::ALL.map(|mode| spelled(&mode, mode.as_str()));
+        assert_eq!(modes, ["autonomous", "interactive", "hybrid"]);
+        let controls = Control::ALL.map(|control| spelled(&control, control.as_str()));
+        assert_eq!(controls, ["running", "paused", "stopped"]);
+        assert!(Lifecycle::ALL.map(|life| Lifecycle::parse(life.as_str())) == Lifecycle::ALL.map(Some));
+        assert!(Mode::ALL.map(|mode| Mode::parse(mode.as_str())) == Mode::ALL.map(Some));
+        for other in ["Active", "asleep", ""] {
+            assert_eq!((Lifecycle::parse(other), Mode::parse(other)), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_life_goes_on_between_active_and_dormant_and_is_over_once() {
+        let may = Lifecycle::ALL.map(|from| {
+            let to = Lifecycle::ALL.into_iter().filter(|to| from.may_become(*to));
+            to.map(Lifecycle::as_str).collect::<Vec<_>>().join(" ")
+        });
+        let from_each = [
+            "active dormant destroyed",
+            "dormant destroyed",
+            "active destroyed",
+            "",
+        ];
+        assert_eq!(may, from_each);
+    }
+
     #[test]
     fn an_agent_with_nothing_open_runs() {
         let (verdict, gates) = decide(&Candidate {

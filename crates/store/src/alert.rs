@@ -285,3 +285,25 @@ pub(crate) fn see_to(sql: &mut dyn Sql, seen: &TellingRow, next: Option<&Place>)
     };
     exactly_one(touched)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::plan;
+
+    /// By their tokens they are found in memory, and so need no index of them here.
+    #[test]
+    fn subscriptions_are_found_by_their_own_indexes() {
+        for (query, index) in [
+            (OF_AGENT, "subscription_of_agent"),
+            (COUNT_OF_AGENT, "subscription_of_agent"),
+            (WANTED, "subscription_to_agents"),
+        ] {
+            let plan = plan(query);
+            assert!(
+                plan.iter().any(|line| line.contains(index)),
+                "{index}: {query}: {plan:?}"
+            );
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 mod aside;
 mod tend;
+mod worked;
 mod world;
 
 use std::collections::BTreeSet;
