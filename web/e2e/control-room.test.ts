@@ -296,28 +296,6 @@ it("a paused agent keeps what comes and begins when it is resumed", async () => 
   await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(4);
 });
 
-it("a subscription is shown, put aside, taken up again and taken away", async () => {
-  const made = await page.evaluate(async () => {
-    const headers = { "content-type": "application/json" };
-    const wish = { subscription_id: "seeds", agent_id: "gardener", any: ["TASK"], say: "look at the beds" };
-    return (await fetch("/api/subscriptions", { method: "POST", headers, body: JSON.stringify(wish) })).status;
-  });
-  expect(made).toBe(200);
-  // Its making is an event, so that the page that is open shows it by itself.
-  const panel = role("region", { name: "Subscriptions" });
-  await panel.getByText("on TASK").waitFor();
-  await panel.getByText("“look at the beds”").waitFor();
-  await audit(page);
-  await panel.getByRole("button", { name: "Pause seeds" }).click();
-  await panel.getByText("paused", { exact: true }).waitFor();
-  await panel.getByRole("button", { name: "Resume seeds" }).click();
-  await panel.getByText("paused", { exact: true }).waitFor({ state: "detached" });
-  await panel.getByRole("button", { name: "Remove seeds" }).click();
-  await audit(page);
-  await role("button", { name: "Remove it" }).click();
-  await panel.getByText("No change wakes it.").waitFor();
-});
-
 it("the briefing says what needs you and what happened, and lets go of what is done", async () => {
   await post("gardener", { text: "What will the weather be?", model: `scripted:${failing}` });
   await post("gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });

@@ -30,9 +30,9 @@ async fn deeds(daemon: &Daemon, name: &str) -> Vec<String> {
         .expect("events");
     let payloads = events.iter().filter_map(|row| row.payload.as_ref());
     let payloads = payloads.filter_map(|(bytes, _)| serde_json::from_slice::<serde_json::Value>(bytes).ok());
-    let ours = payloads.filter(|payload| payload["change"] == "subscription");
-    ours.map(|payload| payload["state"].as_str().unwrap_or_default().to_owned())
-        .collect()
+    let word = |payload: &serde_json::Value, name: &str| payload.get(name)?.as_str().map(str::to_owned);
+    let ours = payloads.filter(|payload| word(payload, "change").as_deref() == Some("subscription"));
+    ours.filter_map(|payload| word(&payload, "state")).collect()
 }
 
 #[tokio::test]

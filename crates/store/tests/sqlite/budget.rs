@@ -82,7 +82,10 @@ fn appending_costs_the_same_however_long_the_history_is() {
         let late = written(&store, fence, home.path(), ROUNDS).await;
         eprintln!("{early} bytes after 20 rounds, {late} after {ROUNDS}");
         // A tree that is one level deeper costs a page more for each of its rows, and history itself nothing.
-        assert!(late <= early * 2, "{early} bytes after 20 rounds, {late} after {ROUNDS}");
+        assert!(
+            late <= early * 2,
+            "{early} bytes after 20 rounds, {late} after {ROUNDS}"
+        );
     });
 }
 

@@ -213,6 +213,11 @@ pub(crate) async fn subscriptions(
     shared: &Shared,
     out: &Out,
 ) -> Result<u8, Failure> {
+    if args.verb.is_some() && args.agent.is_some() {
+        let message = "--agent narrows the list, and this verb lists nothing";
+        let hint = "leave it out: a subscription is found by its name";
+        return Err(Failure::usage("usage", message, hint));
+    }
     let turned = match &args.verb {
         None => {
             list(args.agent.as_deref(), shared, out).await?;

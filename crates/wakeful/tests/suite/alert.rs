@@ -243,6 +243,8 @@ fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one(
     };
     assert_eq!(code("nobody"), "subscription_unknown");
     assert_eq!(code("A b"), "bad_id");
+    let both = ["subscriptions", "--agent", "coach", "pause", "gym", "--json"];
+    assert_eq!(world.wakeful(&both).error_code(), "usage");
     daemon.kill();
 }
 
