@@ -31,6 +31,8 @@ pub struct Subscription {
     /// When it was made. It does not see what was before.
     #[schema(format = DateTime)]
     pub created_at: String,
+    /// Whether it wakes its agent, or is put aside.
+    pub is_active: bool,
 }
 
 /// Subscriptions by name.

@@ -15,8 +15,8 @@ pub use self::words::spelled;
 /// Most causes made by agents that may precede a message. Beyond it two agents that wake one another would go on for ever.
 pub const DEPTH_MAX: u32 = 8;
 
-/// Most keys that one run takes up beside its own. What is left becomes the next run.
-pub const ABSORBED_MAX: u32 = 256;
+/// Most messages that one run takes up beside its own: as many as are told in words. What is left becomes the next run.
+pub const ABSORBED_MAX: usize = 32;
 
 /// Most tokens of a notice that its message keeps. The rest is in the journal's outbox.
 pub const CAUSE_TOKENS_MAX: usize = 64;

@@ -1,11 +1,15 @@
 //! What a notice says to an agent, in words. What stands in the journal is evidence: it is quoted, and marked as such.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
+use crate::cause::ABSORBED_MAX;
 use crate::change::Token;
 use crate::id::{AgentId, RuleId};
-use crate::journal::Author;
+use crate::journal::{Author, Kind};
 use crate::key::RunKey;
+use crate::outside::SourceKind;
 
 /// An agent was changed: paused, put to rest, given another model.
 pub const AGENT_CHANGED: &str = "agentChangedNotification";
@@ -15,6 +19,14 @@ pub const AGENT_STATE_CHANGED: &str = "agentStateChangedNotification";
 
 /// The kinds of things that agents' own doings tell of.
 pub const AGENT_KEYS: [&str; 3] = [AGENT_CHANGED, AGENT_STATE_CHANGED, RUN];
+
+/// Every kind of thing that anything here tells of: a subscription to another waits for ever.
+#[must_use]
+pub fn kinds() -> BTreeSet<&'static str> {
+    let journal = Kind::ALL.into_iter().map(Kind::semantic_key);
+    let outside = SourceKind::ALL.into_iter().map(SourceKind::semantic_key);
+    journal.chain(outside).chain(AGENT_KEYS).collect()
+}
 
 /// A run ended. Beside [`AGENT_STATE_CHANGED`], for people who think in runs.
 pub const RUN: &str = "RUN";
@@ -28,10 +40,7 @@ pub const RECORDS_TOLD_MAX: usize = 16;
 /// Most characters of a record's title that are told.
 pub const TITLE_CHARS_MAX: usize = 120;
 
-/// Most messages that one run takes up in words. The rest is counted.
-pub const TAKEN_UP_TOLD_MAX: usize = 32;
-
-/// Most bytes of the words that a run begins with, its own message aside.
+/// Most bytes of what one run takes up beside its own message. What does not fit waits for the next run.
 pub const TAKEN_UP_BYTES_MAX: usize = 64 * 1_024;
 
 /// A record that changed.
@@ -104,27 +113,22 @@ fn line(record: &Told) -> String {
     }
 }
 
-/// How a run that takes up several messages begins: with its own, then the others in words, then how many more.
+/// How a run that takes up several messages begins: with its own, which is always told, then with the others in their
+/// order, up to the first that does not fit. With how many of them were told: only those are taken up, because a model
+/// cannot answer what it was not told.
 #[must_use]
-pub fn together<'a>(own: &str, others: impl IntoIterator<Item = &'a str>) -> String {
-    let (mut text, mut told, mut left) = (own.trim_end().to_owned(), 0, 0_usize);
-    let mut bytes = 0;
-    for other in others {
+pub fn together<'a>(own: &str, others: impl IntoIterator<Item = &'a str>) -> (String, usize) {
+    let (mut text, mut told, mut bytes) = (own.trim_end().to_owned(), 0, 0_usize);
+    for other in others.into_iter().take(ABSORBED_MAX) {
         let other = other.trim_end();
-        if told == TAKEN_UP_TOLD_MAX || bytes + other.len() > TAKEN_UP_BYTES_MAX {
-            left += 1;
-            continue;
+        bytes += other.len();
+        if bytes > TAKEN_UP_BYTES_MAX {
+            break;
         }
         told += 1;
-        bytes += other.len();
         text.push_str(&format!("\n\nAs well ({told}): {other}"));
     }
-    if left > 0 {
-        text.push_str(&format!(
-            "\n\nAnd {left} more of the same kind that are not told here."
-        ));
-    }
-    text
+    (text, told)
 }
 
 impl Telling {
@@ -201,21 +205,26 @@ mod tests {
     }
 
     #[test]
-    fn what_a_run_takes_up_is_told_up_to_a_bound_and_then_counted() {
+    fn a_run_takes_up_only_what_it_is_told_in_words_and_in_order() {
         let others: Vec<String> = (0..40).map(|number| format!("message {number}\n")).collect();
-        let text = together("mine\n", others.iter().map(String::as_str));
+        let (text, told) = together("mine\n", others.iter().map(String::as_str));
+        assert_eq!(told, ABSORBED_MAX);
         assert!(text.starts_with("mine\n\nAs well (1): message 0\n"), "{text}");
-        assert!(text.contains("As well (32): message 31") && !text.contains("message 32"));
-        assert!(
-            text.ends_with("And 8 more of the same kind that are not told here."),
-            "{text}"
-        );
+        assert!(text.ends_with("As well (32): message 31"), "{text}");
         let long = "x".repeat(TAKEN_UP_BYTES_MAX);
-        let text = together("mine", [long.as_str(), "y"]);
-        assert!(
-            text.len() < TAKEN_UP_BYTES_MAX + 200
-                && text.ends_with("And 1 more of the same kind that are not told here.")
+        let (text, told) = together("mine", [long.as_str(), "y"]);
+        assert!(told == 1 && text.ends_with('x'), "the first fills it");
+        let (text, told) = together("mine", ["y", long.as_str(), "z"]);
+        assert_eq!(
+            (text.as_str(), told),
+            ("mine\n\nAs well (1): y", 1),
+            "nobody overtakes"
         );
-        assert_eq!(together("mine", []), "mine");
+        assert_eq!(together("mine", []), ("mine".to_owned(), 0));
+        assert_eq!(
+            together(&long, []).0.len(),
+            TAKEN_UP_BYTES_MAX,
+            "its own is always told"
+        );
     }
 }

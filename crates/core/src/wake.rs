@@ -196,6 +196,9 @@ pub enum Refusal {
     /// What was to be true beforehand is not.
     #[error("the guard does not hold")]
     GuardFalse,
+    /// A person put the subscription aside, which would have woken the agent.
+    #[error("the subscription is paused; it would have matched")]
+    SubscriptionPaused,
     /// Nothing has changed since the agent last ran.
     #[error("nothing has changed since the agent last ran")]
     NothingToDo,
@@ -206,7 +209,7 @@ pub enum Refusal {
 
 impl Refusal {
     /// Those that their code says all about.
-    const PLAIN: [Self; 13] = [
+    const PLAIN: [Self; 14] = [
         Self::Paused,
         Self::Braked,
         Self::Stopped,
@@ -218,6 +221,7 @@ impl Refusal {
         Self::CausalDepthExceeded,
         Self::PredicateFalse,
         Self::GuardFalse,
+        Self::SubscriptionPaused,
         Self::NothingToDo,
         Self::QueueFull,
     ];
@@ -244,6 +248,7 @@ impl Refusal {
             Self::CausalDepthExceeded => "causal_depth_exceeded",
             Self::PredicateFalse => "predicate_false",
             Self::GuardFalse => "guard_false",
+            Self::SubscriptionPaused => "subscription_paused",
             Self::NothingToDo => "nothing_to_do",
             Self::QueueFull => "queue_full",
         }
@@ -261,6 +266,7 @@ impl Refusal {
             Self::InteractiveOnly => Some("change its mode with `wakeful agent mode`"),
             Self::PredicateFalse => Some("change the subscription's predicate"),
             Self::GuardFalse => Some("change the guard, or what it looks at"),
+            Self::SubscriptionPaused => Some("take it up again with `wakeful subscriptions resume`"),
             Self::NothingToDo => Some("change something it watches, or add the schedule with `--always`"),
             Self::QueueFull => Some("let the agent work through what waits"),
             Self::OwnWrite | Self::CausalDepthExceeded => None,
@@ -325,6 +331,42 @@ pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
 mod tests {
     use super::*;
     use crate::key::Digest;
+
+    /// What something is spelled as, by both of our spellings.
+    fn spelled<T: Serialize>(value: &T, word: &'static str) -> &'static str {
+        assert_eq!(serde_json::to_value(value).expect("JSON"), word);
+        word
+    }
+
+    #[test]
+    fn how_an_agent_stands_is_spelled_in_these_words_and_no_others() {
+        let lives = Lifecycle::ALL.map(|life| spelled(&life, life.as_str()));
+        assert_eq!(lives, ["created", "active", "dormant", "destroyed"]);
+        let modes = Mode::ALL.map(|mode| spelled(&mode, mode.as_str()));
+        assert_eq!(modes, ["autonomous", "interactive", "hybrid"]);
+        let controls = Control::ALL.map(|control| spelled(&control, control.as_str()));
+        assert_eq!(controls, ["running", "paused", "stopped"]);
+        assert!(Lifecycle::ALL.map(|life| Lifecycle::parse(life.as_str())) == Lifecycle::ALL.map(Some));
+        assert!(Mode::ALL.map(|mode| Mode::parse(mode.as_str())) == Mode::ALL.map(Some));
+        for other in ["Active", "asleep", ""] {
+            assert_eq!((Lifecycle::parse(other), Mode::parse(other)), (None, None));
+        }
+    }
+
+    #[test]
+    fn a_life_goes_on_between_active_and_dormant_and_is_over_once() {
+        let may = Lifecycle::ALL.map(|from| {
+            let to = Lifecycle::ALL.into_iter().filter(|to| from.may_become(*to));
+            to.map(Lifecycle::as_str).collect::<Vec<_>>().join(" ")
+        });
+        let from_each = [
+            "active dormant destroyed",
+            "dormant destroyed",
+            "active destroyed",
+            "",
+        ];
+        assert_eq!(may, from_each);
+    }
 
     #[test]
     fn an_agent_with_nothing_open_runs() {

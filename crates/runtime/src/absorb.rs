@@ -45,27 +45,28 @@ impl Opening {
         }
     }
 
-    /// That of a run which takes up others as well.
+    /// That of a run which takes up others as well: as many as it can be told of, in their order.
     pub(crate) fn of(
         message: &Message,
         body: Option<&[u8]>,
         others: Vec<Waiting>,
     ) -> Result<Self, EngineError> {
         let own = blocks(message.run_key, body)?;
-        if others.is_empty() {
-            let role = Role::User;
-            return Ok(Self::plain(Entry { role, blocks: own }));
-        }
         let mut texts = Vec::with_capacity(others.len());
         for (other, body) in &others {
             texts.push(text(&blocks(other.run_key, body.as_deref())?));
         }
-        let words = together(&text(&own), texts.iter().map(String::as_str));
+        let (words, told) = together(&text(&own), texts.iter().map(String::as_str));
+        if told == 0 {
+            let role = Role::User;
+            return Ok(Self::plain(Entry { role, blocks: own }));
+        }
         let (entry, body) = opening(&words, Vec::new());
+        let others = others.into_iter().map(|(message, _)| message);
         Ok(Self {
             entry,
             body: Some(body),
-            absorbs: others.into_iter().map(|(message, _)| message).collect(),
+            absorbs: others.take(told).collect(),
         })
     }
 }
@@ -119,11 +120,12 @@ fn beside(view: &mut dyn View, own: &Message, now: Millis) -> Result<Vec<Waiting
     if !own.cause.origin.is_absorbed() {
         return Ok(Vec::new());
     }
-    let rows = view.absorbable(&own.agent_id, now, ABSORBED_MAX.saturating_add(1))?;
+    // One more, because its own message may be among them.
+    let most = u32::try_from(ABSORBED_MAX + 1).unwrap_or(u32::MAX);
+    let rows = view.absorbable(&own.agent_id, now, most)?;
     let others = rows.into_iter().map(|row| row.message);
     let others = others.filter(|other| other.run_key != own.run_key);
-    let most = usize::try_from(ABSORBED_MAX).unwrap_or(usize::MAX);
-    let others: Vec<Message> = others.take(most).collect();
+    let others: Vec<Message> = others.take(ABSORBED_MAX).collect();
     let waiting = others.into_iter().map(|message| {
         let body = view.blob(&message.body)?;
         Ok((message, body))

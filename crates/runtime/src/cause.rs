@@ -26,6 +26,8 @@ pub(crate) struct Arrival {
     pub(crate) predicate: Option<bool>,
     /// Whether the guard holds; none where there is none.
     pub(crate) guard: Option<bool>,
+    /// Whether the subscription that it came by is put aside.
+    pub(crate) is_paused: bool,
     /// Whether there is something to do; none where nobody asks.
     pub(crate) has_work: Option<bool>,
     /// The earliest moment that a cooldown or a debounce window allows.
@@ -56,6 +58,7 @@ impl Arrival {
             sealed,
             predicate: None,
             guard: None,
+            is_paused: false,
             has_work: None,
             not_before: None,
         }
@@ -80,6 +83,7 @@ impl Arrival {
             cause: &self.message.cause,
             predicate: self.predicate,
             guard: self.guard,
+            is_paused: self.is_paused,
             has_work: self.has_work,
             not_before: self.not_before,
             now: self.message.admitted_at,

@@ -92,7 +92,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         journal::tasks, journal::task, journal::create_task, journal::update_task,
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
-        subscription::list, subscription::create, subscription::remove,
+        subscription::list, subscription::create, subscription::remove, subscription::pause, subscription::resume,
         source::list, source::add, source::remove, source::scan,
         record::records, record::record, record::write_record, record::changes,
         schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,

@@ -1,7 +1,7 @@
 //! Subscriptions over HTTP.
 
 use axum::extract::{Path, State};
-use axum::routing::{delete, get};
+use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use utoipa::IntoParams;
@@ -17,6 +17,18 @@ pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/api/subscriptions", get(list).post(create))
         .route("/api/subscriptions/{subscription_id}", delete(remove))
+        .route("/api/subscriptions/{subscription_id}/pause", post(pause))
+        .route("/api/subscriptions/{subscription_id}/resume", post(resume))
+}
+
+/// The subscription in a path.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Path)]
+#[expect(dead_code, reason = "it only describes; `RuleId` reads")]
+pub(crate) struct SubscriptionParam {
+    /// Its name.
+    #[param(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9_-]{0,63}$")]
+    subscription_id: String,
 }
 
 /// Which subscriptions to list.
@@ -78,7 +90,7 @@ pub(crate) async fn create(
 /// Takes a subscription away. What waits because of it stays in line.
 #[utoipa::path(
     delete, path = "/api/subscriptions/{subscription_id}", tag = "subscriptions", operation_id = "unsubscribe",
-    params(("subscription_id" = String, Path, description = "Its name")),
+    params(SubscriptionParam),
     responses(
         (status = 200, description = "It is gone; this is what it was", body = Subscription),
         (status = 404, description = "There is no such subscription", body = ErrorBody),
@@ -91,4 +103,41 @@ pub(crate) async fn remove(
     let gone = app.open()?.alert.unsubscribe(RuleId::parse(&id)?).await;
     let gone = gone.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::subscription(&gone)))
+}
+
+/// Puts a subscription aside: until it is taken up again, it wakes nobody. What would have matched is counted as refused,
+/// and is not made up for. What waits because of it stays in line.
+#[utoipa::path(
+    post, path = "/api/subscriptions/{subscription_id}/pause", tag = "subscriptions",
+    operation_id = "pause_subscription", params(SubscriptionParam),
+    responses(
+        (status = 200, description = "It is put aside", body = Subscription),
+        (status = 404, description = "There is no such subscription", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn pause(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<Json<Subscription>, ApiError> {
+    let turned = app.open()?.alert.pause_subscription(RuleId::parse(&id)?).await;
+    let turned = turned.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::subscription(&turned)))
+}
+
+/// Takes a subscription up again: it sees what is committed from now on.
+#[utoipa::path(
+    post, path = "/api/subscriptions/{subscription_id}/resume", tag = "subscriptions",
+    operation_id = "resume_subscription", params(SubscriptionParam),
+    responses(
+        (status = 200, description = "It wakes its agent again", body = Subscription),
+        (status = 404, description = "There is no such subscription", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn resume(
+    State(app): State<App>,
+    Path(id): Path<String>,
+) -> Result<Json<Subscription>, ApiError> {
+    let turned = app.open()?.alert.resume_subscription(RuleId::parse(&id)?).await;
+    let turned = turned.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::subscription(&turned)))
 }

@@ -12,6 +12,7 @@ mod retention;
 mod service;
 mod subrun;
 mod timer;
+mod workshop;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;

@@ -30,7 +30,7 @@ fn place(text: Option<String>, column: &'static str) -> Result<Option<Place>, St
 }
 
 const ONE: &str = "
-    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms FROM subscription
+    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
     WHERE subscription_id = ?1";
 
 /// One subscription.
@@ -39,11 +39,11 @@ pub(crate) fn one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<SubscriptionR
 }
 
 const ALL: &str = "
-    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms FROM subscription
+    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
     WHERE subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
 
 const OF_AGENT: &str = "
-    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms FROM subscription
+    SELECT subscription_id, agent_id, terms, journal_seq, last_due_ms, created_at_ms, is_active, version FROM subscription
     WHERE agent_id = ?3 AND subscription_id > ?1 ORDER BY subscription_id LIMIT ?2";
 
 /// Subscriptions by name.
@@ -69,11 +69,20 @@ fn read(mut row: Row) -> Result<SubscriptionRow, StoreError> {
         journal_seq: row.count("subscription.journal_seq")?,
         last_due: row.optional_millis("subscription.last_due_ms")?,
         created_at: row.millis("subscription.created_at_ms")?,
+        is_active: row.flag("subscription.is_active")?,
+        version: row.count("subscription.version")?,
     })
 }
 
 fn rule_id(row: &mut Row) -> Result<RuleId, StoreError> {
     row.word("subscription.subscription_id", |text| RuleId::parse(text).ok())
+}
+
+const LOCK: &str = "UPDATE alert SET version = version";
+
+/// Lets nobody else change subscriptions.
+pub(crate) fn lock(sql: &mut dyn Sql) -> Result<(), StoreError> {
+    exactly_one(sql.execute(LOCK, &[])?)
 }
 
 /// Locks the row for everybody who changes subscriptions, and so comes first.
@@ -84,8 +93,9 @@ const COUNT_IN: &str = "
 const COUNT_OF_AGENT: &str = "SELECT COUNT(*) FROM subscription WHERE agent_id = ?1";
 
 const PUT: &str = "
-    INSERT INTO subscription (subscription_id, agent_id, terms, concerns_agents, journal_seq, last_due_ms, created_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    INSERT INTO subscription
+        (subscription_id, agent_id, terms, concerns_agents, journal_seq, last_due_ms, created_at_ms, is_active, version)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
 
 const TAKE_BACK: &str = "UPDATE alert SET version = version - 1, subscriptions = subscriptions - 1";
 
@@ -119,6 +129,7 @@ pub(crate) fn put(
         return Ok(refused);
     }
     let terms = serde_json::to_string(&new.terms).map_err(|_| StoreError::Malformed("subscription.terms"))?;
+    let version = row.count("alert.version")?;
     let params = [
         (&new.subscription_id).into(),
         (&new.agent_id).into(),
@@ -127,9 +138,11 @@ pub(crate) fn put(
         new.journal_seq.into(),
         new.last_due.into(),
         new.created_at.into(),
+        new.is_active.into(),
+        version.into(),
     ];
     exactly_one(sql.execute(PUT, &params)?)?;
-    Ok(Subscribed::New(row.count("alert.version")?))
+    Ok(Subscribed::New(version))
 }
 
 const DROP: &str = "DELETE FROM subscription WHERE subscription_id = ?1";
@@ -146,6 +159,32 @@ pub(crate) fn drop_one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<u64>, St
     };
     exactly_one(sql.execute(DROP, &[id.into()])?)?;
     row.count("alert.version").map(Some)
+}
+
+/// Before the subscription itself, as above.
+const COUNT_CHANGE: &str = "
+    UPDATE alert SET version = version + 1
+    WHERE EXISTS (SELECT 1 FROM subscription WHERE subscription_id = ?1) RETURNING version";
+
+const SET_ACTIVE: &str = "
+    UPDATE subscription SET is_active = ?2, journal_seq = ?3, version = ?4 WHERE subscription_id = ?1";
+
+/// Puts a subscription aside or takes it up again; the version that the subscriptions have then.
+pub(crate) fn set_active(sql: &mut dyn Sql, row: &SubscriptionRow) -> Result<Option<u64>, StoreError> {
+    let id = &row.subscription_id;
+    let Some(mut counted) = at_most_one(sql.query(COUNT_CHANGE, &[id.into()])?) else {
+        return Ok(None);
+    };
+    let version = counted.count("alert.version")?;
+    let own = if row.is_active { version } else { row.version };
+    let params = [
+        id.into(),
+        row.is_active.into(),
+        row.journal_seq.into(),
+        own.into(),
+    ];
+    exactly_one(sql.execute(SET_ACTIVE, &params)?)?;
+    Ok(Some(version))
 }
 
 const LAST_DUE: &str = "UPDATE subscription SET last_due_ms = ?2 WHERE subscription_id = ?1";
@@ -184,7 +223,9 @@ pub(crate) fn run_of(sql: &mut dyn Sql, operation: &OperationId) -> Result<Optio
 
 const WANTED: &str = "SELECT subscription_id FROM subscription WHERE concerns_agents = 1 LIMIT 1";
 
-const TELL: &str = "INSERT INTO telling (agent_id, seq, body, done, at_ms) VALUES (?1, ?2, ?3, NULL, ?4)";
+const TELL: &str = "
+    INSERT INTO telling (agent_id, seq, body, done, at_ms, version)
+    VALUES (?1, ?2, ?3, NULL, ?4, (SELECT version FROM alert))";
 
 /// Puts what an agent's doing says into the outbox, where somebody subscribes to such.
 pub(crate) fn tell(sql: &mut dyn Sql, row: &TellingRow) -> Result<bool, StoreError> {
@@ -202,7 +243,7 @@ pub(crate) fn tell(sql: &mut dyn Sql, row: &TellingRow) -> Result<bool, StoreErr
 }
 
 const TELLINGS: &str = "
-    SELECT agent_id, seq, body, done, at_ms FROM telling ORDER BY at_ms, agent_id, seq LIMIT ?1";
+    SELECT agent_id, seq, body, done, at_ms, version FROM telling ORDER BY version, at_ms, agent_id, seq LIMIT ?1";
 
 /// What agents' doings say and nobody has seen to yet.
 pub(crate) fn tellings(sql: &mut dyn Sql, at_most: u32) -> Result<Vec<TellingRow>, StoreError> {
@@ -213,6 +254,7 @@ pub(crate) fn tellings(sql: &mut dyn Sql, at_most: u32) -> Result<Vec<TellingRow
             telling: row.word("telling.body", |json| serde_json::from_str(json).ok())?,
             done: place(row.optional_text("telling.done")?, "telling.done")?,
             at: row.millis("telling.at_ms")?,
+            version: row.count("telling.version")?,
         })
     })
 }
@@ -242,4 +284,26 @@ pub(crate) fn see_to(sql: &mut dyn Sql, seen: &TellingRow, next: Option<&Place>)
         }
     };
     exactly_one(touched)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::plan;
+
+    /// By their tokens they are found in memory, and so need no index of them here.
+    #[test]
+    fn subscriptions_are_found_by_their_own_indexes() {
+        for (query, index) in [
+            (OF_AGENT, "subscription_of_agent"),
+            (COUNT_OF_AGENT, "subscription_of_agent"),
+            (WANTED, "subscription_to_agents"),
+        ] {
+            let plan = plan(query);
+            assert!(
+                plan.iter().any(|line| line.contains(index)),
+                "{index}: {query}: {plan:?}"
+            );
+        }
+    }
 }

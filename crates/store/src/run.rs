@@ -253,12 +253,12 @@ pub(crate) fn cancel_requested(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::sqlite::open::open_in_memory;
 
     /// What SQLite would do for a query.
-    fn plan(query: &str) -> Vec<String> {
+    pub(crate) fn plan(query: &str) -> Vec<String> {
         let mut database = open_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
         let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into()];

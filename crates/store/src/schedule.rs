@@ -250,3 +250,24 @@ const UNDER_WAY: &str = "
 pub(crate) fn is_under_way(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError> {
     Ok(!sql.query(UNDER_WAY, &[run.into()])?.is_empty())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::tests::plan;
+
+    #[test]
+    fn schedules_are_found_by_their_own_indexes() {
+        for (query, index) in [
+            (LIST_OF_AGENT, "schedule_of_agent"),
+            (DUE, "schedule_due"),
+            (NEXT, "schedule_due"),
+        ] {
+            let plan = plan(query);
+            assert!(
+                plan.iter().any(|line| line.contains(index)),
+                "{index}: {query}: {plan:?}"
+            );
+        }
+    }
+}

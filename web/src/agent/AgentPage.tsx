@@ -11,6 +11,7 @@ import { Composer } from "../message/Composer";
 import { useOutbox } from "../message/useOutbox";
 import { RunList } from "../run/RunList";
 import { useTitle } from "../shell/useTitle";
+import { Subscriptions } from "../subscription/Subscriptions";
 import { Conversation } from "../transcript/Conversation";
 import { Skeleton } from "../ui/Skeleton";
 import { Trouble } from "../ui/Trouble";
@@ -45,6 +46,7 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
       <nav className="jumps" aria-label="On this page">
         <a href="#conversation">Conversation</a>
         <a href="#runs">Runs</a>
+        <a href="#subscriptions">Subscriptions</a>
         <a href="#why-not">Why not</a>
         <a href="#cost">Cost</a>
         <a href="#timeline">Timeline</a>
@@ -72,6 +74,7 @@ export function AgentPage({ state, timeline, speech }: AgentPageProps) {
         </div>
         <div className="column side follows">
           <RunList agentId={agent.agent_id} runs={runs} />
+          <Subscriptions agentId={agent.agent_id} />
           <WhyNotPanel agentId={agent.agent_id} />
           <AgentCost agentId={agent.agent_id} />
           <Timeline {...timeline} />

@@ -8,6 +8,7 @@ import type { AnswerDecision, CreateAgent, SetBrake, SetCap } from "./types";
 /** Enough to fill a screen several times over; more is asked for by the reader. */
 export const EVENTS_PER_PAGE = 200;
 const RUNS_PER_PAGE = 50;
+const SUBSCRIPTIONS_PER_PAGE = 100;
 
 // Some paths also answer as streams; those are followed elsewhere, and here everything is JSON. Fetch is looked up at the
 // time of the call, and not when the module loads, so that a test can answer in the network's place.
@@ -33,6 +34,7 @@ async function answered<T>(call: Promise<Answer<T>>): Promise<T> {
 
 const agent = (id: string) => ({ path: { agent_id: id } });
 const decision = (id: string) => ({ path: { decision_id: id } });
+const subscription = (id: string) => ({ path: { subscription_id: id } });
 const run = (runKey: string) => ({ path: { run_key: runKey } });
 
 export const getRuntimeStatus = () => answered(client.GET("/api/runtime/status"));
@@ -52,6 +54,14 @@ export const getDecisions = () => answered(client.GET("/api/decisions"));
 export const getDecision = (id: string) => answered(client.GET("/api/decisions/{decision_id}", { params: decision(id) }));
 export const answerDecision = (id: string, body: AnswerDecision) =>
   answered(client.POST("/api/decisions/{decision_id}/answer", { params: decision(id), body }));
+export const getSubscriptions = (id: string) =>
+  answered(client.GET("/api/subscriptions", { params: { query: { agent_id: id, limit: SUBSCRIPTIONS_PER_PAGE } } }));
+export const pauseSubscription = (id: string) =>
+  answered(client.POST("/api/subscriptions/{subscription_id}/pause", { params: subscription(id) }));
+export const resumeSubscription = (id: string) =>
+  answered(client.POST("/api/subscriptions/{subscription_id}/resume", { params: subscription(id) }));
+export const unsubscribe = (id: string) =>
+  answered(client.DELETE("/api/subscriptions/{subscription_id}", { params: subscription(id) }));
 export const getBrakes = () => answered(client.GET("/api/brake"));
 export const setBrake = (body: SetBrake) => answered(client.POST("/api/brake", { body }));
 export const releaseBrake = (agentId?: string) => answered(client.POST("/api/brake/release", { body: { agent_id: agentId } }));

@@ -11,6 +11,7 @@ import {
   getRun,
   getRuntimeStatus,
   getSpending,
+  getSubscriptions,
   getTranscript,
   getWhy,
   getWhyNot,
@@ -63,6 +64,9 @@ export const budgetQuery = queryOptions({
 
 export const spendingQuery = (id: string) =>
   queryOptions({ queryKey: ["agent", id, "spending"], queryFn: async () => (await getSpending(id)).days });
+
+export const subscriptionsQuery = (id: string) =>
+  queryOptions({ queryKey: ["agent", id, "subscriptions"], queryFn: () => getSubscriptions(id) });
 
 export const stateQuery = (id: string) => queryOptions({ queryKey: ["agent", id, "state"], queryFn: () => getAgentState(id) });
 

@@ -1,5 +1,5 @@
 // Made-up answers for tests.
-import type { AgentStatus, Attempt, Budget, Decision, Delta, Event, Level, Parked, Run, Step, TranscriptLine } from "./types";
+import type { AgentStatus, Attempt, Budget, Decision, Delta, Event, Level, Parked, Run, Step, Subscription, TranscriptLine } from "./types";
 
 /** An event of `main` with just what a test says about it. */
 export function sampleEvent(seq: number, over: Partial<Event> & { visibility?: Level } = {}): Event {
@@ -117,6 +117,21 @@ export function sampleRun(over: Partial<Run> = {}): Run {
     duration_ms: 1_000,
     started_at: "2026-01-01T00:00:00Z",
     steps: [],
+    ...over,
+  };
+}
+
+export function sampleSubscription(over: Partial<Subscription> = {}): Subscription {
+  return {
+    subscription_id: "gym",
+    agent_id: "coach",
+    any: ["TASK", "NOTE"],
+    all: [],
+    cooldown_ms: 0,
+    debounce_ms: 0,
+    say: "plan the week",
+    created_at: "2026-01-01T00:00:00Z",
+    is_active: true,
     ...over,
   };
 }

@@ -36,6 +36,7 @@ export type Severity = Schemas["Severity"];
 export type Step = Schemas["Step"];
 export type StepStatus = Schemas["StepStatus"];
 export type Stuck = Schemas["Stuck"];
+export type Subscription = Schemas["Subscription"];
 export type TokenUsage = Schemas["TokenUsage"];
 export type Transcript = Schemas["Transcript"];
 export type TranscriptLine = Schemas["TranscriptLine"];

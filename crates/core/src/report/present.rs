@@ -243,6 +243,9 @@ fn message_admitted(payload: &Value) -> Row {
 }
 
 fn agent_state_changed(payload: &Value) -> Row {
+    if word(payload, "change") == Some("subscription") {
+        return notice::subscription_changed(payload);
+    }
     let title = match (word(payload, "change"), word(payload, "control")) {
         (Some("created"), _) => "Agent created",
         (Some("control"), Some("paused")) => "Agent paused",

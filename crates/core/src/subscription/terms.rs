@@ -208,6 +208,18 @@ impl Terms {
         Some(gathered.max(cooled)).filter(|due| *due > now)
     }
 
+    /// The kinds among its tokens that nothing here tells of: most likely they are misspelt.
+    #[must_use]
+    pub fn unheard_of(&self) -> Vec<&str> {
+        let words = self.any.iter().chain(&self.all).map(String::as_str);
+        let known = crate::notice::kinds();
+        let strange = words.filter(|word| match Token::parse_word(word) {
+            Ok(Token::SemanticKey(kind)) => !known.contains(kind.as_str()),
+            Ok(Token::Subtype { .. } | Token::EntityId(_)) | Err(_) => false,
+        });
+        strange.collect()
+    }
+
     /// Whether an agent's own doings can be meant, and not only the journal's.
     #[must_use]
     pub fn concerns_agents(&self) -> bool {
@@ -319,6 +331,24 @@ mod tests {
         };
         let (then, now) = (Millis(1_800_000_000_000), Millis(1_500_000_000_000));
         assert_eq!(terms.window(now, Some(then)), None);
+    }
+
+    #[test]
+    fn every_kind_that_is_told_of_can_be_subscribed_to_and_a_misspelt_one_is_noticed() {
+        let kinds = crate::notice::kinds();
+        let told = "TASK NOTE CATEGORY CHECKLIST TIME_ENTRY DAY_PLAN RATING LINK FILE GIT_REF RUN \
+                    agentChangedNotification agentStateChangedNotification";
+        assert_eq!(kinds, told.split_whitespace().collect());
+        for kind in kinds {
+            let filter = terms(kind).filter().expect("a filter");
+            let tokens = [Token::SemanticKey(kind.into())].into();
+            assert!(
+                filter.admits(&tokens) && terms(kind).unheard_of().is_empty(),
+                "{kind}"
+            );
+        }
+        let strange = terms("TASK task TASKS task.status=done id:abc");
+        assert_eq!(strange.unheard_of(), ["task", "TASKS"]);
     }
 
     #[test]

@@ -30,6 +30,8 @@ pub struct Facts<'a> {
     pub predicate: Option<bool>,
     /// Whether the guard holds; none where there is none.
     pub guard: Option<bool>,
+    /// Whether what it came by is put aside.
+    pub is_paused: bool,
     /// Whether there is something to do; none where nobody asks, because it is wanted anyway.
     pub has_work: Option<bool>,
     /// The earliest moment that a cooldown or a debounce window allows.
@@ -55,7 +57,7 @@ pub enum Admitted {
 pub fn admit(standing: &Standing, facts: &Facts<'_>) -> (Admitted, Vec<Gate>) {
     let by_person = facts.cause.origin == Origin::Operator;
     let mut gates = Vec::new();
-    let checks: [(&str, Option<Refusal>); 8] = [
+    let checks: [(&str, Option<Refusal>); 9] = [
         ("lifecycle", lifecycle(standing.lifecycle, by_person)),
         (
             "control",
@@ -80,6 +82,11 @@ pub fn admit(standing: &Standing, facts: &Facts<'_>) -> (Admitted, Vec<Gate>) {
         (
             "guard",
             (facts.guard == Some(false)).then_some(Refusal::GuardFalse),
+        ),
+        // After what is asked of the change: one that is refused here would have woken the agent.
+        (
+            "subscription",
+            facts.is_paused.then_some(Refusal::SubscriptionPaused),
         ),
         (
             "work",
@@ -189,6 +196,7 @@ mod tests {
             cause,
             predicate: None,
             guard: None,
+            is_paused: false,
             has_work: None,
             not_before: None,
             now: NOW,
@@ -242,6 +250,14 @@ mod tests {
             guard: Some(false),
             ..facts(&person)
         };
+        let aside = Facts {
+            is_paused: true,
+            ..facts(&person)
+        };
+        let aside_and_not_so = Facts {
+            predicate: Some(false),
+            ..aside.clone()
+        };
         let idle = Facts {
             has_work: Some(false),
             ..facts(&person)
@@ -256,6 +272,8 @@ mod tests {
             (&standing(), facts(&deep), "causal_depth_exceeded"),
             (&standing(), not_so, "predicate_false"),
             (&standing(), unguarded, "guard_false"),
+            (&standing(), aside, "subscription_paused"),
+            (&standing(), aside_and_not_so, "predicate_false"),
             (&standing(), idle, "nothing_to_do"),
         ];
         for (standing, facts, code) in cases {

@@ -20,6 +20,11 @@ pub struct SubscriptionRow {
     pub last_due: Option<Millis>,
     /// When it was made.
     pub created_at: Millis,
+    /// Whether it wakes anybody, or is put aside.
+    pub is_active: bool,
+    /// The version of the subscriptions when it was made or taken up again. Of agents' own doings it sees those that were
+    /// told under this version or a later one.
+    pub version: u64,
 }
 
 /// What became of a subscription that was to be kept.
@@ -97,4 +102,21 @@ pub struct TellingRow {
     pub done: Option<Place>,
     /// When.
     pub at: Millis,
+    /// The version of the subscriptions under which it was told.
+    pub version: u64,
+}
+
+impl TellingRow {
+    /// One that is to be told now. Whoever keeps it gives it its version.
+    #[must_use]
+    pub const fn new(agent_id: AgentId, seq: u64, telling: Telling, at: Millis) -> Self {
+        Self {
+            agent_id,
+            seq,
+            telling,
+            done: None,
+            at,
+            version: 0,
+        }
+    }
 }

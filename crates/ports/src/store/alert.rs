@@ -28,7 +28,11 @@ pub trait AlertView {
 
 /// What is written about subscriptions and notices.
 pub trait AlertTx {
-    /// Keeps a subscription, within the bounds. `of_agent` and `in_all` say how many there may be.
+    /// Lets nobody else change subscriptions until this transaction ends. Whoever announces the change as well calls this
+    /// before it locks an agent's head: notices lock in this order, and who locks in another waits for ever.
+    fn lock_subscriptions(&mut self) -> Result<(), StoreError>;
+    /// Keeps a subscription, within the bounds. `of_agent` and `in_all` say how many there may be. Its version is the one
+    /// that the subscriptions have then, whatever the row says.
     fn put_subscription(
         &mut self,
         row: &SubscriptionRow,
@@ -37,12 +41,16 @@ pub trait AlertTx {
     ) -> Result<Subscribed, StoreError>;
     /// Takes a subscription away; the version that the subscriptions have then. None when there was none.
     fn drop_subscription(&mut self, subscription: &RuleId) -> Result<Option<u64>, StoreError>;
+    /// Puts a subscription aside, or takes it up again from the newest change on that the row names; the version that the
+    /// subscriptions have then, which is also its own where it is taken up. None when there is none.
+    fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>, StoreError>;
     /// Notes from when on the newest message of a subscription may begin.
     fn set_last_due(&mut self, subscription: &RuleId, due: Millis) -> Result<(), StoreError>;
     /// Moves the cursor on the journal's outbox; [`StoreError::Conflict`] when it or the subscriptions are not as they
     /// were seen. Locks them until the transaction ends.
     fn move_cursor(&mut self, seen: &AlertRow, next: &Cursor) -> Result<(), StoreError>;
-    /// Puts what an agent's doing says into the outbox, where somebody subscribes to such. Whether it did.
+    /// Puts what an agent's doing says into the outbox, where somebody subscribes to such. Whether it did. It is told under
+    /// the version that the subscriptions have now, whatever the row says.
     fn tell(&mut self, row: &TellingRow) -> Result<bool, StoreError>;
     /// Notes that a telling was seen to up to a candidate, or takes it away where that was the last;
     /// [`StoreError::Conflict`] when somebody else has.

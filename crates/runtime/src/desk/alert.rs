@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use wakeful_core::id::{AgentId, RuleId};
-use wakeful_core::key::Digest;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::subscription::terms::{SUBSCRIPTIONS_MAX, SUBSCRIPTIONS_PER_AGENT_MAX};
 use wakeful_core::subscription::{BadTerms, Terms};
 use wakeful_ports::clock::{Clock, Entropy};
@@ -12,8 +13,11 @@ use wakeful_ports::records::{Subscribed, SubscriptionRow};
 use wakeful_ports::store::Store;
 
 use super::Asked;
-use crate::EngineError;
+use super::clerk::announce;
+use crate::hub::Hub;
 use crate::notice::Book;
+use crate::run::broken;
+use crate::{EngineError, Observer as _};
 
 /// What faces ask and tell about subscriptions.
 pub trait AlertDesk: Send + Sync + 'static {
@@ -21,6 +25,10 @@ pub trait AlertDesk: Send + Sync + 'static {
     fn subscribe(&self, new: NewSubscription) -> Asked<'_, SubscriptionRow>;
     /// Takes a subscription away. What waits because of it stays.
     fn unsubscribe(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow>;
+    /// Puts a subscription aside: until it is taken up again, it wakes nobody. What waits because of it stays.
+    fn pause_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow>;
+    /// Takes a subscription up again. What happened meanwhile stays unseen.
+    fn resume_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow>;
     /// Subscriptions of one agent or of all by name, after one.
     fn subscriptions(
         &self,
@@ -78,6 +86,29 @@ pub struct AlertClerk<S> {
     pub entropy: Arc<dyn Entropy>,
     /// The subscriptions in memory.
     pub book: Arc<Book>,
+    /// Who is told of what was committed.
+    pub hub: Arc<Hub>,
+}
+
+/// What a person does to a subscription.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deed {
+    Made,
+    Paused,
+    Resumed,
+    Gone,
+}
+
+impl Deed {
+    /// How the log spells it.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Made => "made",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+            Self::Gone => "gone",
+        }
+    }
 }
 
 impl<S: Store> AlertClerk<S> {
@@ -95,29 +126,55 @@ impl<S: Store> AlertClerk<S> {
             journal_seq: self.journal.last_seq().await.map_err(Subscribing::from)?,
             last_due: None,
             created_at: self.clock.now(),
+            is_active: true,
+            version: 0,
         };
-        let new = row.clone();
+        let (new, sealed) = (row.clone(), self.seal(&row.subscription_id, Deed::Made)?);
         let put = self.store.write(move |tx| {
             if tx.agent(&new.agent_id)?.is_none() {
                 return Ok(None);
             }
-            tx.put_subscription(&new, SUBSCRIPTIONS_PER_AGENT_MAX, SUBSCRIPTIONS_MAX)
-                .map(Some)
+            let put = tx.put_subscription(&new, SUBSCRIPTIONS_PER_AGENT_MAX, SUBSCRIPTIONS_MAX)?;
+            let event = match put {
+                Subscribed::New(_) => announce(tx, &new.agent_id, &sealed)?,
+                Subscribed::Same | Subscribed::Differs | Subscribed::AgentFull | Subscribed::Full => None,
+            };
+            Ok(Some((put, event)))
         });
-        match put.await? {
-            None => Err(EngineError::UnknownAgent(row.agent_id)),
-            Some(Subscribed::New(version)) => {
+        let Some((put, event)) = put.await? else {
+            return Err(EngineError::UnknownAgent(row.agent_id));
+        };
+        match put {
+            Subscribed::New(version) => {
+                let row = SubscriptionRow { version, ..row };
                 self.book.added(row.clone(), version);
+                self.tell(&row, event);
                 Ok(row)
             }
-            Some(Subscribed::Same) => {
+            Subscribed::Same => {
                 let id = row.subscription_id.clone();
                 let kept = self.store.read(move |view| view.subscription(&id)).await?;
                 Ok(kept.unwrap_or(row))
             }
-            Some(Subscribed::Differs) => Err(Subscribing::Exists(row.subscription_id).into()),
-            Some(Subscribed::AgentFull) => Err(Subscribing::AgentFull(row.agent_id).into()),
-            Some(Subscribed::Full) => Err(Subscribing::Full.into()),
+            Subscribed::Differs => Err(Subscribing::Exists(row.subscription_id).into()),
+            Subscribed::AgentFull => Err(Subscribing::AgentFull(row.agent_id).into()),
+            Subscribed::Full => Err(Subscribing::Full.into()),
+        }
+    }
+
+    /// What the log says of it.
+    fn seal(&self, id: &RuleId, deed: Deed) -> Result<Sealed, EngineError> {
+        let payload =
+            serde_json::json!({"change": "subscription", "subscription": id, "state": deed.as_str()});
+        let draft = Draft::new(Kind::AgentStateChanged, payload);
+        let sealed = Sealed::new(draft, self.clock.now(), None, self.entropy.bytes32());
+        sealed.map_err(|error| broken(RunKey(Digest::ZERO), &error))
+    }
+
+    /// Tells whoever follows the agent.
+    fn tell(&self, row: &SubscriptionRow, event: Option<Event>) {
+        if let Some(event) = event {
+            self.hub.saw(&row.agent_id, &[event]);
         }
     }
 
@@ -127,15 +184,54 @@ impl<S: Store> AlertClerk<S> {
     }
 
     async fn take_away(&self, id: RuleId) -> Result<SubscriptionRow, EngineError> {
-        let wanted = id.clone();
+        let (wanted, sealed) = (id.clone(), self.seal(&id, Deed::Gone)?);
         let dropped = self.store.write(move |tx| {
+            tx.lock_subscriptions()?;
             let Some(row) = tx.subscription(&wanted)? else {
                 return Ok(None);
             };
-            Ok(tx.drop_subscription(&wanted)?.map(|version| (row, version)))
+            let event = announce(tx, &row.agent_id, &sealed)?;
+            let version = tx.drop_subscription(&wanted)?;
+            Ok(version.map(|version| (row, version, event)))
         });
-        let (row, version) = dropped.await?.ok_or(Subscribing::Unknown(id))?;
+        let (row, version, event) = dropped.await?.ok_or(Subscribing::Unknown(id))?;
         self.book.dropped(&row, version);
+        self.tell(&row, event);
+        Ok(row)
+    }
+
+    /// Puts one aside or takes it up again. One that stands so already stays as it is.
+    async fn turn(&self, id: RuleId, deed: Deed) -> Result<SubscriptionRow, EngineError> {
+        let is_active = deed == Deed::Resumed;
+        let seen = match is_active {
+            true => self.journal.last_seq().await.map_err(Subscribing::from)?,
+            false => 0,
+        };
+        let (wanted, sealed) = (id.clone(), self.seal(&id, deed)?);
+        let turned = self.store.write(move |tx| {
+            tx.lock_subscriptions()?;
+            let row = tx.subscription(&wanted)?;
+            let Some(row) = row.filter(|row| row.is_active != is_active) else {
+                return Ok(None);
+            };
+            let event = announce(tx, &row.agent_id, &sealed)?;
+            let row = SubscriptionRow {
+                is_active,
+                journal_seq: seen.max(row.journal_seq),
+                ..row
+            };
+            let version = tx.set_active(&row)?;
+            Ok(version.map(|version| (row, version, event)))
+        });
+        let Some((row, version, event)) = turned.await? else {
+            let wanted = id.clone();
+            let kept = self.store.read(move |view| view.subscription(&wanted)).await?;
+            return Ok(kept.ok_or(Subscribing::Unknown(id))?);
+        };
+        let own = if is_active { version } else { row.version };
+        let row = SubscriptionRow { version: own, ..row };
+        self.book.changed(row.clone(), version);
+        self.tell(&row, event);
         Ok(row)
     }
 }
@@ -147,6 +243,14 @@ impl<S: Store> AlertDesk for AlertClerk<S> {
 
     fn unsubscribe(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
         Box::pin(self.take_away(subscription))
+    }
+
+    fn pause_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
+        Box::pin(self.turn(subscription, Deed::Paused))
+    }
+
+    fn resume_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
+        Box::pin(self.turn(subscription, Deed::Resumed))
     }
 
     fn subscriptions(

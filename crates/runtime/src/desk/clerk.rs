@@ -212,13 +212,13 @@ impl<S: Store> Clerk<S> {
                 Ok(true) => {}
             }
             let event = append(tx, &wanted, &mut head, &sealed)?;
-            tx.tell(&TellingRow {
-                agent_id: wanted.clone(),
-                seq: event.seq,
-                telling: Telling::agent_changed(&wanted),
-                done: None,
-                at: event.sealed.at,
-            })?;
+            let telling = Telling::agent_changed(&wanted);
+            tx.tell(&TellingRow::new(
+                wanted.clone(),
+                event.seq,
+                telling,
+                event.sealed.at,
+            ))?;
             Ok(Some(Ok(Some(event))))
         });
         match told

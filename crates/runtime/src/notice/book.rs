@@ -88,6 +88,16 @@ impl Book {
         }
     }
 
+    /// A subscription was put aside or taken up again, and this is their version since. What it asks for stays in the
+    /// index: what it would have woken for is told.
+    pub(crate) fn changed(&self, row: SubscriptionRow, version: u64) {
+        let mut pages = self.pages();
+        if pages.version == version.checked_sub(1) {
+            pages.rows.insert(place_of(&row), Arc::new(row));
+            pages.version = Some(version);
+        }
+    }
+
     /// A subscription was taken away, and this is their version since.
     pub(crate) fn dropped(&self, row: &SubscriptionRow, version: u64) {
         let mut pages = self.pages();

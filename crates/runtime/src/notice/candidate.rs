@@ -35,6 +35,7 @@ impl Candidate {
         let due = row.terms.window(now, row.last_due);
         let arrival = Arrival {
             guard: self.guard(tx, &row)?,
+            is_paused: !row.is_active,
             not_before: due,
             ..self.arrival.clone()
         };

@@ -6,7 +6,6 @@ use wakeful_core::change::{LogicalChangeKey, Token, Unit};
 use wakeful_core::id::Incarnation;
 use wakeful_core::journal::Author;
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::time::Millis;
 use wakeful_ports::journal::Change;
 use wakeful_ports::records::{AlertRow, Cursor, Place, SubscriptionRow, TellingRow};
 use wakeful_ports::store::{StoreError, Tx};
@@ -24,7 +23,17 @@ pub(super) struct Notice {
     pub(super) records: Vec<(String, String)>,
     /// What happened to an agent, in words; none for a change of the journal.
     pub(super) what: Option<String>,
-    pub(super) at: Millis,
+    /// Where it stands among the subscriptions: the change's own place, or the version under which it was told.
+    pub(super) stands: Stands,
+}
+
+/// Which subscriptions a notice may concern: those that were made before it. No clock has a say in it.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Stands {
+    /// At this place in the journal's outbox.
+    InJournal(u64),
+    /// Under this version of the subscriptions.
+    UnderVersion(u64),
 }
 
 /// By what an agent wrote.
@@ -61,7 +70,7 @@ impl Notice {
             },
             records: changes.iter().map(record).collect(),
             what: None,
-            at: first.at,
+            stands: Stands::InJournal(first.seq),
         })
     }
 
@@ -89,15 +98,15 @@ impl Notice {
             },
             records: Vec::new(),
             what: Some(telling.what.clone()),
-            at: row.at,
+            stands: Stands::UnderVersion(row.version),
         }
     }
 
-    /// Whether it came after a subscription was made, which does not see what was before.
-    pub(super) fn is_after(&self, row: &SubscriptionRow) -> bool {
-        match self.what {
-            None => self.seq > row.journal_seq,
-            Some(_) => self.at >= row.created_at,
+    /// Whether it came after a subscription was made or taken up again, which does not see what was before.
+    pub(super) const fn is_after(&self, row: &SubscriptionRow) -> bool {
+        match self.stands {
+            Stands::InJournal(seq) => seq > row.journal_seq,
+            Stands::UnderVersion(version) => version >= row.version,
         }
     }
 }

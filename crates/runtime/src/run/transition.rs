@@ -154,13 +154,8 @@ impl Transition {
         let (Some(last), Some(telling)) = (events.last(), &self.telling) else {
             return Ok(());
         };
-        tx.tell(&TellingRow {
-            agent_id: self.run.agent_id.clone(),
-            seq: last.seq,
-            telling: telling.clone(),
-            done: None,
-            at: self.journal.at,
-        })?;
+        let (agent, at) = (self.run.agent_id.clone(), self.journal.at);
+        tx.tell(&TellingRow::new(agent, last.seq, telling.clone(), at))?;
         Ok(())
     }
 

@@ -29,6 +29,7 @@ pub fn subscription(row: &SubscriptionRow) -> Subscription {
         debounce_ms,
         say,
         created_at: row.created_at.rfc3339(),
+        is_active: row.is_active,
     }
 }
 

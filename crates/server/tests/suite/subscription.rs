@@ -6,6 +6,7 @@ use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::SubscriptionRow;
+use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::Asked;
 use wakeful_runtime::desk::alert::{AlertDesk, NewSubscription, Subscribing};
 
@@ -25,6 +26,16 @@ fn gym() -> SubscriptionRow {
         journal_seq: 0,
         last_due: None,
         created_at: Millis(0),
+        is_active: true,
+        version: 1,
+    }
+}
+
+/// The one there is, or that there is none of this name.
+async fn only(subscription: RuleId, is_active: bool) -> Result<SubscriptionRow, EngineError> {
+    match subscription.as_str() {
+        "gym" => Ok(SubscriptionRow { is_active, ..gym() }),
+        _ => Err(Subscribing::Unknown(subscription).into()),
     }
 }
 
@@ -40,12 +51,15 @@ impl AlertDesk for OneSubscription {
     }
 
     fn unsubscribe(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
-        Box::pin(async move {
-            match subscription.as_str() {
-                "gym" => Ok(gym()),
-                _ => Err(Subscribing::Unknown(subscription).into()),
-            }
-        })
+        Box::pin(only(subscription, true))
+    }
+
+    fn pause_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
+        Box::pin(only(subscription, false))
+    }
+
+    fn resume_subscription(&self, subscription: RuleId) -> Asked<'_, SubscriptionRow> {
+        Box::pin(only(subscription, true))
     }
 
     fn subscriptions(
@@ -106,4 +120,18 @@ async fn subscriptions_are_listed_and_taken_away() {
     assert_eq!(remove("gym").await.status.as_u16(), 200);
     assert_eq!(remove("other").await.status.as_u16(), 404);
     assert_eq!(remove("No").await.status.as_u16(), 422);
+}
+
+#[tokio::test]
+async fn a_subscription_is_put_aside_and_taken_up_again() {
+    let world = World::new();
+    let turned = async |path: &str| {
+        let answer = world.post(&format!("/api/subscriptions/{path}"), "").await;
+        let told: Value = serde_json::from_str(&answer.body).expect("JSON");
+        (answer.status.as_u16(), told["is_active"].clone())
+    };
+    assert_eq!(turned("gym/pause").await, (200, json!(false)));
+    assert_eq!(turned("gym/resume").await, (200, json!(true)));
+    assert_eq!(turned("other/pause").await, (404, Value::Null));
+    assert_eq!(turned("No/resume").await, (422, Value::Null));
 }

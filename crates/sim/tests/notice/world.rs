@@ -1,6 +1,5 @@
 //! A daemon in memory whose agents are woken by changes, in virtual time.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -14,29 +13,26 @@ use wakeful_core::id::{AgentId, RuleId, RunnerId};
 use wakeful_core::inference::Terms as InferenceTerms;
 use wakeful_core::journal::{Author, Mutation, RecordId, operation_of_person};
 use wakeful_core::key::{OperationId, RunKey};
-use wakeful_core::message::Message;
-use wakeful_core::policy::Rules;
 use wakeful_core::prompt::Request;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::subscription::Terms;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
-use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Agent, RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
+use wakeful_ports::records::{RunFilter, RunRow, RunState, Visibility, WakeFilter, WakeRow};
 use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::alert::NewSubscription;
 use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Clerk, Desk as _, NewAgent};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::{Book, Watcher};
-use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
-use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_runtime::service::{Options, Service, Writers};
+use wakeful_runtime::{Governance, Halt};
 use wakeful_store::{JournalStore, Store};
 
 use crate::service::{Salts, Ticks};
+use crate::workshop::Shop;
 
 const TOOL: &str = "journal_create_task";
 
@@ -137,52 +133,6 @@ fn task(title: &str, category: Option<RecordId>) -> Mutation {
     }
 }
 
-struct Shop {
-    store: Store,
-    ticks: Arc<Ticks>,
-    oracle: Arc<Oracle>,
-    writer: Arc<Writer>,
-    hub: Arc<Hub>,
-}
-
-impl Workshop<Store> for Shop {
-    type Model = Asking;
-    type Tools = Writer;
-
-    fn limits(&self, _: &Agent, _: &Message) -> Limits {
-        Limits {
-            model_ref: "sim:0".into(),
-            fallbacks: Vec::new(),
-            max_rounds: 5,
-            workspace: "/somewhere".into(),
-            deny_tools: BTreeSet::new(),
-            ask_tools: BTreeSet::new(),
-            may_start: BTreeSet::new(),
-        }
-    }
-
-    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, Asking, Writer>, EngineError> {
-        Ok(Engine {
-            store: self.store.clone(),
-            model: Arc::new(Asking(Arc::clone(&self.oracle))),
-            tools: Arc::clone(&self.writer),
-            policy: Arc::new(Rules::new([TOOL.to_owned()].into())),
-            guide: Arc::new(NoGuide),
-            clock: Arc::<Ticks>::clone(&self.ticks),
-            entropy: Arc::new(Salts),
-            halt: Halt::never(),
-            observer: Arc::<Hub>::clone(&self.hub),
-            runner: RunnerId::new("daemon"),
-            governance: Governance::default(),
-            waiting: Waiting::Away,
-        })
-    }
-
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Asking, Writer>, EngineError> {
-        Err(EngineError::UnknownAgent(agent.clone()))
-    }
-}
-
 /// What outlives a daemon.
 #[derive(Clone)]
 pub(super) struct Home {
@@ -218,9 +168,11 @@ impl Home {
         let hub: Arc<Hub> = Arc::default();
         let shop = Shop {
             store: self.store.clone(),
-            ticks: Arc::clone(&self.ticks),
-            oracle: Arc::clone(&self.oracle),
-            writer: Arc::new(Writer(self.journal.clone())),
+            model: Arc::new(Asking(Arc::clone(&self.oracle))),
+            tools: Arc::new(Writer(self.journal.clone())),
+            rules: [TOOL.to_owned()].into(),
+            clock: Arc::<Ticks>::clone(&self.ticks),
+            entropy: Arc::new(Salts),
             hub: Arc::clone(&hub),
         };
         let (service, clerk, _) = Service::new(Options {
@@ -228,7 +180,7 @@ impl Home {
             writers: Writers::Alone,
             runner: RunnerId::new("daemon"),
             workshop: Arc::new(shop),
-            hub,
+            hub: Arc::clone(&hub),
             halt: Halt::never(),
             clock: Arc::<Ticks>::clone(&self.ticks),
             entropy: Arc::new(Salts),
@@ -247,6 +199,7 @@ impl Home {
                 clock: Arc::<Ticks>::clone(&self.ticks),
                 entropy: Arc::new(Salts),
                 book,
+                hub,
             },
             watcher,
             tasks: [

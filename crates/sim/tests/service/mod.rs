@@ -58,6 +58,8 @@ pub(super) struct Ticks(Mutex<TicksState>);
 #[derive(Default)]
 struct TicksState {
     now_ms: u64,
+    /// How far the clock on the wall goes after.
+    behind_ms: i64,
     next: u64,
     waits: BTreeMap<(u64, u64), Waker>,
 }
@@ -93,9 +95,18 @@ impl Ticks {
     }
 }
 
+impl Ticks {
+    /// Somebody sets the clock. Who sleeps goes on sleeping.
+    pub(super) fn set(&self, wall: Millis) {
+        let mut state = self.state();
+        state.behind_ms = i64::try_from(state.now_ms).expect("not for ever") - wall.0;
+    }
+}
+
 impl Clock for Ticks {
     fn now(&self) -> Millis {
-        Millis(i64::try_from(self.ticks_ms()).expect("not for ever"))
+        let state = self.state();
+        Millis(i64::try_from(state.now_ms).expect("not for ever") - state.behind_ms)
     }
 
     fn ticks_ms(&self) -> u64 {

@@ -15,25 +15,23 @@ use wakeful_core::id::{AgentId, RuleId, RunnerId};
 use wakeful_core::inference::Terms;
 use wakeful_core::journal::{Author, Mutation};
 use wakeful_core::key::{OperationId, h};
-use wakeful_core::message::Message;
-use wakeful_core::policy::Rules;
 use wakeful_core::prompt::Request;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Draft, Outcome, Timer, When};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::guidance::NoGuide;
 use wakeful_ports::journal::{Journal as _, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::{Agent, Execution, RunFilter, Visibility};
+use wakeful_ports::records::{Execution, RunFilter, Visibility};
 use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Scheduling as _};
 use wakeful_runtime::hub::Hub;
-use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
-use wakeful_runtime::wake::Limits;
-use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
+use wakeful_runtime::service::{Options, Service, Writers};
+use wakeful_runtime::{Governance, Halt};
 use wakeful_store::{JournalStore, Store};
+
+use crate::workshop::Shop;
 
 /// 2026-03-01T06:00:00Z.
 pub(super) const BEGIN: Millis = Millis(1_772_344_800_000);
@@ -192,52 +190,6 @@ impl ToolHost for NoTools {
     async fn clear(&self, _: OperationId) {}
 }
 
-struct Shop {
-    store: Store,
-    wall: Arc<Wall>,
-    says: Says,
-    asked: Arc<AtomicU32>,
-    hub: Arc<Hub>,
-}
-
-impl Workshop<Store> for Shop {
-    type Model = Counting;
-    type Tools = NoTools;
-
-    fn limits(&self, _: &Agent, _: &Message) -> Limits {
-        Limits {
-            model_ref: "sim:0".into(),
-            fallbacks: Vec::new(),
-            max_rounds: 5,
-            workspace: "/somewhere".into(),
-            deny_tools: BTreeSet::new(),
-            ask_tools: BTreeSet::new(),
-            may_start: BTreeSet::new(),
-        }
-    }
-
-    fn engine(&self, _: &AgentId, _: &Limits) -> Result<Engine<Store, Counting, NoTools>, EngineError> {
-        Ok(Engine {
-            store: self.store.clone(),
-            model: Arc::new(Counting(self.says, Arc::clone(&self.asked))),
-            tools: Arc::new(NoTools),
-            policy: Arc::new(Rules::new(BTreeSet::new())),
-            guide: Arc::new(NoGuide),
-            clock: Arc::<Wall>::clone(&self.wall),
-            entropy: Arc::new(Salts(Arc::clone(&self.wall))),
-            halt: Halt::never(),
-            observer: Arc::<Hub>::clone(&self.hub),
-            runner: RunnerId::new("daemon"),
-            governance: Governance::default(),
-            waiting: Waiting::Away,
-        })
-    }
-
-    fn ending(&self, agent: &AgentId) -> Result<Ending<Store, Counting, NoTools>, EngineError> {
-        Err(EngineError::UnknownAgent(agent.clone()))
-    }
-}
-
 /// What outlives a daemon.
 #[derive(Clone)]
 pub(super) struct Ground {
@@ -322,9 +274,11 @@ impl House {
         let hub: Arc<Hub> = Arc::default();
         let shop = Shop {
             store: ground.store.clone(),
-            wall: Arc::clone(&ground.wall),
-            says,
-            asked: Arc::clone(&ground.asked),
+            model: Arc::new(Counting(says, Arc::clone(&ground.asked))),
+            tools: Arc::new(NoTools),
+            rules: BTreeSet::new(),
+            clock: Arc::<Wall>::clone(&ground.wall),
+            entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
             hub: Arc::clone(&hub),
         };
         let (service, clerk, _) = Service::new(Options {

@@ -37,6 +37,10 @@ impl AlertView for Session<'_> {
 }
 
 impl AlertTx for Session<'_> {
+    fn lock_subscriptions(&mut self) -> Result<(), StoreError> {
+        alert::lock(self)
+    }
+
     fn put_subscription(
         &mut self,
         row: &SubscriptionRow,
@@ -48,6 +52,10 @@ impl AlertTx for Session<'_> {
 
     fn drop_subscription(&mut self, subscription: &RuleId) -> Result<Option<u64>, StoreError> {
         alert::drop_one(self, subscription)
+    }
+
+    fn set_active(&mut self, row: &SubscriptionRow) -> Result<Option<u64>, StoreError> {
+        alert::set_active(self, row)
     }
 
     fn set_last_due(&mut self, subscription: &RuleId, due: Millis) -> Result<(), StoreError> {

@@ -30,6 +30,8 @@ fn row(name: &str, of: &str, token: &str) -> SubscriptionRow {
         journal_seq: 7,
         last_due: None,
         created_at: Millis(5),
+        is_active: true,
+        version: 0,
     }
 }
 
@@ -83,6 +85,7 @@ fn subscriptions_are_kept_within_bounds_and_each_change_has_a_version() {
             kept,
             SubscriptionRow {
                 last_due: Some(Millis(99)),
+                version: 1,
                 ..row("a", "main", "TASK")
             }
         );
@@ -122,13 +125,8 @@ fn the_cursor_moves_only_from_where_it_was_seen_and_under_the_subscriptions_that
 #[test]
 fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_to() {
     everywhere(async |store| {
-        let telling = TellingRow {
-            agent_id: agent("writer"),
-            seq: 3,
-            telling: Telling::run_ended(&agent("writer"), &RunKey(Digest::of(b"run")), "completed"),
-            done: None,
-            at: Millis(8),
-        };
+        let what = Telling::run_ended(&agent("writer"), &RunKey(Digest::of(b"run")), "completed");
+        let telling = TellingRow::new(agent("writer"), 3, what, Millis(8));
         let tell = || {
             let row = telling.clone();
             store.write(move |tx| tx.tell(&row))
@@ -138,7 +136,15 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
         assert_eq!(put(&store, row("b", "main", "RUN")).await, Subscribed::New(2));
         assert!(tell().await.expect("written"));
         let kept = store.read(|view| view.tellings(10)).await.expect("rows");
-        assert_eq!(kept, std::slice::from_ref(&telling));
+        let telling = TellingRow {
+            version: 2,
+            ..telling
+        };
+        assert_eq!(
+            kept,
+            std::slice::from_ref(&telling),
+            "under the version that was found"
+        );
         let place = Place {
             agent_id: agent("main"),
             subscription_id: rule("b"),
@@ -161,6 +167,42 @@ fn what_agents_tell_is_kept_only_where_somebody_wants_it_and_until_it_was_seen_t
                 .await
                 .expect("rows")
                 .is_empty()
+        );
+    });
+}
+
+#[test]
+fn a_subscription_is_put_aside_and_taken_up_again_under_a_version_of_its_own() {
+    everywhere(async |store| {
+        assert_eq!(put(&store, row("a", "main", "TASK")).await, Subscribed::New(1));
+        assert_eq!(put(&store, row("b", "main", "TASK")).await, Subscribed::New(2));
+        let turned = |name: &'static str, is_active: bool, journal_seq: u64| {
+            store.write(move |tx| {
+                tx.lock_subscriptions()?;
+                let Some(row) = tx.subscription(&rule(name))? else {
+                    return tx.set_active(&row(name, "main", "TASK"));
+                };
+                tx.set_active(&SubscriptionRow {
+                    is_active,
+                    journal_seq,
+                    ..row
+                })
+            })
+        };
+        let kept = || store.read(|view| view.subscription(&rule("a")));
+        assert_eq!(turned("a", false, 7).await.expect("written"), Some(3));
+        let aside = kept().await.expect("read").expect("there");
+        assert_eq!((aside.is_active, aside.journal_seq, aside.version), (false, 7, 1));
+        assert_eq!(turned("a", true, 30).await.expect("written"), Some(4));
+        let back = kept().await.expect("read").expect("there");
+        assert_eq!((back.is_active, back.journal_seq, back.version), (true, 30, 4));
+        assert_eq!(turned("nobody", true, 30).await.expect("written"), None);
+        let alert = store.read(|view| view.alert()).await.expect("a row");
+        assert_eq!((alert.version, alert.subscriptions), (4, 2));
+        assert_eq!(
+            put(&store, row("a", "main", "TASK")).await,
+            Subscribed::Same,
+            "its terms are the same, wherever it stands"
         );
     });
 }

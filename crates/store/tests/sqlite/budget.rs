@@ -1,7 +1,10 @@
 //! What a tool round costs on disk.
 
 use std::fs;
+use std::ops::Range;
+use std::path::Path;
 
+use rusqlite::Connection;
 use serde_json::json;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::conversation::{Role, Usage};
@@ -32,22 +35,58 @@ fn a_tool_round_stays_within_its_budget_on_disk() {
             .write(|tx| tx.create_run(&sample::run("run")))
             .await
             .expect("created");
-        for round in 0..ROUNDS {
-            let blobs = pack(&store, round).await;
-            for half in [1, 2] {
-                let blobs = blobs.clone();
-                store
-                    .write(move |tx| transition(tx, fence, 2 * round + half, &blobs))
-                    .await
-                    .expect("committed");
-            }
-        }
+        rounds(&store, fence, 0..ROUNDS).await;
         store.close().await.expect("closed");
     });
     let bytes = fs::metadata(files(home.path()).path).expect("there").len();
     let per_round = bytes / ROUNDS.unsigned_abs();
     eprintln!("{per_round} bytes per tool round");
     assert!(per_round <= ROUND_BYTES_MAX, "{per_round} bytes per tool round");
+}
+
+async fn rounds(store: &Store, fence: Fence, which: Range<i64>) {
+    for round in which {
+        let blobs = pack(store, round).await;
+        for half in [1, 2] {
+            let blobs = blobs.clone();
+            store
+                .write(move |tx| transition(tx, fence, 2 * round + half, &blobs))
+                .await
+                .expect("committed");
+        }
+    }
+}
+
+/// Bytes that go to the disk for ten rounds, by the length of a log that was emptied before.
+async fn written(store: &Store, fence: Fence, home: &Path, from: i64) -> u64 {
+    let path = files(home).path;
+    let beside = Connection::open(&path).expect("opens");
+    let emptied = beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    assert_eq!(emptied.expect("emptied"), 0);
+    rounds(store, fence, from..from + 10).await;
+    let log = format!("{}-wal", path.display());
+    fs::metadata(log).expect("a log").len()
+}
+
+#[test]
+fn appending_costs_the_same_however_long_the_history_is() {
+    let home = tempfile::tempdir().expect("a folder");
+    block_on(async {
+        let store = open_file(home.path());
+        let fence = held(&store).await;
+        let begun = store.write(|tx| tx.create_run(&sample::run("run"))).await;
+        begun.expect("created");
+        rounds(&store, fence, 0..20).await;
+        let early = written(&store, fence, home.path(), 20).await;
+        rounds(&store, fence, 30..ROUNDS).await;
+        let late = written(&store, fence, home.path(), ROUNDS).await;
+        eprintln!("{early} bytes after 20 rounds, {late} after {ROUNDS}");
+        // A tree that is one level deeper costs a page more for each of its rows, and history itself nothing.
+        assert!(
+            late <= early * 2,
+            "{early} bytes after 20 rounds, {late} after {ROUNDS}"
+        );
+    });
 }
 
 /// The reply, the result and the request of a round, as short as in a test of the whole.

@@ -218,7 +218,7 @@ enum Verb {
     Subscribe(subscribe::SubscribeArgs),
     /// Take a subscription away
     Unsubscribe(subscribe::UnsubscribeArgs),
-    /// List what agents are woken by
+    /// List what agents are woken by, put one aside, or take it up again
     Subscriptions(subscribe::SubscriptionsArgs),
     /// Watch folders and Git repositories for changes
     #[command(subcommand)]

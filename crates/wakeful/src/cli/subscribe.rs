@@ -1,24 +1,37 @@
 //! `wakeful subscribe`, `unsubscribe` and `subscriptions`: what agents want to be woken for.
 
-use clap::Args;
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
 use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::notice;
+use wakeful_core::subscription::Terms;
 
 use super::Shared;
 use crate::failure::Failure;
 use crate::front::alert::{asking, telling};
 use crate::show::Out;
 
+const AFTER_HELP: &str = "\
+Examples:
+  wakeful subscribe coach --on TASK --category gym --say \"plan the week\"
+  wakeful subscribe coach --on task.status=done --cooldown 10m
+  wakeful subscribe critic --on RUN --all id:writer      whenever a run of the agent writer ends
+
+A token is a kind (TASK, NOTE, CHECKLIST, TIME_ENTRY, DAY_PLAN, RATING, LINK, CATEGORY, FILE, GIT_REF, RUN), \
+a value such as task.status=done, or id: and the name of a record or an agent. `wakeful why-not AGENT` tells what \
+was a near miss.";
+
 #[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
 pub(crate) struct SubscribeArgs {
     /// The agent that is to be woken
     agent: String,
-    /// What must have changed, one of these: a kind such as TASK, a value such as task.status=done, or id:RECORD
-    #[arg(long, value_name = "TOKEN", num_args = 1..)]
+    /// What must have changed: a kind such as TASK, a value such as task.status=done, or id:RECORD; of several, one is enough
+    #[arg(long, value_name = "TOKEN")]
     on: Vec<String>,
-    /// What must have changed, every one of these
-    #[arg(long, value_name = "TOKEN", num_args = 1..)]
+    /// What must have changed as well; of several, every one
+    #[arg(long, value_name = "TOKEN")]
     all: Vec<String>,
     /// Only records whose field is this, such as status=open; may be given several times
     #[arg(long = "where", value_name = "FIELD=VALUE")]
@@ -57,6 +70,22 @@ pub(crate) struct SubscriptionsArgs {
     /// Only those of this agent
     #[arg(long, value_name = "ID")]
     agent: Option<String>,
+    #[command(subcommand)]
+    verb: Option<SubscriptionsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SubscriptionsVerb {
+    /// Put a subscription aside: what happens meanwhile wakes nobody, and is not made up for
+    Pause {
+        /// Its name
+        id: String,
+    },
+    /// Take a subscription up again, with what happens from now on
+    Resume {
+        /// Its name
+        id: String,
+    },
 }
 
 /// Reads a time such as `500ms`, `10s`, `5m`, `2h` or `1d`.
@@ -142,9 +171,32 @@ fn scalar(text: &str) -> Value {
 /// Makes a subscription.
 pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let new = args.wanted()?;
-    let made = telling(shared, out, async |front| front.subscribe(new).await).await?;
+    let tell = telling(shared, out, async |front| {
+        Ok((front.subscribe(new).await?, front.is_alone()))
+    });
+    let (made, alone) = tell.await?;
     out.answer(&made, &line(&made));
+    note_unheard_of(&made, out);
+    if alone {
+        out.note("no daemon runs here, and only a daemon wakes anybody: `wakeful daemon start`");
+    }
     Ok(0)
+}
+
+/// A kind that is misspelt is no error, because others may tell of it one day; but nobody would find it by waiting.
+fn note_unheard_of(made: &Subscription, out: &Out) {
+    let terms = Terms {
+        any: made.any.clone(),
+        all: made.all.clone(),
+        ..Terms::default()
+    };
+    for word in terms.unheard_of() {
+        let known: Vec<&str> = notice::kinds().into_iter().collect();
+        out.note(&format!(
+            "nothing here tells of `{word}`, so it never matches; there are {}",
+            known.join(", ")
+        ));
+    }
 }
 
 /// Takes one away.
@@ -155,52 +207,111 @@ pub(crate) async fn unsubscribe(args: &UnsubscribeArgs, shared: &Shared, out: &O
     Ok(0)
 }
 
-/// Lists them.
+/// Lists them, puts one aside or takes it up again.
 pub(crate) async fn subscriptions(
     args: &SubscriptionsArgs,
     shared: &Shared,
     out: &Out,
 ) -> Result<u8, Failure> {
-    let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
-    let all = asking(shared, async |front| front.subscriptions(agent).await).await?;
+    if args.verb.is_some() && args.agent.is_some() {
+        let message = "--agent narrows the list, and this verb lists nothing";
+        let hint = "leave it out: a subscription is found by its name";
+        return Err(Failure::usage("usage", message, hint));
+    }
+    let turned = match &args.verb {
+        None => {
+            list(args.agent.as_deref(), shared, out).await?;
+            return Ok(0);
+        }
+        Some(SubscriptionsVerb::Pause { id }) => {
+            let id = RuleId::parse(id)?;
+            telling(shared, out, async |front| front.pause(id).await).await?
+        }
+        Some(SubscriptionsVerb::Resume { id }) => {
+            let id = RuleId::parse(id)?;
+            telling(shared, out, async |front| front.resume(id).await).await?
+        }
+    };
+    out.answer(&turned, &line(&turned));
+    Ok(0)
+}
+
+async fn list(agent: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let agent = agent.map(AgentId::parse).transpose()?;
+    let wanted = agent.clone();
+    let all = asking(shared, async |front| front.subscriptions(wanted).await).await?;
     let lines: Vec<String> = all.iter().map(line).collect();
-    let words = match lines.is_empty() {
-        true => "nobody subscribes to anything".to_owned(),
-        false => lines.join("\n"),
+    let words = match (lines.is_empty(), agent) {
+        (false, _) => lines.join("\n"),
+        (true, None) => "nobody subscribes to anything; see `wakeful subscribe --help`".to_owned(),
+        (true, Some(agent)) => format!("{agent} subscribes to nothing; see `wakeful subscribe --help`"),
     };
     let list = SubscriptionList {
         subscriptions: all,
         next_after: None,
     };
     out.answer(&list, &words);
-    Ok(0)
+    Ok(())
 }
 
 /// A subscription in one line.
 fn line(one: &Subscription) -> String {
-    let mut words = vec![format!("{}   agent {}", one.subscription_id, one.agent_id)];
+    let mut woken = format!("{}   wakes {}", one.subscription_id, one.agent_id);
     if !one.any.is_empty() {
-        words.push(format!("on {}", one.any.join(" or ")));
+        woken.push_str(&format!(" on {}", one.any.join(" or ")));
     }
     if !one.all.is_empty() {
-        words.push(format!("with {}", one.all.join(" and ")));
+        woken.push_str(&format!(" with {}", one.all.join(" and ")));
     }
+    let mut words = vec![woken];
     if let Some(predicate) = &one.predicate {
-        words.push(format!("where {predicate}"));
+        words.push(format!("where {}", asked(predicate)));
     }
     if let Some(guard) = &one.guard {
-        words.push(format!("when {guard}"));
+        words.push(format!("when {}", asked(guard)));
     }
     if one.cooldown_ms > 0 {
-        words.push(format!("every {} ms at most", one.cooldown_ms));
+        words.push(format!("at most every {}", spoken(one.cooldown_ms)));
     }
     if one.debounce_ms > 0 {
-        words.push(format!("gathered for {} ms", one.debounce_ms));
+        words.push(format!("gathered for {}", spoken(one.debounce_ms)));
     }
     if !one.say.is_empty() {
         words.push(format!("says {:?}", one.say));
     }
+    if !one.is_active {
+        words.push("paused".to_owned());
+    }
     words.join(", ")
+}
+
+/// What a predicate asks, as it was typed where that is all it says.
+fn asked(predicate: &Value) -> String {
+    let all = predicate.get("all").and_then(Value::as_array);
+    let parts = all.map_or_else(|| vec![predicate], |all| all.iter().collect());
+    let equal = |one: &Value| match (one.get("field"), one.get("op"), one.get("value")) {
+        (Some(Value::String(field)), Some(Value::String(op)), Some(value)) if op == "eq" => match value {
+            Value::String(text) => Some(format!("{field}={text}")),
+            Value::Number(_) | Value::Bool(_) => Some(format!("{field}={value}")),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        },
+        (_, _, _) => None,
+    };
+    let words: Option<Vec<String>> = parts.into_iter().map(equal).collect();
+    match words {
+        Some(words) if !words.is_empty() => words.join(" and "),
+        Some(_) | None => predicate.to_string(),
+    }
+}
+
+/// A time as a person types it, in the largest unit that says it exactly.
+fn spoken(ms: u64) -> String {
+    let units = [(86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s")];
+    let exact = units.into_iter().find(|(unit_ms, _)| ms.is_multiple_of(*unit_ms));
+    exact.map_or_else(
+        || format!("{ms}ms"),
+        |(unit_ms, unit)| format!("{}{unit}", ms / unit_ms),
+    )
 }
 
 #[cfg(test)]
@@ -215,6 +326,31 @@ mod tests {
         for bad in ["", "10", "m", "1w", "-1s", "1 s"] {
             assert!(duration(bad).is_err(), "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_subscription_is_one_line_in_the_words_in_which_it_was_typed() {
+        let one = Subscription {
+            subscription_id: "gym".into(),
+            agent_id: "coach".into(),
+            any: vec!["TASK".into(), "NOTE".into()],
+            all: Vec::new(),
+            predicate: Some(json!({"all": [
+                {"field": "category", "op": "eq", "value": "gym"}, {"field": "version", "op": "eq", "value": 3}
+            ]})),
+            guard: Some(json!({"field": "queued", "op": "lt", "value": 3})),
+            cooldown_ms: 600_000,
+            debounce_ms: 1_500,
+            say: "plan".into(),
+            created_at: String::new(),
+            is_active: false,
+        };
+        assert_eq!(
+            line(&one),
+            "gym   wakes coach on TASK or NOTE, where category=gym and version=3, \
+             when {\"field\":\"queued\",\"op\":\"lt\",\"value\":3}, at most every 10m, gathered for 1500ms, \
+             says \"plan\", paused"
+        );
     }
 
     #[test]

@@ -63,7 +63,7 @@ pub(super) async fn run_service(
         schedules: clerk,
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
-        alert: Arc::new(alert::clerk(&place.store, &place.journal, book)),
+        alert: Arc::new(alert::clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
         outside: Arc::clone(&scout) as _,
     }));
     let stopping = async {

@@ -6,6 +6,7 @@ use wakeful_api::client::Client;
 use wakeful_api::{CreateSubscription, Subscription, SubscriptionList};
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_runtime::desk::{AlertClerk, AlertDesk};
+use wakeful_runtime::hub::Hub;
 use wakeful_runtime::notice::Book;
 use wakeful_server::view;
 use wakeful_store::Store;
@@ -44,12 +45,8 @@ pub(crate) async fn asking<T>(
     };
     reading(shared, async |store| {
         let journal = HomeJournal::new(store.clone(), source, Access::Read);
-        look(&AlertFront::Here(Box::new(clerk(
-            store,
-            &journal,
-            Arc::default(),
-        ))))
-        .await
+        let clerk = clerk(store, &journal, Arc::default(), Arc::default());
+        look(&AlertFront::Here(Box::new(clerk))).await
     })
     .await
 }
@@ -66,20 +63,27 @@ pub(crate) async fn telling<T>(
     let place = Place::open_for_writing(shared).await?;
     place
         .work(out, async |place| {
-            let clerk = clerk(&place.store, &place.journal, Arc::default());
+            // In this process nobody else listens, and nobody matches.
+            let clerk = clerk(&place.store, &place.journal, Arc::default(), Arc::default());
             tell(&AlertFront::Here(Box::new(clerk))).await
         })
         .await
 }
 
 /// Who serves the subscriptions of a home.
-pub(crate) fn clerk(store: &Store, journal: &Arc<HomeJournal>, book: Arc<Book>) -> AlertClerk<Store> {
+pub(crate) fn clerk(
+    store: &Store,
+    journal: &Arc<HomeJournal>,
+    book: Arc<Book>,
+    hub: Arc<Hub>,
+) -> AlertClerk<Store> {
     AlertClerk {
         store: store.clone(),
         journal: Arc::clone(journal) as _,
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
         book,
+        hub,
     }
 }
 
@@ -101,6 +105,33 @@ impl AlertFront {
             Self::Daemon(client) => Ok(client.delete(&format!("/api/subscriptions/{id}")).await?),
             Self::Here(desk) => Ok(view::subscription(&desk.unsubscribe(id).await?)),
         }
+    }
+
+    /// Puts one aside.
+    pub(crate) async fn pause(&self, id: RuleId) -> Result<Subscription, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                let path = format!("/api/subscriptions/{id}/pause");
+                Ok(client.post(&path, &serde_json::json!({})).await?)
+            }
+            Self::Here(desk) => Ok(view::subscription(&desk.pause_subscription(id).await?)),
+        }
+    }
+
+    /// Takes one up again.
+    pub(crate) async fn resume(&self, id: RuleId) -> Result<Subscription, Failure> {
+        match self {
+            Self::Daemon(client) => {
+                let path = format!("/api/subscriptions/{id}/resume");
+                Ok(client.post(&path, &serde_json::json!({})).await?)
+            }
+            Self::Here(desk) => Ok(view::subscription(&desk.resume_subscription(id).await?)),
+        }
+    }
+
+    /// Whether no daemon is there, which alone wakes anybody.
+    pub(crate) const fn is_alone(&self) -> bool {
+        matches!(self, Self::Here(_))
     }
 
     /// All of them by name, or all of one agent.

@@ -200,3 +200,66 @@ fn killed_anywhere_between_change_and_run_exactly_one_run_is_left() {
         daemon.kill();
     }
 }
+
+#[test]
+fn a_subscription_is_put_aside_and_taken_up_again_without_a_daemon_and_with_one() {
+    let world = World::new();
+    subscribed(&world);
+    let turned = |verb: &str| {
+        let said = world.wakeful(&["subscriptions", verb, "gym", "--json"]);
+        assert_eq!(said.code, Some(0), "{verb}: {said:?}");
+        said.json()["is_active"].clone()
+    };
+    assert_eq!(turned("pause"), false);
+    let listed = world.wakeful(&["subscriptions"]).stdout;
+    assert!(
+        listed.contains("gym   wakes coach on TASK, where category=gym"),
+        "{listed}"
+    );
+    assert!(listed.trim_end().ends_with(", paused"), "{listed}");
+    let model = world.script(ANSWER);
+    let daemon = Daemon::serve(&world, &["--model", &model]);
+    world.wakeful(&["journal", "task", "add", "Leg day", "--category", "gym"]);
+    let why_not = || world.wakeful(&["why-not", "coach"]).stdout;
+    wait_until(|| why_not().contains("subscription_paused"));
+    let told = why_not();
+    assert!(
+        told.contains("would have matched") && told.contains("`wakeful subscriptions resume`"),
+        "{told}"
+    );
+    assert_eq!(turned("resume"), true);
+    world.wakeful(&["journal", "task", "add", "Arm day", "--category", "gym"]);
+    wait_until(|| completed(&world) == 1);
+    assert_eq!(runs(&world).len(), 1, "what was missed is not made up for");
+    let log = world.wakeful(&["events", "coach", "--json"]).stdout;
+    assert!(
+        log.contains("Subscription paused: gym") && log.contains("Subscription goes on: gym"),
+        "{log}"
+    );
+    let code = |id: &str| {
+        world
+            .wakeful(&["subscriptions", "pause", id, "--json"])
+            .error_code()
+    };
+    assert_eq!(code("nobody"), "subscription_unknown");
+    assert_eq!(code("A b"), "bad_id");
+    let both = ["subscriptions", "--agent", "coach", "pause", "gym", "--json"];
+    assert_eq!(world.wakeful(&both).error_code(), "usage");
+    daemon.kill();
+}
+
+#[test]
+fn whoever_subscribes_to_nothing_that_is_told_of_or_without_a_daemon_is_told_so() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "coach"]);
+    let said = world.wakeful(&["subscribe", "--on", "task", "--on", "NOTE", "coach"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert!(said.stdout.contains("wakes coach on task or NOTE"), "{said:?}");
+    assert!(
+        said.stderr.contains("nothing here tells of `task`") && !said.stderr.contains("`NOTE`"),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("wakeful daemon start"), "{said:?}");
+    let none = world.wakeful(&["subscriptions", "--agent", "coach"]).stdout;
+    assert!(!none.contains("subscribes to nothing"), "{none}");
+}

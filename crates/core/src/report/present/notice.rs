@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Level, Row};
+use super::{Level, Row, word};
 use crate::budget::MicroUsd;
 
 pub(super) fn run_parked(payload: &Value) -> Row {
@@ -38,6 +38,21 @@ pub(super) fn sub_run_started(payload: &Value) -> Row {
     let row = Row::plain(Level::Progress, "Run of another agent started");
     match payload.get("child_agent_id").and_then(Value::as_str) {
         Some(agent) => row.with_summary(format!("Started a run of {agent}, and waits for it")),
+        None => row,
+    }
+}
+
+pub(super) fn subscription_changed(payload: &Value) -> Row {
+    let title = match word(payload, "state") {
+        Some("made") => "Subscription made",
+        Some("paused") => "Subscription paused",
+        Some("resumed") => "Subscription goes on",
+        Some("gone") => "Subscription taken away",
+        _ => "Subscription changed",
+    };
+    let row = Row::plain(Level::Trace, title);
+    match word(payload, "subscription") {
+        Some(name) => row.with_summary(format!("{title}: {name}")),
         None => row,
     }
 }

@@ -63,6 +63,10 @@ data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data take
 sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
 sub_run_started | null | Progress | Run of another agent started
 agent_state_changed | {"change": "restored"} | Trace | Agent restored from a backup
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "made"} | Trace | Subscription made: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "paused"} | Trace | Subscription paused: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "resumed"} | Trace | Subscription goes on: gym
+agent_state_changed | {"change": "subscription", "subscription": "gym", "state": "gone"} | Trace | Subscription taken away: gym
 "#;
 
 fn shown() -> Vec<(&'static str, Value, &'static str, &'static str)> {

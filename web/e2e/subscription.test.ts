@@ -1,0 +1,73 @@
+// What wakes an agent, on its page and in a terminal beside it.
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { audit, launch, watch, WIDE, type Watch } from "./browser";
+import { Daemon } from "./daemon";
+
+const place = mkdtempSync(join(tmpdir(), "wakeful-subscription-"));
+const home = join(place, "home");
+const binary = process.env.WAKEFUL_BIN ?? "wakeful";
+
+let daemon: Daemon;
+let browser: Browser;
+let page: Page;
+let seen: Watch;
+
+beforeAll(async () => {
+  mkdirSync(home);
+  daemon = await Daemon.start(home, 0);
+  browser = await launch();
+  page = await browser.newPage({ viewport: WIDE, reducedMotion: "reduce" });
+  page.setDefaultTimeout(30_000);
+  seen = watch(page);
+});
+
+afterAll(async () => {
+  await browser?.close();
+  await daemon?.stop();
+  rmSync(place, { recursive: true, force: true });
+});
+
+const role = (...args: Parameters<Page["getByRole"]>) => page.getByRole(...args);
+
+/** The command line, as somebody in a terminal beside the page. */
+async function wakeful(...args: string[]): Promise<Record<string, unknown>> {
+  const { stdout } = await promisify(execFile)(binary, [...args, "--home", home, "--json"]);
+  return JSON.parse(stdout) as Record<string, unknown>;
+}
+
+it("a subscription shows by itself, is put aside, taken up again and taken away", async () => {
+  await wakeful("agent", "create", "gardener");
+  await page.goto(await daemon.loginLink());
+  await page.goto(`${daemon.url}/agents/gardener`);
+  const panel = role("region", { name: "Subscriptions" });
+  await panel.getByText("No change wakes it.").waitFor();
+  await wakeful("subscribe", "gardener", "--on", "TASK", "--where", "status=open", "--say", "look at the beds", "--id", "seeds");
+  await panel.getByText("on TASK, where status=open").waitFor();
+  await panel.getByText("“look at the beds”").waitFor();
+  await audit(page);
+  await panel.getByRole("button", { name: "Pause seeds" }).click();
+  await panel.getByText("paused", { exact: true }).waitFor();
+  await audit(page);
+  await wakeful("journal", "task", "add", "Weed the beds");
+  const refused = async () => (await wakeful("why-not", "gardener")).refused;
+  await expect.poll(refused, { timeout: 30_000 }).toMatchObject([{ verdict: "subscription_paused" }]);
+  await panel.getByRole("button", { name: "Resume seeds" }).click();
+  await panel.getByText("paused", { exact: true }).waitFor({ state: "detached" });
+  await role("region", { name: "Why not" }).getByText("the subscription is paused; it would have matched").first().waitFor();
+  expect(await wakeful("runs", "list", "--agent", "gardener")).toMatchObject({ runs: [] });
+  await panel.getByRole("button", { name: "Remove seeds" }).click();
+  await role("dialog", { name: "Remove seeds" }).waitFor();
+  await audit(page);
+  await role("button", { name: "Remove it" }).click();
+  await panel.getByText("No change wakes it.").waitFor();
+});
+
+it("no request left this machine and no page made a mistake", () => {
+  expect(seen).toEqual({ foreign: [], errors: [] });
+});

@@ -1,0 +1,93 @@
+import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { cleanup, fireEvent, render, screen, waitFor, within } from "@testing-library/react";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
+import { sampleSubscription } from "../api/samples";
+import type { Subscription } from "../api/types";
+import { Subscriptions } from "./Subscriptions";
+import { terms } from "./words";
+
+/** What the page asked for beside the list, as method and path. */
+const asked = vi.fn<(what: string) => void>();
+let kept: Subscription[];
+let refusal: object | undefined;
+
+beforeEach(() => {
+  asked.mockReset();
+  kept = [sampleSubscription()];
+  refusal = undefined;
+  vi.stubGlobal("fetch", (request: Request) => {
+    const path = new URL(request.url).pathname;
+    if (request.method === "GET") return Promise.resolve(Response.json({ subscriptions: kept }));
+    asked(`${request.method} ${path}`);
+    if (refusal) return Promise.resolve(Response.json({ error: refusal }, { status: 404 }));
+    const was = sampleSubscription({ is_active: path.endsWith("/resume") });
+    kept = request.method === "DELETE" ? [] : [was];
+    return Promise.resolve(Response.json(was));
+  });
+});
+
+afterEach(cleanup);
+
+function show(): void {
+  const client = new QueryClient({ defaultOptions: { queries: { retry: false, staleTime: Infinity } } });
+  render(
+    <QueryClientProvider client={client}>
+      <Subscriptions agentId="coach" />
+    </QueryClientProvider>,
+  );
+}
+
+const press = async (name: string) => fireEvent.click(await screen.findByRole("button", { name }));
+
+it("says what wakes an agent in the words in which it was typed", () => {
+  const one = sampleSubscription({
+    all: ["id:writer"],
+    predicate: { all: [{ field: "category", op: "eq", value: "gym" }, { field: "version", op: "eq", value: 3 }] },
+    guard: { field: "queued", op: "lt", value: 3 },
+    cooldown_ms: 600_000,
+  });
+  expect(terms(one)).toEqual([
+    "on TASK or NOTE",
+    "with id:writer",
+    "where category=gym and version=3",
+    'when {"field":"queued","op":"lt","value":3}',
+    "at most every 10 min",
+  ]);
+});
+
+it("lists what wakes an agent, and says how to begin where nothing does", async () => {
+  show();
+  const row = await screen.findByRole("listitem");
+  expect(row.textContent).toContain("gym");
+  expect(row.textContent).toContain("on TASK or NOTE");
+  expect(row.textContent).toContain("“plan the week”");
+  cleanup();
+  kept = [];
+  show();
+  await screen.findByText("wakeful subscribe coach --on TASK");
+});
+
+it("puts one aside and takes it up again", async () => {
+  show();
+  await press("Pause gym");
+  await screen.findByText("paused");
+  await press("Resume gym");
+  await waitFor(() => expect(screen.queryByText("paused")).toBeNull());
+  expect(asked.mock.calls.flat()).toEqual(["POST /api/subscriptions/gym/pause", "POST /api/subscriptions/gym/resume"]);
+});
+
+it("takes one away only after it was asked twice", async () => {
+  show();
+  await press("Remove gym");
+  expect(asked).not.toHaveBeenCalled();
+  fireEvent.click(within(screen.getByRole("dialog")).getByRole("button", { name: "Remove it" }));
+  await screen.findByText("wakeful subscribe coach --on TASK");
+  expect(asked).toHaveBeenCalledExactlyOnceWith("DELETE /api/subscriptions/gym");
+});
+
+it("says why it could not", async () => {
+  show();
+  refusal = { code: "subscription_unknown", message: "there is no subscription gym", hint: "look again" };
+  await press("Pause gym");
+  await screen.findByText("There is no subscription gym.");
+});
