@@ -363,6 +363,7 @@ impl House {
                 agent_id: agent(name),
                 workspace: "/somewhere".into(),
                 visibility: Visibility::Public,
+                mode: wakeful_core::wake::Mode::default(),
             };
             self.clerk.create_agent(new).await.expect("an agent");
         }
