@@ -121,6 +121,8 @@ fn unknown_field(predicate: &Predicate) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::id::{AgentId, RuleId};
+    use crate::timer::{Draft, When};
 
     const NOW: Millis = Millis(10_000);
 
@@ -167,6 +169,40 @@ mod tests {
             ..quiet()
         };
         assert!(by_event.holds(&arrived));
+    }
+
+    #[test]
+    fn a_guard_stands_in_the_place_of_the_look_for_something_to_do_and_nobody_asks_a_person() {
+        let when = When::Every {
+            interval_seconds: 60,
+            anchor: Millis(0),
+        };
+        let id = RuleId::parse("daily").expect("id");
+        let draft = Draft::new(id, AgentId::parse("coach").expect("id"), when, "Look.".to_owned());
+        let asks = |guard: Option<Guard>, always: bool, source| {
+            let draft = Draft {
+                guard,
+                always,
+                ..draft.clone()
+            };
+            match draft.check(NOW).expect("a schedule").asks(source) {
+                Asks::Nothing => "nothing",
+                Asks::Work => "work",
+                Asks::Guard(_) => "guard",
+            }
+        };
+        let some = || Some(guard(&json!({"field": "changed", "op": "eq", "value": true})));
+        for (guard, always, expected) in [
+            (None, false, ["work", "nothing", "nothing"]),
+            (None, true, ["nothing", "nothing", "nothing"]),
+            (some(), false, ["guard", "nothing", "guard"]),
+            (some(), true, ["guard", "nothing", "guard"]),
+        ] {
+            assert_eq!(
+                TriggerSource::ALL.map(|source| asks(guard.clone(), always, source)),
+                expected
+            );
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules}
 use wakeful_runtime::desk::{Asked, Edit, Scheduling};
 use wakeful_runtime::{EngineError, ScheduleFault};
 
-use super::world::World;
+use super::world::{BEARER, World, posted};
 
 /// A desk that checks what it is asked for, and keeps nothing.
 pub(super) struct NoSchedules;
@@ -130,4 +130,86 @@ async fn a_schedule_that_is_not_there_is_not_found() {
         world.get("/api/schedules/NOT%20A%20NAME").await.status,
         StatusCode::UNPROCESSABLE_ENTITY
     );
+}
+
+#[tokio::test]
+async fn what_nobody_says_about_missed_firings_is_as_the_home_settles_it() {
+    let world = World::new();
+    for (said, expected) in [
+        ("", true),
+        (r#","allows_catch_up":false"#, false),
+        (r#","allows_catch_up":null"#, true),
+    ] {
+        let body =
+            format!(r#"{{"agent_id":"main","say":"Look.","pattern":{{"interval_seconds":60}}{said}}}"#);
+        let answer = world.post("/api/schedules", &body).await;
+        let made: wakeful_api::Schedule = serde_json::from_str(&answer.body).expect("a schedule");
+        assert_eq!(made.allows_catch_up, expected, "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_guard_and_an_event_are_told_back_and_what_is_none_is_named() {
+    let world = World::new();
+    let add = async |more: &str| {
+        let body =
+            format!(r#"{{"agent_id":"main","say":"Look.","pattern":{{"interval_seconds":60}},{more}}}"#);
+        world.post("/api/schedules", &body).await
+    };
+    let guard = r#"{"field":"since_last_run_ms","op":"gt","value":60000}"#;
+    let answer = add(&format!(r#""guard":{guard},"event":"backup.done""#)).await;
+    let made: wakeful_api::Schedule = serde_json::from_str(&answer.body).expect("a schedule");
+    assert_eq!(made.guard, serde_json::from_str(guard).ok());
+    assert_eq!(made.event.as_deref(), Some("backup.done"));
+    for (more, field) in [
+        (r#""guard":{}"#, "guard"),
+        (r#""guard":{"field":"mood","op":"eq","value":1}"#, "guard"),
+        (r#""event":"No Name""#, "event"),
+        (r#""event":"""#, "event"),
+    ] {
+        let answer = add(more).await;
+        assert_eq!(answer.code(), (422, "bad_schedule".to_owned()), "{more}");
+        assert!(
+            answer.message().contains(&format!("`{field}`")),
+            "{more}: {}",
+            answer.body
+        );
+    }
+    let both = r#"{"guard":{"all":[]},"no_guard":true}"#;
+    let answer = world.post("/api/schedules/gone", both).await;
+    assert_eq!(answer.code(), (422, "bad_schedule".to_owned()), "{}", answer.body);
+}
+
+#[tokio::test]
+async fn an_event_is_named_by_its_key_wherever_that_stands() {
+    let world = World::new();
+    let path = "/api/events/backup.done";
+    let key = async |body: &str, headers: &[(&str, &str)]| {
+        let answer = world
+            .send(posted(path, body, &[&[BEARER], headers].concat()))
+            .await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let came: wakeful_api::EventFirings = serde_json::from_str(&answer.body).expect("what became of it");
+        let [one] = came.executions.as_slice() else {
+            panic!("{came:?}")
+        };
+        assert_eq!(one.trigger_source, wakeful_api::TriggerSource::Event);
+        assert_eq!(
+            one.reason,
+            Some(format!("backup.done {}", came.key)),
+            "the desk heard the same"
+        );
+        came.key
+    };
+    assert_eq!(key(r#"{"key":"k1"}"#, &[]).await, "k1");
+    assert_eq!(key("{}", &[("idempotency-key", "k2")]).await, "k2");
+    assert_ne!(
+        key("{}", &[]).await,
+        key("{}", &[]).await,
+        "without one, each is another"
+    );
+    let both = posted(path, r#"{"key":"k1"}"#, &[BEARER, ("idempotency-key", "k2")]);
+    assert_eq!(world.send(both).await.code(), (422, "two_keys".to_owned()));
+    let bad = world.post("/api/events/No%20Name", "{}").await;
+    assert_eq!(bad.code(), (422, "bad_id".to_owned()));
 }

@@ -390,6 +390,12 @@ impl House {
         added
     }
 
+    /// A schedule of another agent, which is made for it.
+    pub(super) async fn add_for(&self, name: &str, id: &str, when: When) -> Timer {
+        self.make(&[name]).await;
+        self.add(id, when, |draft| draft.agent_id = agent(name)).await
+    }
+
     pub(super) async fn timer(&self, id: &str) -> Timer {
         self.clerk.schedule(rule(id)).await.expect("a schedule")
     }
