@@ -235,13 +235,16 @@ impl<S: Store> Clerk<S> {
             let page = self
                 .store
                 .read(move |view| view.schedules_for(&wanted, last.as_ref(), SCHEDULES_PAGE));
-            // What cannot be read is set aside when its moment comes.
-            let names = page.await?.timers.into_iter().map(|timer| timer.schedule_id);
+            let page = page.await?;
+            let names = page.timers.into_iter().map(|timer| timer.schedule_id);
             let names: Vec<RuleId> = names.collect();
-            let Some(newest) = names.last() else {
+            // What cannot be read is set aside when its moment comes, and passed by here.
+            let passed = page.unreadable.iter();
+            let passed = passed.filter_map(|row| RuleId::parse(&row.schedule_id).ok());
+            let Some(newest) = passed.chain(names.iter().cloned()).max() else {
                 return Ok(records);
             };
-            after = Some(newest.clone());
+            after = Some(newest);
             for name in names {
                 let waits = |timer: &Timer| {
                     Ok(timer.status == Status::Active && timer.event.as_ref() == Some(&event))
