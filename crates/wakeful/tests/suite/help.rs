@@ -94,6 +94,7 @@ const VERBS: [&str; 110] = [
     "schedule resume",
     "schedule disable",
     "schedule trigger-now",
+    "schedule event",
     "schedule history",
     "completion",
     "journal",
