@@ -49,6 +49,8 @@ struct World {
     sights: Guarded<VecDeque<Result<Sight, BadSource>>>,
     looks: Guarded<Vec<u64>>,
     stirs: Notify,
+    /// Whether every place is watched already.
+    is_watched: bool,
     began: Option<Instant>,
 }
 
@@ -91,6 +93,9 @@ impl Sources for World {
     }
 
     fn add_source(&self, source: Source, _at_most: u32) -> Pending<'_, Added> {
+        if self.is_watched {
+            return Box::pin(async { Ok(Added::Watched(notes().source_id)) });
+        }
         *self.source.lock().expect("a lock") = Some(source);
         Box::pin(async { Ok(Added::New) })
     }
@@ -353,4 +358,32 @@ fn the_wait_after_looks_that_were_stopped_has_an_end() {
     let waits: Vec<u64> = (0..9).map(|stopped| Due::again(0, stopped).at / 1_000).collect();
     assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
     assert_eq!(Due::again(0, u32::MAX).stopped, u32::MAX);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_was_left_half_made_is_made_whole_when_it_is_added_again() {
+    for (device, settled) in [("here", 1), ("there", 0)] {
+        let world = Arc::new(World {
+            source: Guarded::new(Some(Source {
+                is_fresh: true,
+                device: device.into(),
+                ..notes()
+            })),
+            is_watched: true,
+            ..World::default()
+        });
+        world.see(3);
+        let again = NewSource {
+            source_id: None,
+            kind: SourceKind::Folder,
+            path: "/notes".into(),
+        };
+        scout(&world).add(again).await.expect("it is watched");
+        let found = world.found.lock().expect("a lock");
+        assert_eq!(
+            found.iter().filter(|part| part.settles).count(),
+            settled,
+            "{device}"
+        );
+    }
 }

@@ -215,6 +215,27 @@ async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
 }
 
 #[tokio::test]
+async fn the_same_delivery_is_told_so_also_while_its_own_run_is_under_way() {
+    let house = House::fresh(Says::Later).await;
+    house
+        .add("daily", every(86_400), |draft| draft.event = Some(event("e")))
+        .await;
+    let first = came(&house, "e", "k").await;
+    let again = came(&house, "e", "k").await;
+    let other = came(&house, "e", "k2").await;
+    let told = |rows: &[ExecutionRow]| rows.first().and_then(|row| row.reason.clone());
+    assert_eq!(
+        [told(&first), told(&again), told(&other)],
+        [
+            None,
+            Some("already_run".into()),
+            Some("concurrency_forbid".into())
+        ]
+    );
+    assert_eq!(house.runs().await, 1);
+}
+
+#[tokio::test]
 async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
     let house = House::fresh(Says::Done).await;
     let by_clock = json!({"field": "source", "op": "eq", "value": "tick"});

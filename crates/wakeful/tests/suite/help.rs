@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 110] = [
+const VERBS: [&str; 111] = [
     "init",
     "run",
     "message",
