@@ -82,8 +82,8 @@ async fn a_guard_alone_says_whether_there_is_something_to_do() {
     );
 }
 
-#[tokio::test]
-async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery() {
+/// A house in which two agents wait for an event, one schedule for it rests, and one waits for another.
+async fn waiting() -> House {
     let house = House::fresh(Says::Done).await;
     house.make(&["other"]).await;
     let done = || Some(event("backup.done"));
@@ -105,11 +105,16 @@ async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery()
             draft.is_paused = true;
         })
         .await;
+    let failed = event("backup.failed");
     house
-        .add("deaf", every(86_400), |draft| {
-            draft.event = Some(event("backup.failed"))
-        })
+        .add("deaf", every(86_400), |draft| draft.event = Some(failed))
         .await;
+    house
+}
+
+#[tokio::test]
+async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery() {
+    let house = waiting().await;
     let before = house.timer("first").await.next_execution_at;
     let fired = came(&house, "backup.done", "k").await;
     let told: Vec<_> = fired
