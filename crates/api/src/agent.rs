@@ -229,4 +229,7 @@ pub struct CreateAgent {
     /// Whether it is listed.
     #[serde(default)]
     pub visibility: Visibility,
+    /// Who may wake it; `hybrid` where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }

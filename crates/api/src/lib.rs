@@ -58,8 +58,9 @@ pub use runtime::{
     DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
 };
 pub use schedule::{
-    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList,
-    SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule, TriggerSource,
+    AddSchedule, Concurrency, EditSchedule, EventCame, EventFirings, ExecutionOutcome, Schedule,
+    ScheduleHistory, ScheduleList, SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule,
+    TriggerSource, UnreadableSchedule,
 };
 use serde::{Deserialize, Serialize};
 pub use source::{AddSource, Source, SourceKind, SourceList, SourceScan};

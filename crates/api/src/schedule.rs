@@ -86,6 +86,14 @@ pub struct Schedule {
     pub max_catch_up_runs_per_tick: u64,
     /// Whether it wakes the agent also when nothing changed.
     pub always: bool,
+    /// What must hold for a firing to wake the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, value_type = Option<Object>)]
+    pub guard: Option<serde_json::Value>,
+    /// The event that lets it fire beside its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub event: Option<String>,
     /// The moment that the newest firing was meant for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
@@ -112,6 +120,20 @@ pub struct Schedule {
 pub struct ScheduleList {
     /// The schedules.
     pub schedules: Vec<Schedule>,
+    /// Those of which something cannot be read; they rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreadable: Vec<UnreadableSchedule>,
+}
+
+/// A schedule of which something cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct UnreadableSchedule {
+    /// Its name, as it is kept.
+    pub schedule_id: String,
+    /// Whom it wakes, as it is kept.
+    pub agent_id: String,
+    /// What cannot be read.
+    pub column: String,
 }
 
 /// A schedule to make.
@@ -140,9 +162,9 @@ pub struct AddSchedule {
     /// What becomes of a firing while the one before it is under way; `forbid` where nothing is given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concurrency: Option<Concurrency>,
-    /// Whether missed firings are made up for.
-    #[serde(default)]
-    pub allows_catch_up: bool,
+    /// Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allows_catch_up: Option<bool>,
     /// Whether it is over after its first firing. One moment always is.
     #[serde(default)]
     pub auto_disable_after_run: bool,
@@ -157,6 +179,15 @@ pub struct AddSchedule {
     /// Whether it wakes the agent also when nothing changed.
     #[serde(default)]
     pub always: bool,
+    /// What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source`
+    /// and `is_catch_up`. A firing for which it does not hold is skipped, with a record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub guard: Option<serde_json::Value>,
+    /// The event that lets it fire beside its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]{0,63}$")]
+    pub event: Option<String>,
 }
 
 /// What of a schedule is to be different. What is absent stays.
@@ -183,6 +214,20 @@ pub struct EditSchedule {
     /// Whether it wakes the agent also when nothing changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub always: Option<bool>,
+    /// What must hold for a firing to wake the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Object>)]
+    pub guard: Option<serde_json::Value>,
+    /// Whether nothing must hold any more. Not together with `guard`.
+    #[serde(default)]
+    pub no_guard: bool,
+    /// The event that lets it fire beside its time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]{0,63}$")]
+    pub event: Option<String>,
+    /// Whether it waits for no event any more. Not together with `event`.
+    #[serde(default)]
+    pub no_event: bool,
 }
 
 /// A wish that a schedule fires now.
@@ -197,6 +242,32 @@ pub struct TriggerSchedule {
         pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
     )]
     pub key: Option<String>,
+}
+
+/// Word that something happened.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EventCame {
+    /// Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header
+    /// `Idempotency-Key` does the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(
+        min_length = 1,
+        max_length = 200,
+        pattern = r"^[^\u0000-\u001f\u007f-\u009f]+$"
+    )]
+    pub key: Option<String>,
+}
+
+/// What became of an event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct EventFirings {
+    /// What happened.
+    pub event: String,
+    /// The name of the delivery.
+    pub key: String,
+    /// What became of each schedule that waits for it, by name. None where nobody waits.
+    pub executions: Vec<ScheduledExecution>,
 }
 
 /// What made a schedule fire.
@@ -229,6 +300,8 @@ pub enum ExecutionOutcome {
     Expired,
     /// The clock was set back, and the next firing was worked out anew.
     Recomputed,
+    /// The schedule cannot be read, and rests until a person has looked at it.
+    SetAside,
 }
 
 /// A record of a firing.

@@ -6,7 +6,7 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
-use crate::id::{RuleId, SourceName};
+use crate::id::{EventName, RuleId, SourceName};
 use crate::key::RunKey;
 use crate::time::Millis;
 
@@ -89,6 +89,9 @@ pub enum Origin {
         scheduled_at: Millis,
         /// Whether it was missed and is made up for.
         is_catch_up: bool,
+        /// What happened that it waits for; none where its moment came, or a person let it fire.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<EventName>,
     },
     /// A system outside called the agent's trigger.
     Trigger {

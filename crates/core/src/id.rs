@@ -84,6 +84,10 @@ text_id! {
     RuleId
 }
 text_id! {
+    /// Something that may happen and that schedules wait for, such as `backup.done`.
+    EventName
+}
+text_id! {
     /// Something outside that is watched for changes: a folder, a Git repository.
     SourceId
 }
@@ -113,6 +117,9 @@ pub enum BadId {
     /// The name of a standing order has a character or a length we do not take.
     #[error("name {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
     Rule(String),
+    /// The name of an event has a character or a length we do not take.
+    #[error("event {0:?} must be 1 to 64 of a-z, 0-9, '.', '-' and '_', and begin with a letter or digit")]
+    Event(String),
 }
 
 impl AgentId {
@@ -163,6 +170,17 @@ impl SourceId {
     }
 }
 
+impl EventName {
+    /// Checks the name of an event: the same letters as an agent's, and dots between words.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        if is_name(&text.replace('.', "-")) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(BadId::Event(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
+        }
+    }
+}
+
 fn is_name(text: &str) -> bool {
     let mut chars = text.chars();
     let first_fits = chars
@@ -208,6 +226,19 @@ mod tests {
         }
         for bad in ["", "-a", "Main", "a b", "a/b", "..", "ä", &"a".repeat(65)] {
             assert!(AgentId::parse(bad).is_err(), "{bad:?} was taken");
+        }
+    }
+
+    #[test]
+    fn the_name_of_an_event_may_have_dots_between_its_words() {
+        for good in ["backup.done", "a", "0.1-rc_2", &"a".repeat(64)] {
+            assert_eq!(
+                EventName::parse(good).map(|name| name.to_string()),
+                Ok(good.to_owned())
+            );
+        }
+        for bad in ["", ".a", "Backup", "a b", "a/b", "a:b", "ä", &"a".repeat(65)] {
+            assert!(EventName::parse(bad).is_err(), "{bad:?} was taken");
         }
     }
 

@@ -21,7 +21,7 @@ use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Wishes;
-use wakeful_core::wake::Control;
+use wakeful_core::wake::{Control, Mode};
 use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, RunRow, Visibility};
 
 pub use self::alert::{AlertClerk, AlertDesk};
@@ -117,6 +117,8 @@ pub struct NewAgent {
     pub workspace: String,
     /// Whether it is listed.
     pub visibility: Visibility,
+    /// Who may wake it.
+    pub mode: Mode,
 }
 
 /// An agent as it stands.

@@ -110,6 +110,8 @@ pub struct Governance {
     pub privacy: Privacy,
     /// How long a question stands before it grows more severe; none for ever.
     pub decision_patience_ms: Option<u64>,
+    /// Whether new schedules make up for firings that were missed.
+    pub makes_up_for_missed: bool,
 }
 
 /// How a person confirms that a provider may be shown an agent's work.
@@ -127,6 +129,7 @@ impl Default for Governance {
             daily_cap: DAILY_CAP_DEFAULT,
             privacy: Privacy::Implied,
             decision_patience_ms: Some(DEADLINE_MS_DEFAULT),
+            makes_up_for_missed: false,
         }
     }
 }

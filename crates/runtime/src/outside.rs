@@ -15,7 +15,7 @@ use wakeful_core::outside::{BadSource, Difference, SOURCES_MAX, Source, SourceKi
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::JournalError;
 use wakeful_ports::outside::{Added, Finding, Hearing, Listed, Lookout, Sources};
-use wakeful_ports::store::ROWS_MAX;
+use wakeful_ports::store::{ROWS_MAX, StoreError};
 
 use crate::Halt;
 use crate::problem::{Problem, with_causes};
@@ -26,8 +26,11 @@ const QUIET_MS: u64 = 500;
 /// How long it may go on without becoming quiet before it is looked at all the same.
 const RESTLESS_MS: u64 = 5_000;
 
-/// When a look that the database stopped is tried again.
+/// When a look that the database or others stopped is tried again. Each time it waits twice as long.
 const FAILED_LOOK_MS: u64 = 1_000;
+
+/// How often that wait is doubled: about a minute is the longest.
+const DOUBLED_MAX: u32 = 6;
 
 /// How often somebody else may write what was seen before a look is given up.
 const CONFLICTS_MAX: u32 = 8;
@@ -41,6 +44,12 @@ pub enum OutsideError {
     /// The journal said no.
     #[error(transparent)]
     Journal(#[from] JournalError),
+}
+
+impl From<StoreError> for OutsideError {
+    fn from(error: StoreError) -> Self {
+        Self::Journal(error.into())
+    }
 }
 
 impl From<&OutsideError> for Problem {
@@ -116,6 +125,28 @@ struct Due {
     since: u64,
     /// When it is looked at.
     at: u64,
+    /// How many looks in a row were stopped.
+    stopped: u32,
+}
+
+impl Due {
+    const fn at_once(now: u64) -> Self {
+        Self {
+            since: now,
+            at: now,
+            stopped: 0,
+        }
+    }
+
+    /// After a look that was stopped, so many before it.
+    fn again(now: u64, stopped: u32) -> Self {
+        let wait_ms = FAILED_LOOK_MS << stopped.min(DOUBLED_MAX);
+        Self {
+            since: now,
+            at: now.saturating_add(wait_ms),
+            stopped: stopped.saturating_add(1),
+        }
+    }
 }
 
 impl Scout {
@@ -127,7 +158,7 @@ impl Scout {
             match self.mine().await {
                 Ok(mine) => {
                     let now = self.clock.ticks_ms();
-                    due.extend(mine.into_iter().map(|id| (id, Due { since: now, at: now })));
+                    due.extend(mine.into_iter().map(|id| (id, Due::at_once(now))));
                     break;
                 }
                 Err(error) => told(&format!(
@@ -159,8 +190,9 @@ impl Scout {
                 stirred = self.lookout.stirred() => {
                     let now = self.clock.ticks_ms();
                     for id in stirred {
-                        let since = due.get(&id).map_or(now, |due| due.since);
-                        due.insert(id, Due { since, at: (now + QUIET_MS).min(since + RESTLESS_MS) });
+                        let Due { since, stopped, .. } = due.get(&id).copied().unwrap_or(Due::at_once(now));
+                        let at = (now + QUIET_MS).min(since + RESTLESS_MS);
+                        due.insert(id, Due { since, at, stopped });
                     }
                 }
                 () = self.nap(next.map(|next| next.saturating_sub(now))) => {}
@@ -178,23 +210,25 @@ impl Scout {
     /// Looks at whatever is due.
     async fn look_at(&self, due: &mut BTreeMap<SourceId, Due>, told: &impl Fn(&str)) {
         let now = self.clock.ticks_ms();
-        let ready: Vec<SourceId> = due
+        let ready: Vec<(SourceId, u32)> = due
             .iter()
             .filter(|(_, due)| due.at <= now)
-            .map(|(id, _)| id.clone())
+            .map(|(id, due)| (id.clone(), due.stopped))
             .collect();
-        for id in ready {
+        for (id, stopped) in ready {
             due.remove(&id);
-            match self.look(&id).await {
-                Ok(_) | Err(OutsideError::Bad(BadSource::Unknown(_))) => {}
-                Err(OutsideError::Bad(bad)) => told(&format!("source {id}: {bad}")),
-                Err(OutsideError::Journal(error)) => {
-                    told(&format!("source {id}: {}", with_causes(&error)));
-                    let now = self.clock.ticks_ms();
-                    let at = now + FAILED_LOOK_MS;
-                    due.insert(id, Due { since: now, at });
+            let why = match self.look(&id).await {
+                Ok(_) | Err(OutsideError::Bad(BadSource::Unknown(_))) => continue,
+                // Others got in the way again and again: what was to be seen is still there.
+                Err(OutsideError::Bad(busy @ BadSource::Busy(_))) => busy.to_string(),
+                Err(OutsideError::Bad(bad)) => {
+                    told(&format!("source {id}: {bad}"));
+                    continue;
                 }
-            }
+                Err(OutsideError::Journal(error)) => with_causes(&error),
+            };
+            told(&format!("source {id}: {why}"));
+            due.insert(id, Due::again(self.clock.ticks_ms(), stopped));
         }
     }
 
@@ -324,7 +358,7 @@ impl Scout {
             Added::Watched(source_id) if is_named => {
                 return Err(BadSource::AlreadyWatched { path, source_id }.into());
             }
-            Added::Watched(source_id) => return self.listed(&source_id).await,
+            Added::Watched(source_id) => return self.whole(&source_id).await,
             Added::Full => return Err(BadSource::TooManySources.into()),
         }
         if let Err(error) = self.look(&id).await {
@@ -334,6 +368,16 @@ impl Scout {
             return Err(error);
         }
         self.listed(&id).await
+    }
+
+    /// A source that is watched. One whose first look was cut off is looked at now.
+    async fn whole(&self, id: &SourceId) -> Result<Listed, OutsideError> {
+        let listed = self.listed(id).await?;
+        if !listed.source.is_fresh || listed.source.device != self.device {
+            return Ok(listed);
+        }
+        self.look(id).await?;
+        self.listed(id).await
     }
 
     async fn leave(&self, id: SourceId) -> Result<Listed, OutsideError> {

@@ -237,7 +237,7 @@ fn of_schedule(fault: &ScheduleFault, message: String) -> Problem {
             "schedule_over",
             "make a new one with `wakeful schedule add`, or wake the agent with `wakeful message`",
         ),
-        ScheduleFault::TooMany(_) => (
+        ScheduleFault::TooMany(_) | ScheduleFault::EventFull(_) => (
             "too_many_schedules",
             "disable some with `wakeful schedule disable`",
         ),

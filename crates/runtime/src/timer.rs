@@ -8,18 +8,22 @@ mod firing;
 
 use std::sync::Arc;
 
+use wakeful_core::id::AgentId;
 use wakeful_core::journal::Author;
+use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Firing, Ticked, Timer, TriggerSource};
+use wakeful_core::timer::{Asks, Firing, Ticked, Timer, TriggerSource};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::fail;
 use wakeful_ports::journal::Journal;
+use wakeful_ports::records::Unreadable;
 use wakeful_ports::store::{Store, StoreError};
 
-pub(crate) use self::firing::Fired;
+pub(crate) use self::firing::{Fired, Occasion};
 use self::firing::{Plan, Tools};
-use crate::desk::Work;
+use crate::desk::{Work, append};
 use crate::hub::Hub;
+use crate::problem::with_causes;
 use crate::service::Writers;
 use crate::{EngineError, Halt, Observer as _};
 
@@ -49,8 +53,20 @@ pub struct Timers<S> {
 impl<S: Store> Timers<S> {
     /// Looks until a stop is asked for. What came due while nobody looked is due now.
     pub async fn run(&self, halt: &Halt) {
+        self.run_and_tell(halt, |_| {}).await;
+    }
+
+    /// The same; `told` hears of schedules that are set aside, and of looks that failed.
+    pub async fn run_and_tell(&self, halt: &Halt, told: impl Fn(&str)) {
+        let mut last = None;
         while !halt.is_set() {
-            let next = self.look().await;
+            let next = self.look(&told).await;
+            let why = next.as_ref().err().map(|error| with_causes(error));
+            // What goes on for long is told once.
+            if let Some(why) = why.as_ref().filter(|_| why != last) {
+                told(&format!("schedules wake nobody for now: {why}"));
+            }
+            last = why;
             tokio::select! {
                 biased;
                 () = halt.asked() => return,
@@ -74,37 +90,91 @@ impl<S: Store> Timers<S> {
     }
 
     /// Takes up everything that is due, and says when something is again.
-    async fn look(&self) -> Result<Option<Millis>, StoreError> {
+    async fn look(&self, told: &impl Fn(&str)) -> Result<Option<Millis>, StoreError> {
         for _ in 0..LOOKS_MAX {
             let now = self.clock.now();
             let due = self
                 .store
                 .read(move |view| view.due_schedules(now, SCHEDULES_AT_ONCE_MAX));
             let due = due.await?;
-            if due.is_empty() {
+            if due.timers.is_empty() && due.unreadable.is_empty() {
                 return self.store.read(|view| view.next_schedule_due()).await;
             }
-            for timer in due {
-                self.tick(timer, now).await?;
+            for unreadable in due.unreadable {
+                self.set_aside(unreadable, now, told).await?;
+            }
+            for timer in due.timers {
+                let (schedule_id, agent_id) = (timer.schedule_id.to_string(), timer.agent_id.to_string());
+                match self.tick(timer, now).await {
+                    // Something that it needs cannot be read: it would be met first by every look to come.
+                    Err(StoreError::Malformed(column)) => {
+                        let unreadable = Unreadable {
+                            schedule_id,
+                            agent_id,
+                            column,
+                        };
+                        self.set_aside(unreadable, now, told).await?;
+                    }
+                    ticked => ticked?,
+                }
             }
         }
         // Somebody makes them faster than they are taken up: a stop has to be heard all the same.
         self.store.read(|view| view.next_schedule_due()).await
     }
 
+    /// Lets a schedule rest of which something cannot be read, so that the others go on: it is kept as it is, and told of.
+    async fn set_aside(
+        &self,
+        found: Unreadable,
+        now: Millis,
+        told: &impl Fn(&str),
+    ) -> Result<(), StoreError> {
+        let Unreadable {
+            schedule_id: name,
+            agent_id,
+            column,
+        } = found;
+        let agent = AgentId::parse(&agent_id).ok();
+        let payload =
+            serde_json::json!({"change": "schedule_set_aside", "schedule_id": name, "column": column});
+        let draft = Draft::new(Kind::AgentStateChanged, payload);
+        let sealed = Sealed::new(draft, now, None, self.entropy.bytes32());
+        let sealed = sealed.map_err(|_| StoreError::Malformed("an announcement"))?;
+        let (schedule, whose) = (name.clone(), agent.clone());
+        let event = self.store.write(move |tx| {
+            let head = match &whose {
+                Some(agent) => tx.lock_head_to_announce(agent)?,
+                None => None,
+            };
+            if !tx.set_schedule_aside(&schedule, now)? {
+                return Ok(None);
+            }
+            let told = whose.as_ref().zip(head);
+            told.map(|(agent, mut head)| append(tx, agent, &mut head, &sealed))
+                .transpose()
+        });
+        if let (Some(agent), Some(event)) = (agent, event.await?) {
+            self.hub.saw(&agent, &[event]);
+        }
+        told(&format!(
+            "schedule {name} of agent {agent_id} cannot be read ({column}): it is paused, and the others go on"
+        ));
+        Ok(())
+    }
+
     /// One look at one schedule.
     async fn tick(&self, timer: Timer, now: Millis) -> Result<(), StoreError> {
-        let is_changed = match timer.always {
-            true => None,
-            false => Some(self.is_changed(&timer, now).await?),
+        let is_changed = match timer.asks(TriggerSource::Tick) {
+            Asks::Nothing => true,
+            Asks::Work | Asks::Guard(_) => self.is_changed(&timer, now).await?,
         };
         let tools = Tools {
             entropy: self.entropy.as_ref(),
             now,
         };
         let ticked = timer.tick(now);
-        let source = (TriggerSource::Tick, None);
-        let plan = Plan::new(&self.store, &timer, (ticked, is_changed), source, &tools).await?;
+        let plan = Plan::new(&self.store, &timer, (ticked, is_changed), Occasion::Tick, &tools).await?;
         fail::point("timer.before_commit");
         // Whoever else looked at it has moved it on: then there is nothing to do here.
         let fired = match self.store.write(move |tx| plan.commit(tx)).await {
@@ -147,11 +217,12 @@ pub(crate) fn tell(hub: &Hub, work: &Work, timer: &Timer, fired: &Fired) {
     }
 }
 
-/// Lets a schedule fire because somebody asked for it; `request` names the occurrence.
+/// Lets a schedule fire because somebody asked for it, or something happened. Where a guard asks whether anything changed,
+/// it did.
 pub(crate) async fn by_hand<S: Store>(
     store: &S,
     timer: &Timer,
-    (source, request): (TriggerSource, &str),
+    occasion: Occasion<'_>,
     (entropy, now): (&dyn Entropy, Millis),
 ) -> Result<Fired, EngineError> {
     let firing = Firing {
@@ -160,6 +231,6 @@ pub(crate) async fn by_hand<S: Store>(
     };
     let ticked = Ticked::by_hand(timer, firing);
     let tools = Tools { entropy, now };
-    let plan = Plan::new(store, timer, (Ok(ticked), None), (source, Some(request)), &tools).await?;
+    let plan = Plan::new(store, timer, (Ok(ticked), true), occasion, &tools).await?;
     Ok(store.write(move |tx| plan.commit(tx)).await?)
 }

@@ -83,6 +83,7 @@ pub(crate) async fn create(
             Listed::Public => Visibility::Public,
             Listed::Private => Visibility::Private,
         },
+        mode: told.mode.map(view::told_mode).unwrap_or_default(),
     };
     let open = app.open()?;
     let made = open

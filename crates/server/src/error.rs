@@ -153,7 +153,9 @@ fn status_of(error: &EngineError) -> StatusCode {
         },
         EngineError::AmbiguousDecision(_)
         | EngineError::Past(_)
-        | EngineError::Schedule(ScheduleFault::Bad(_) | ScheduleFault::TooMany(_))
+        | EngineError::Schedule(
+            ScheduleFault::Bad(_) | ScheduleFault::TooMany(_) | ScheduleFault::EventFull(_),
+        )
         | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
@@ -204,7 +206,7 @@ impl From<BadId> for ApiError {
     fn from(error: BadId) -> Self {
         let status = match error {
             BadId::Agent(_) | BadId::Turn => StatusCode::BAD_REQUEST,
-            BadId::Rule(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            BadId::Rule(_) | BadId::Event(_) => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self::new(status, "bad_id", error.to_string(), "choose another name")
     }

@@ -116,8 +116,8 @@ pub(crate) async fn send(
     Ok((StatusCode::ACCEPTED, Json(accepted)))
 }
 
-/// The caller's name for the message, which may stand in two places but must be one.
-fn key<'a>(headers: &'a HeaderMap, in_body: Option<&'a str>) -> Result<Option<&'a str>, ApiError> {
+/// The caller's name for what is sent, which may stand in two places but must be one.
+pub(crate) fn key<'a>(headers: &'a HeaderMap, in_body: Option<&'a str>) -> Result<Option<&'a str>, ApiError> {
     let mut in_headers = headers.get_all(KEY_HEADER).iter();
     let (first, second) = (in_headers.next(), in_headers.next());
     let in_header = first.map(|value| {
@@ -133,7 +133,7 @@ fn key<'a>(headers: &'a HeaderMap, in_body: Option<&'a str>) -> Result<Option<&'
 }
 
 fn two_keys() -> ApiError {
-    let message = "the message has two keys: Idempotency-Key and `key` differ";
+    let message = "there are two keys: Idempotency-Key and `key` differ, or the header is there twice";
     ApiError::unmet("two_keys", message, "send one of them, or the same in both")
 }
 

@@ -96,7 +96,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         source::list, source::add, source::remove, source::scan,
         record::records, record::record, record::write_record, record::changes,
         schedule::list, schedule::add, schedule::show, schedule::edit, schedule::pause, schedule::resume,
-        schedule::disable, schedule::trigger, schedule::history,
+        schedule::disable, schedule::trigger, schedule::history, schedule::happened,
     ),
     components(schemas(wakeful_api::ErrorBody, wakeful_api::Delta, wakeful_api::Listed)),
     tags(

@@ -1,16 +1,16 @@
 //! Schedules over HTTP.
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use utoipa::IntoParams;
 use wakeful_api::{
-    AddSchedule, EditSchedule, ErrorBody, Schedule, ScheduleHistory, ScheduleList, ScheduledExecution,
-    TriggerSchedule,
+    AddSchedule, EditSchedule, ErrorBody, EventCame, EventFirings, Schedule, ScheduleHistory, ScheduleList,
+    ScheduledExecution, TriggerSchedule,
 };
-use wakeful_core::id::{AgentId, RuleId, TurnId};
+use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::timer::{Status, TimerError};
 use wakeful_ports::records::ScheduleFilter;
@@ -19,6 +19,7 @@ use wakeful_runtime::{EngineError, ScheduleFault};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Told, limit};
+use crate::message::key;
 use crate::view;
 use crate::whole::whole;
 
@@ -34,6 +35,7 @@ pub(crate) fn routes() -> Router<App> {
         .route("/api/schedules/{schedule_id}/disable", post(disable))
         .route("/api/schedules/{schedule_id}/trigger", post(trigger))
         .route("/api/schedules/{schedule_id}/executions", get(history))
+        .route("/api/events/{event}", post(happened))
 }
 
 /// The schedule in a path.
@@ -98,8 +100,7 @@ pub(crate) async fn list(
     };
     let found = app.open()?.schedules.schedules(filter).await;
     let found = found.map_err(|error| app.engine_error(&error))?;
-    let schedules = found.iter().map(view::schedule).collect();
-    Ok(Json(ScheduleList { schedules }))
+    Ok(Json(view::schedules(&found)))
 }
 
 /// Makes a schedule. Without `always` it wakes its agent only when something changed since the agent last ran.
@@ -108,7 +109,7 @@ pub(crate) async fn list(
     responses(
         (status = 201, description = "It is made", body = Schedule),
         (status = 404, description = "There is no such agent", body = ErrorBody),
-        (status = 409, description = "The name is taken", body = ErrorBody),
+        (status = 409, description = "The name is taken, or the agent is gone for good", body = ErrorBody),
         (status = 422, description = "A field is not as it must be, and is named", body = ErrorBody),
     ),
 )]
@@ -121,9 +122,10 @@ pub(crate) async fn add(
         Some(given) => RuleId::parse(given)?,
         None => made_up(&app)?,
     };
-    let draft =
-        view::draft(told, (schedule_id, agent_id), app.clock.now()).map_err(|error| bad(&app, error))?;
     let schedules = app.open()?.schedules;
+    let names = (schedule_id, agent_id);
+    let draft = view::draft(told, names, schedules.makes_up_for_missed(), app.clock.now());
+    let draft = draft.map_err(|error| bad(&app, error))?;
     let added = whole(async move { schedules.add_schedule(draft).await }).await;
     let added = added.map_err(|error| app.engine_error(&error))?;
     Ok((StatusCode::CREATED, Json(view::schedule(&added))))
@@ -242,6 +244,43 @@ pub(crate) async fn trigger(
     let fired = whole(async move { schedules.trigger_now(named, request).await }).await;
     let fired = fired.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::execution_row(&fired)))
+}
+
+/// Something happened: every active schedule that waits for this event fires, each in its own right. One that came before
+/// under the same key fires nothing again.
+#[utoipa::path(
+    post, path = "/api/events/{event}", tag = "schedules", operation_id = "event_came",
+    params(
+        ("event" = String, Path, description = "What happened", min_length = 1, max_length = 64,
+            pattern = "^[a-z0-9][a-z0-9._-]{0,63}$"),
+        ("Idempotency-Key" = Option<String>, Header, description = "Names this delivery, like `key` in the body",
+            nullable = false, min_length = 1, max_length = 200, pattern = "^[!-~]([ -~]*[!-~])?$"),
+    ),
+    request_body = EventCame,
+    responses(
+        (status = 200, description = "What became of each schedule that waits for it", body = EventFirings),
+        (status = 422, description = "The name is none, or there are two keys", body = ErrorBody),
+    ),
+)]
+pub(crate) async fn happened(
+    State(app): State<App>,
+    Path(named): Path<String>,
+    headers: HeaderMap,
+    Told(told): Told<EventCame>,
+) -> Result<Json<EventFirings>, ApiError> {
+    let event = EventName::parse(&named)?;
+    let key = match key(&headers, told.key.as_deref())? {
+        Some(key) => TurnId::parse(key)?.to_string(),
+        None => Digest::from_bytes(app.entropy.bytes32()).to_string(),
+    };
+    let (schedules, what, name) = (app.open()?.schedules, event.clone(), key.clone());
+    let fired = whole(async move { schedules.happened(what, name).await }).await;
+    let fired = fired.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(EventFirings {
+        event: event.to_string(),
+        key,
+        executions: fired.iter().map(view::execution_row).collect(),
+    }))
 }
 
 /// A schedule and what became of its firings, newest first.

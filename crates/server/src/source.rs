@@ -14,6 +14,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::Told;
 use crate::view;
+use crate::whole::whole;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -50,7 +51,9 @@ pub(crate) async fn add(
     State(app): State<App>,
     Told(new): Told<AddSource>,
 ) -> Result<Json<Source>, ApiError> {
-    let added = app.open()?.outside.add(view::new_source(new)?).await;
+    let (outside, new) = (app.open()?.outside, view::new_source(new)?);
+    // Kept, read and settled in several transactions: whoever hangs up does not leave it half made.
+    let added = whole(async move { outside.add(new).await }).await;
     let added = added.map_err(|error| app.outside_error(error))?;
     Ok(Json(view::source(&added)))
 }
@@ -65,7 +68,8 @@ pub(crate) async fn add(
     ),
 )]
 pub(crate) async fn remove(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Source>, ApiError> {
-    let gone = app.open()?.outside.remove(SourceId::parse(&id)?).await;
+    let (outside, id) = (app.open()?.outside, SourceId::parse(&id)?);
+    let gone = whole(async move { outside.remove(id).await }).await;
     let gone = gone.map_err(|error| app.outside_error(error))?;
     Ok(Json(view::source(&gone)))
 }

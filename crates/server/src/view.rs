@@ -20,9 +20,9 @@ pub use self::journal::{
 };
 pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
-pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule};
+pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
 pub use self::source::{new_source, source, source_scan};
-pub use self::standing::told_mode;
+pub use self::standing::{mode, told_mode};
 pub use self::subscription::{new_subscription, subscription, subscriptions};
 pub use self::why::{why, why_not};
 pub use crate::trigger::external_trigger;

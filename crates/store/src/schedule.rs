@@ -1,12 +1,12 @@
 //! Schedules, and what became of their firings.
 
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    Concurrency, EXECUTIONS_KEPT_MAX, Outcome, SET_BACK_MS, Status, Timer, TriggerSource,
+    Concurrency, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, UNREADABLE,
 };
-use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter};
+use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 use wakeful_ports::store::StoreError;
 
 use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
@@ -14,14 +14,14 @@ use crate::sql::{Param, Row, Sql, at_most_one, exactly_one, limit, records};
 const CREATE: &str = "
     INSERT INTO schedule (schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, guard, event, created_at_ms)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22)
     ON CONFLICT (schedule_id) DO NOTHING";
 
 /// Keeps a new schedule. False when the name is taken.
 pub(crate) fn create(sql: &mut dyn Sql, timer: &Timer) -> Result<bool, StoreError> {
-    let intent = intent(timer)?;
-    let mut params = fields(timer, &intent).to_vec();
+    let (intent, guard) = (intent(timer)?, guard(timer));
+    let mut params = fields(timer, &intent, guard.as_deref()).to_vec();
     params.push(timer.created_at.into());
     Ok(sql.execute(CREATE, &params)? == 1)
 }
@@ -30,20 +30,24 @@ const PUT: &str = "
     UPDATE schedule SET agent_id = ?2, revision = ?3, label = ?4, intent = ?5, say = ?6, status = ?7, concurrency = ?8,
         allows_catch_up = ?9, auto_disable_after_run = ?10, catch_up_window_seconds = ?11,
         max_catch_up_runs_per_tick = ?12, wakes_always = ?13, last_execution_at_ms = ?14, next_execution_at_ms = ?15,
-        seen_until_ms = ?16, last_run = ?17, executions = ?18, version = version + 1
+        seen_until_ms = ?16, last_run = ?17, executions = ?18, guard = ?20, event = ?21, version = version + 1
     WHERE schedule_id = ?1 AND version = ?19";
 
 /// Stores a schedule that was changed, unless somebody else changed it since it was read.
 pub(crate) fn put(sql: &mut dyn Sql, timer: &Timer) -> Result<(), StoreError> {
-    let intent = intent(timer)?;
-    exactly_one(sql.execute(PUT, &fields(timer, &intent))?)
+    let (intent, guard) = (intent(timer)?, guard(timer));
+    exactly_one(sql.execute(PUT, &fields(timer, &intent, guard.as_deref()))?)
 }
 
 fn intent(timer: &Timer) -> Result<String, StoreError> {
     serde_json::to_string(&timer.when).map_err(|_| StoreError::Malformed("schedule.intent"))
 }
 
-fn fields<'a>(timer: &'a Timer, intent: &'a str) -> [Param<'a>; 19] {
+fn guard(timer: &Timer) -> Option<String> {
+    timer.guard.as_ref().map(|guard| guard.json().to_string())
+}
+
+fn fields<'a>(timer: &'a Timer, intent: &'a str, guard: Option<&'a str>) -> [Param<'a>; 21] {
     [
         (&timer.schedule_id).into(),
         (&timer.agent_id).into(),
@@ -64,6 +68,8 @@ fn fields<'a>(timer: &'a Timer, intent: &'a str) -> [Param<'a>; 19] {
         timer.last_run.as_ref().into(),
         timer.executions.into(),
         timer.version.into(),
+        guard.into(),
+        timer.event.as_ref().into(),
     ]
 }
 
@@ -89,13 +95,35 @@ fn read(mut row: Row) -> Result<Timer, StoreError> {
         executions: row.count("schedule.executions")?,
         version: row.count("schedule.version")?,
         created_at: row.millis("schedule.created_at_ms")?,
+        guard: row.optional_word("schedule.guard", |json| {
+            Guard::parse(&serde_json::from_str(json).ok()?).ok()
+        })?,
+        event: row.optional_word("schedule.event", |name| EventName::parse(name).ok())?,
     })
+}
+
+/// Reads rows one by one: one that cannot be read does not hide the others.
+fn read_each(rows: Vec<Row>) -> Result<Schedules, StoreError> {
+    let mut found = Schedules::default();
+    for row in rows {
+        let (schedule_id, agent_id) = (row.told_at(0), row.told_at(1));
+        match read(row) {
+            Ok(timer) => found.timers.push(timer),
+            Err(StoreError::Malformed(column)) => found.unreadable.push(Unreadable {
+                schedule_id,
+                agent_id,
+                column,
+            }),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(found)
 }
 
 const ONE: &str = "
     SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE schedule_id = ?1";
 
 /// One schedule.
@@ -108,23 +136,48 @@ pub(crate) fn one(sql: &mut dyn Sql, schedule: &RuleId) -> Result<Option<Timer>,
 const LIST: &str = "
     SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE schedule_id > ?1 ORDER BY schedule_id LIMIT ?2";
 
 const LIST_OF_AGENT: &str = "
     SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE schedule_id > ?1 AND agent_id = ?3 ORDER BY schedule_id LIMIT ?2";
 
 /// Schedules by name.
-pub(crate) fn list(sql: &mut dyn Sql, filter: &ScheduleFilter) -> Result<Vec<Timer>, StoreError> {
+pub(crate) fn list(sql: &mut dyn Sql, filter: &ScheduleFilter) -> Result<Schedules, StoreError> {
     let after = filter.after.as_ref().map_or("", RuleId::as_str);
     let rows = match &filter.agent_id {
         None => sql.query(LIST, &[after.into(), limit(filter.limit)])?,
         Some(agent) => sql.query(LIST_OF_AGENT, &[after.into(), limit(filter.limit), agent.into()])?,
     };
-    records(rows, read)
+    read_each(rows)
+}
+
+const OF_EVENT: &str = "
+    SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
+        auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
+    FROM schedule WHERE event = ?1 AND status = 'active' AND schedule_id > ?2 ORDER BY schedule_id LIMIT ?3";
+
+/// Active schedules that wait for an event, by name, after one.
+pub(crate) fn of_event(
+    sql: &mut dyn Sql,
+    event: &EventName,
+    after: Option<&RuleId>,
+    at_most: u32,
+) -> Result<Schedules, StoreError> {
+    let after = after.map_or("", RuleId::as_str);
+    read_each(sql.query(OF_EVENT, &[event.into(), after.into(), limit(at_most)])?)
+}
+
+const COUNT_OF_EVENT: &str = "SELECT COUNT(*) FROM schedule WHERE event = ?1 AND status <> 'disabled'";
+
+/// How many schedules that are not disabled wait for an event.
+pub(crate) fn count_of_event(sql: &mut dyn Sql, event: &EventName) -> Result<u64, StoreError> {
+    let row = at_most_one(sql.query(COUNT_OF_EVENT, &[event.into()])?);
+    row.map_or(Ok(0), |mut row| row.count("schedule.schedule_id"))
 }
 
 const COUNT: &str = "SELECT COUNT(*) FROM schedule WHERE agent_id = ?1 AND status <> 'disabled'";
@@ -138,7 +191,7 @@ pub(crate) fn count(sql: &mut dyn Sql, agent: &AgentId) -> Result<u64, StoreErro
 const DUE: &str = "
     SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE status = 'active' AND next_execution_at_ms <= ?1
     ORDER BY next_execution_at_ms, schedule_id LIMIT ?2";
 
@@ -146,16 +199,16 @@ const DUE: &str = "
 const AHEAD: &str = "
     SELECT schedule_id, agent_id, revision, label, intent, say, status, concurrency, allows_catch_up,
         auto_disable_after_run, catch_up_window_seconds, max_catch_up_runs_per_tick, wakes_always, last_execution_at_ms,
-        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms
+        next_execution_at_ms, seen_until_ms, last_run, executions, version, created_at_ms, guard, event
     FROM schedule WHERE status = 'active' AND seen_until_ms > ?1 ORDER BY seen_until_ms DESC LIMIT ?2";
 
 /// Active schedules that want to be looked at.
-pub(crate) fn due(sql: &mut dyn Sql, now: Millis, at_most: u32) -> Result<Vec<Timer>, StoreError> {
-    let mut due = records(sql.query(DUE, &[now.into(), limit(at_most)])?, read)?;
+pub(crate) fn due(sql: &mut dyn Sql, now: Millis, at_most: u32) -> Result<Schedules, StoreError> {
+    let mut rows = sql.query(DUE, &[now.into(), limit(at_most)])?;
     let ahead = Millis(now.0.saturating_add(SET_BACK_MS));
-    let left = at_most.saturating_sub(u32::try_from(due.len()).unwrap_or(u32::MAX));
-    due.extend(records(sql.query(AHEAD, &[ahead.into(), limit(left)])?, read)?);
-    Ok(due)
+    let left = at_most.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
+    rows.extend(sql.query(AHEAD, &[ahead.into(), limit(left)])?);
+    read_each(rows)
 }
 
 const NEXT: &str = "SELECT MIN(next_execution_at_ms) FROM schedule WHERE status = 'active'";
@@ -191,11 +244,76 @@ pub(crate) fn append(sql: &mut dyn Sql, row: &ExecutionRow) -> Result<(), StoreE
         row.at.into(),
     ];
     exactly_one(sql.execute(APPEND, &params)?)?;
-    if row.seq > EXECUTIONS_KEPT_MAX {
-        let oldest = row.seq - EXECUTIONS_KEPT_MAX;
-        sql.execute(FORGET, &[(&row.schedule_id).into(), oldest.into()])?;
+    forget(sql, row.schedule_id.as_str(), row.seq)
+}
+
+fn forget(sql: &mut dyn Sql, name: &str, newest: u64) -> Result<(), StoreError> {
+    if let Some(oldest) = newest
+        .checked_sub(EXECUTIONS_KEPT_MAX)
+        .filter(|oldest| *oldest > 0)
+    {
+        sql.execute(FORGET, &[name.into(), oldest.into()])?;
     }
     Ok(())
+}
+
+const SET_ASIDE: &str = "
+    UPDATE schedule SET status = 'paused', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
+    WHERE schedule_id = ?1 AND status = 'active' RETURNING schedule_id, revision, executions";
+
+const END_OF_AGENT: &str = "
+    UPDATE schedule SET status = 'disabled', next_execution_at_ms = NULL, executions = executions + 1, version = version + 1
+    WHERE agent_id = ?1 AND status <> 'disabled' RETURNING schedule_id, revision, executions";
+
+/// Lets an active schedule rest of which something cannot be read, with a record. False where it is not active any more.
+pub(crate) fn set_aside(sql: &mut dyn Sql, name: &str, at: Millis) -> Result<bool, StoreError> {
+    let ended = sql.query(SET_ASIDE, &[name.into()])?;
+    let because = (TriggerSource::Tick, Outcome::SetAside, UNREADABLE);
+    Ok(note_each(sql, ended, because, at)? > 0)
+}
+
+/// Ends all schedules of an agent for good, also those that cannot be read, each with a record; and says how many.
+pub(crate) fn end_of_agent(
+    sql: &mut dyn Sql,
+    agent: &AgentId,
+    reason: &str,
+    at: Millis,
+) -> Result<u64, StoreError> {
+    let ended = sql.query(END_OF_AGENT, &[agent.into()])?;
+    let because = (TriggerSource::TriggerNow, Outcome::Disabled, reason);
+    note_each(sql, ended, because, at)
+}
+
+/// Makes a record of what became of schedules whose rows nobody looked into; their names may be none.
+fn note_each(
+    sql: &mut dyn Sql,
+    rows: Vec<Row>,
+    (source, outcome, reason): (TriggerSource, Outcome, &str),
+    at: Millis,
+) -> Result<u64, StoreError> {
+    let mut noted = 0;
+    for mut row in rows {
+        let name = row.text("schedule.schedule_id")?;
+        let (revision, seq) = (row.int("schedule.revision")?, row.int("schedule.executions")?);
+        let params = [
+            name.as_str().into(),
+            seq.into(),
+            revision.into(),
+            at.into(),
+            1_u64.into(),
+            false.into(),
+            source.as_str().into(),
+            outcome.as_str().into(),
+            reason.into(),
+            Param::Null,
+            false.into(),
+            at.into(),
+        ];
+        exactly_one(sql.execute(APPEND, &params)?)?;
+        forget(sql, &name, u64::try_from(seq).unwrap_or(0))?;
+        noted += 1;
+    }
+    Ok(noted)
 }
 
 /// What was taken up by another run ends with that one.

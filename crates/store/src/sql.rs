@@ -4,7 +4,7 @@
 //! two constants and [`Dialect::pick`] between them.
 
 use wakeful_core::blob::BlobHash;
-use wakeful_core::id::{AgentId, Incarnation, RuleId, RunnerId, ThreadId};
+use wakeful_core::id::{AgentId, EventName, Incarnation, RuleId, RunnerId, ThreadId};
 use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
@@ -129,7 +129,7 @@ macro_rules! param_of {
         })*
     };
 }
-param_of!(text: AgentId, Incarnation, RuleId, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
+param_of!(text: AgentId, EventName, Incarnation, RuleId, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
 
 /// How many rows a listing may return: what was asked for, within the bound of the port.
 pub(crate) fn limit(asked: u32) -> Param<'static> {
@@ -249,6 +249,25 @@ impl Row {
     /// The next column, the name of a standing order.
     pub(crate) fn rule_id(&mut self, column: &'static str) -> Result<RuleId, StoreError> {
         RuleId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// What stands in a column as far as it is text, for telling of a row that cannot be read.
+    pub(crate) fn told_at(&self, place: usize) -> String {
+        match self.0.as_slice().get(place) {
+            Some(Value::Text(text)) => text.clone(),
+            Some(Value::Null | Value::Int(_) | Value::Bytes(_)) | None => String::new(),
+        }
+    }
+
+    /// The next column, one of our own words or nothing.
+    pub(crate) fn optional_word<T>(
+        &mut self,
+        column: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, StoreError> {
+        let text = self.optional_text(column)?;
+        let word = text.map(|text| parse(&text).ok_or(StoreError::Malformed(column)));
+        word.transpose()
     }
 
     /// The next column, one of our own words.

@@ -151,32 +151,21 @@ impl Front {
     }
 
     /// Makes an agent whose workspace was looked at.
-    pub(crate) async fn create_agent(
-        &self,
-        agent_id: AgentId,
-        workspace: String,
-        visibility: Visibility,
-    ) -> Result<AgentStatus, Failure> {
+    pub(crate) async fn create_agent(&self, new: NewAgent) -> Result<AgentStatus, Failure> {
         match self {
             Self::Daemon(client) => {
                 let new = CreateAgent {
-                    agent_id: agent_id.to_string(),
-                    workspace: Some(workspace),
-                    visibility: match visibility {
+                    agent_id: new.agent_id.to_string(),
+                    workspace: Some(new.workspace),
+                    visibility: match new.visibility {
                         Visibility::Public => wakeful_api::Visibility::Public,
                         Visibility::Private => wakeful_api::Visibility::Private,
                     },
+                    mode: Some(view::mode(new.mode)),
                 };
                 Ok(client.post("/api/agents", &new).await?)
             }
-            Self::Here(clerk) => {
-                let new = NewAgent {
-                    agent_id,
-                    workspace,
-                    visibility,
-                };
-                Ok(view::agent_status(&clerk.create_agent(new).await?, Going::Well))
-            }
+            Self::Here(clerk) => Ok(view::agent_status(&clerk.create_agent(new).await?, Going::Well)),
         }
     }
 

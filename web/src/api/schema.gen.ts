@@ -517,6 +517,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/events/{event}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Something happened: every active schedule that waits for this event fires, each in its own right. One that came before
+         *     under the same key fires nothing again.
+         */
+        post: operations["event_came"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/journal/categories": {
         parameters: {
             query?: never;
@@ -1307,8 +1327,8 @@ export interface components {
         AddSchedule: {
             /** @description Whom it wakes. */
             agent_id: string;
-            /** @description Whether missed firings are made up for. */
-            allows_catch_up?: boolean;
+            /** @description Whether missed firings are made up for; as `schedule.catch_up` of the home says where nothing is given. */
+            allows_catch_up?: boolean | null;
             /** @description Whether it wakes the agent also when nothing changed. */
             always?: boolean;
             /** @description Whether it is over after its first firing. One moment always is. */
@@ -1319,6 +1339,13 @@ export interface components {
              */
             catch_up_window_seconds?: number | null;
             concurrency?: components["schemas"]["Concurrency"] | null;
+            /** @description The event that lets it fire beside its time. */
+            event?: string | null;
+            /**
+             * @description What must hold for a firing to wake the agent: a predicate over `since_last_run_ms`, `queued`, `changed`, `source`
+             *     and `is_catch_up`. A firing for which it does not hold is skipped, with a record.
+             */
+            guard?: Record<string, unknown> | null;
             /** @description Whether it begins at rest. */
             is_paused?: boolean;
             /** @description What people call it; its name where nothing is given. */
@@ -1771,6 +1798,7 @@ export interface components {
              * @example main
              */
             agent_id: string;
+            mode?: components["schemas"]["Mode"] | null;
             /** @description Whether it is listed. */
             visibility?: components["schemas"]["Visibility"];
             /** @description The folder its commands run in; the daemon's default when absent. */
@@ -1978,8 +2006,16 @@ export interface components {
             /** @description Whether it wakes the agent also when nothing changed. */
             always?: boolean | null;
             concurrency?: components["schemas"]["Concurrency"] | null;
+            /** @description The event that lets it fire beside its time. */
+            event?: string | null;
+            /** @description What must hold for a firing to wake the agent. */
+            guard?: Record<string, unknown> | null;
             /** @description What people call it. */
             label?: string | null;
+            /** @description Whether it waits for no event any more. Not together with `event`. */
+            no_event?: boolean;
+            /** @description Whether nothing must hold any more. Not together with `guard`. */
+            no_guard?: boolean;
             pattern?: components["schemas"]["SchedulePattern"] | null;
             /** @description What it says to the agent. */
             say?: string | null;
@@ -2066,6 +2102,14 @@ export interface components {
              */
             seq: number;
         };
+        /** @description Word that something happened. */
+        EventCame: {
+            /**
+             * @description Names this delivery: the same key again is the same one, and no schedule fires for it twice. The header
+             *     `Idempotency-Key` does the same.
+             */
+            key?: string | null;
+        };
         /** @description Events of all listed agents, oldest first. */
         EventFeed: {
             /** @description Go on from here. What is inside may change; it is only good for giving it back. */
@@ -2074,6 +2118,15 @@ export interface components {
             events: components["schemas"]["Event"][];
             /** @description Whether there is more. */
             has_more: boolean;
+        };
+        /** @description What became of an event. */
+        EventFirings: {
+            /** @description What happened. */
+            event: string;
+            /** @description What became of each schedule that waits for it, by name. None where nobody waits. */
+            executions: components["schemas"]["ScheduledExecution"][];
+            /** @description The name of the delivery. */
+            key: string;
         };
         /** @description Events of one agent, oldest first. */
         EventPage: {
@@ -2091,7 +2144,7 @@ export interface components {
          * @description What was decided about a firing, or about the schedule itself.
          * @enum {string}
          */
-        ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed";
+        ExecutionOutcome: "run" | "skipped" | "replaced" | "refused" | "disabled" | "expired" | "recomputed" | "set_aside";
         /** @description The one capability by which systems outside may wake an agent. Its address is a secret: whoever has it can wake the agent. */
         ExternalTrigger: {
             /**
@@ -2948,11 +3001,15 @@ export interface components {
              * @description When it was made.
              */
             created_at: string;
+            /** @description The event that lets it fire beside its time. */
+            event?: string;
             /**
              * Format: int64
              * @description How many records of its firings were ever made.
              */
             execution_count: number;
+            /** @description What must hold for a firing to wake the agent. */
+            guard?: Record<string, unknown>;
             /** @description What people call it. */
             label: string;
             /**
@@ -2999,6 +3056,8 @@ export interface components {
         ScheduleList: {
             /** @description The schedules. */
             schedules: components["schemas"]["Schedule"][];
+            /** @description Those of which something cannot be read; they rest. */
+            unreadable?: components["schemas"]["UnreadableSchedule"][];
         };
         /** @description When a schedule fires: a pattern in a zone, an interval from an anchor, or one moment. */
         SchedulePattern: {
@@ -3421,6 +3480,15 @@ export interface components {
          * @enum {string}
          */
         TriggerSource: "tick" | "trigger_now" | "event";
+        /** @description A schedule of which something cannot be read. */
+        UnreadableSchedule: {
+            /** @description Whom it wakes, as it is kept. */
+            agent_id: string;
+            /** @description What cannot be read. */
+            column: string;
+            /** @description Its name, as it is kept. */
+            schedule_id: string;
+        };
         /** @description What changes in a task. What is left out stays. */
         UpdateTask: {
             /** @description What it belongs to. */
@@ -5372,6 +5440,56 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    event_came: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Names this delivery, like `key` in the body */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                /** @description What happened */
+                event: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventCame"];
+            };
+        };
+        responses: {
+            /** @description What became of each schedule that waits for it */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventFirings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
+            421: components["responses"]["Misdirected"];
+            /** @description The name is none, or there are two keys */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     journal_categories: {
         parameters: {
             query?: never;
@@ -6541,7 +6659,7 @@ export interface operations {
                 };
             };
             408: components["responses"]["RequestTimeout"];
-            /** @description The name is taken */
+            /** @description The name is taken, or the agent is gone for good */
             409: {
                 headers: {
                     [name: string]: unknown;

@@ -42,7 +42,11 @@ impl Origin {
                 schedule,
                 scheduled_at,
                 is_catch_up,
+                event,
             } => {
+                if let Some(event) = event {
+                    return format!("event {event} came, which schedule {schedule} waits for");
+                }
                 let late = match is_catch_up {
                     true => ", missed then and made up for",
                     false => "",
@@ -80,7 +84,7 @@ fn told(tokens: &[String]) -> String {
 mod tests {
     use super::*;
     use crate::change::LogicalChangeKey;
-    use crate::id::RuleId;
+    use crate::id::{EventName, RuleId};
     use crate::key::{Digest, RunKey};
     use crate::time::Millis;
 
@@ -121,9 +125,20 @@ mod tests {
             schedule: rule("daily"),
             scheduled_at: Millis(0),
             is_catch_up: true,
+            event: None,
         };
         let words = "the moment 1970-01-01T00:00:00.000Z of schedule daily came, missed then and made up for";
         assert_eq!(late.words(), words);
+        let event = Origin::Schedule {
+            schedule: rule("daily"),
+            scheduled_at: Millis(0),
+            is_catch_up: false,
+            event: EventName::parse("backup.done").ok(),
+        };
+        assert_eq!(
+            event.words(),
+            "event backup.done came, which schedule daily waits for"
+        );
         let outside = Origin::Trigger {
             trigger: rule("ci"),
             delivery: "d1".into(),

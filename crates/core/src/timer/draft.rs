@@ -2,9 +2,9 @@
 
 use super::{
     CATCH_UP_RUNS_DEFAULT, CATCH_UP_RUNS_MAX, CATCH_UP_WINDOW_SECONDS_DEFAULT, CATCH_UP_WINDOW_SECONDS_MAX,
-    Concurrency, LABEL_CHARS_MAX, SAY_BYTES_MAX, Status, Timer, When,
+    Concurrency, Guard, LABEL_CHARS_MAX, SAY_BYTES_MAX, Status, Timer, When,
 };
-use crate::id::{AgentId, RuleId};
+use crate::id::{AgentId, EventName, RuleId};
 use crate::schedule::ScheduleError;
 use crate::time::Millis;
 
@@ -35,6 +35,10 @@ pub struct Draft {
     pub max_catch_up_runs_per_tick: u64,
     /// Whether it wakes the agent also when nothing changed.
     pub always: bool,
+    /// What must hold for a firing to wake the agent.
+    pub guard: Option<Guard>,
+    /// What it waits for beside its time.
+    pub event: Option<EventName>,
 }
 
 /// Why a schedule cannot be had.
@@ -71,6 +75,8 @@ impl Draft {
             catch_up_window_seconds: CATCH_UP_WINDOW_SECONDS_DEFAULT,
             max_catch_up_runs_per_tick: CATCH_UP_RUNS_DEFAULT,
             always: false,
+            guard: None,
+            event: None,
         }
     }
 
@@ -124,6 +130,8 @@ impl Draft {
             catch_up_window_seconds: self.catch_up_window_seconds,
             max_catch_up_runs_per_tick: self.max_catch_up_runs_per_tick,
             always: self.always,
+            guard: self.guard.clone(),
+            event: self.event.clone(),
             last_execution_at: None,
             next_execution_at: (status == Status::Active).then_some(next),
             seen_until: now,
@@ -195,6 +203,6 @@ impl Pattern<'_> {
     }
 }
 
-const fn wrong(field: &'static str, problem: String) -> TimerError {
+pub(super) const fn wrong(field: &'static str, problem: String) -> TimerError {
     TimerError::Field { field, problem }
 }

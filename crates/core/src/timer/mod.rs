@@ -7,9 +7,11 @@
 //! | module | knows |
 //! |---|---|
 //! | `draft` | what may be asked for, field by field |
+//! | `guard` | what must hold for a firing to wake anybody |
 //! | `tick` | what is due, what was missed, what comes next |
 
 mod draft;
+mod guard;
 mod tick;
 
 #[cfg(test)]
@@ -18,8 +20,9 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 pub use self::draft::{Draft, Pattern, TimerError};
+pub use self::guard::{Asks, Circumstances, Guard};
 pub use self::tick::{Firing, Settled, Ticked, When, settle};
-use crate::id::{AgentId, RuleId};
+use crate::id::{AgentId, EventName, RuleId};
 use crate::key::{Cause, RunKey, SourceKind};
 use crate::schedule::ScheduleError;
 use crate::time::Millis;
@@ -44,6 +47,9 @@ pub const CATCH_UP_RUNS_MAX: u64 = 100;
 
 /// Schedules that one agent may have that are not disabled.
 pub const SCHEDULES_MAX: u64 = 1_000;
+
+/// Schedules that may wait for one event and are not disabled.
+pub const SCHEDULES_OF_EVENT_MAX: u64 = 1_000;
 
 /// Records of what became of firings that are kept of one schedule, the newest. The others are counted.
 pub const EXECUTIONS_KEPT_MAX: u64 = 1_000;
@@ -186,11 +192,13 @@ pub enum Outcome {
     Expired,
     /// The clock was set back, and the next firing was worked out anew.
     Recomputed,
+    /// The schedule cannot be read, and rests until a person has looked at it.
+    SetAside,
 }
 
 impl Outcome {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Run,
         Self::Skipped,
         Self::Replaced,
@@ -198,6 +206,7 @@ impl Outcome {
         Self::Disabled,
         Self::Expired,
         Self::Recomputed,
+        Self::SetAside,
     ];
 
     /// The word for it.
@@ -211,6 +220,7 @@ impl Outcome {
             Self::Disabled => "disabled",
             Self::Expired => "expired",
             Self::Recomputed => "recomputed",
+            Self::SetAside => "set_aside",
         }
     }
 
@@ -229,6 +239,10 @@ pub const CONCURRENCY_FORBID: &str = "concurrency_forbid";
 pub const CONCURRENCY_REPLACE: &str = "concurrency_replace";
 /// A firing that had its run before: the clock was set back over it.
 pub const ALREADY_RUN: &str = "already_run";
+/// A schedule that is over because its agent is gone for good.
+pub const AGENT_DESTROYED: &str = "agent_destroyed";
+/// A schedule of which something cannot be read.
+pub const UNREADABLE: &str = "unreadable";
 
 /// A schedule of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -259,6 +273,10 @@ pub struct Timer {
     pub max_catch_up_runs_per_tick: u64,
     /// Whether it wakes the agent also when nothing changed.
     pub always: bool,
+    /// What must hold for a firing to wake the agent. Where there is one, it alone says whether there is something to do.
+    pub guard: Option<Guard>,
+    /// What it waits for beside its time.
+    pub event: Option<EventName>,
     /// The moment that the newest firing was meant for.
     pub last_execution_at: Option<Millis>,
     /// The moment that the next firing is meant for.
@@ -299,7 +317,17 @@ impl Timer {
         RunKey::of(self.agent_id.as_str(), &Cause::Timer { timer, scheduled_at })
     }
 
-    /// The run of a firing that somebody asked for by hand, or that something else led to; `request` names the occurrence.
+    /// The run of a firing that an event led to; `key` names its delivery. Whichever pattern the schedule has meanwhile,
+    /// the same delivery is the same run.
+    #[must_use]
+    pub fn run_key_of_event(&self, event: &EventName, key: &str) -> RunKey {
+        // A name has no colon, and a timer's has a dot where this has the first one.
+        let source = &format!("{}:{event}:{key}", self.schedule_id);
+        let kind = SourceKind::Manual;
+        RunKey::of(self.agent_id.as_str(), &Cause::Source { kind, source })
+    }
+
+    /// The run of a firing that somebody asked for by hand; `request` names the wish.
     #[must_use]
     pub fn run_key_by_hand(&self, request: &str) -> RunKey {
         let source = &format!("{}:{request}", self.timer_id());

@@ -403,3 +403,74 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_delivery_is_the_same_run_whatever_pattern_the_schedule_has_meanwhile() {
+    let event = |name: &str| EventName::parse(name).expect("a name");
+    let (first, done) = (timer(hourly()), event("backup.done"));
+    let draft = Draft {
+        event: Some(done.clone()),
+        ..draft(berlin("0 7 * * *"))
+    };
+    let second = first.revised(&draft, BEGIN).expect("revised");
+    assert_eq!((second.revision, second.event.as_ref()), (2, Some(&done)));
+    let run = first.run_key_of_event(&done, "k");
+    assert_eq!(run, second.run_key_of_event(&done, "k"));
+    let others = [
+        first.run_key_of_event(&done, "other"),
+        first.run_key_of_event(&event("backup.failed"), "k"),
+        first.run_key_by_hand("k"),
+        first.run_key_by_hand("backup.done:k"),
+        first.run_key(BEGIN),
+    ];
+    assert!(!others.contains(&run));
+}
+
+#[test]
+fn the_words_of_statuses_outcomes_policies_and_causes_are_these_and_no_others() {
+    fn words<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + Copy + std::fmt::Debug>(
+        all: &[T],
+        word: fn(T) -> &'static str,
+        parse: fn(&str) -> Option<T>,
+    ) -> Vec<&'static str> {
+        for one in all {
+            let json = serde_json::json!(word(*one));
+            assert_eq!(serde_json::to_value(one).ok().as_ref(), Some(&json));
+            assert_eq!(serde_json::from_value::<T>(json).ok().as_ref(), Some(one));
+            assert_eq!(parse(word(*one)).as_ref(), Some(one));
+        }
+        for bad in ["", "Active", "ScheduleActive", "ran", "cron_tick"] {
+            assert_eq!(parse(bad), None, "{bad}");
+            assert!(
+                serde_json::from_value::<T>(serde_json::json!(bad)).is_err(),
+                "{bad}"
+            );
+        }
+        all.iter().map(|one| word(*one)).collect()
+    }
+    assert_eq!(
+        words(&Status::ALL, Status::as_str, Status::parse),
+        ["active", "paused", "disabled", "expired"]
+    );
+    assert_eq!(
+        words(&Concurrency::ALL, Concurrency::as_str, Concurrency::parse),
+        ["allow", "forbid", "replace"]
+    );
+    assert_eq!(
+        words(&TriggerSource::ALL, TriggerSource::as_str, TriggerSource::parse),
+        ["tick", "trigger_now", "event"]
+    );
+    assert_eq!(
+        words(&Outcome::ALL, Outcome::as_str, Outcome::parse),
+        [
+            "run",
+            "skipped",
+            "replaced",
+            "refused",
+            "disabled",
+            "expired",
+            "recomputed",
+            "set_aside"
+        ]
+    );
+}

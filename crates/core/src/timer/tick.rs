@@ -92,7 +92,7 @@ impl Ticked {
         })
     }
 
-    /// A firing that does not come from the clock: what is to come stays as it is.
+    /// A firing that does not come from the clock but from a person or an event: what is to come stays as it is.
     #[must_use]
     pub fn by_hand(timer: &Timer, firing: Firing) -> Self {
         let mut ticked = Self::nothing(timer.clone());

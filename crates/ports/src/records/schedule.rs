@@ -3,7 +3,7 @@
 use wakeful_core::id::{AgentId, RuleId};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{Outcome, TriggerSource};
+use wakeful_core::timer::{Outcome, Timer, TriggerSource};
 
 /// What was decided about a firing of a schedule, or about the schedule itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,6 +45,26 @@ pub struct Execution {
     pub run_started_at: Option<Millis>,
     /// When the run ended.
     pub run_ended_at: Option<Millis>,
+}
+
+/// Schedules that were found. One that cannot be read does not hide the others.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Schedules {
+    /// Those that could be read.
+    pub timers: Vec<Timer>,
+    /// Those that could not.
+    pub unreadable: Vec<Unreadable>,
+}
+
+/// A schedule of which something cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreadable {
+    /// Its name, as it stands there.
+    pub schedule_id: String,
+    /// Whom it wakes, as it stands there.
+    pub agent_id: String,
+    /// What cannot be read.
+    pub column: &'static str,
 }
 
 /// Which schedules to list, by name.

@@ -10,7 +10,7 @@ use wakeful_core::notice::Telling;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::run::preview;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
+use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
 use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
@@ -143,14 +143,14 @@ impl<S: Store> Clerk<S> {
             visibility: new.visibility,
             lifecycle: Lifecycle::Active,
             control: Control::Running,
-            mode: Mode::default(),
+            mode: new.mode,
             sleep_until: None,
             workspace: new.workspace,
             created_at: now,
             usage: Usage::default(),
             model_rounds: 0,
         };
-        let payload = serde_json::json!({"change": "created", "control": Control::Running});
+        let payload = serde_json::json!({"change": "created", "control": Control::Running, "mode": new.mode});
         let sealed = self.seal(Draft::new(Kind::AgentStateChanged, payload), None, now)?;
         let made = self.store.write(move |tx| {
             if !tx.create_agent(&agent)? {

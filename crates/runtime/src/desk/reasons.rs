@@ -222,7 +222,7 @@ fn why_not(
         after: None,
         limit: RULES_READ_MAX,
     })?;
-    let schedule_count = timers.len();
+    let schedule_count = timers.timers.len().saturating_add(timers.unreadable.len());
     let subscription_count = view.subscriptions(Some(agent), None, RULES_READ_MAX)?.len();
     Ok(Some(WhyNot {
         holds: held(&overview, now),
@@ -234,7 +234,7 @@ fn why_not(
         counted,
         let_in: u64::try_from(let_in.len()).unwrap_or(u64::MAX),
         last_tried_at,
-        schedules: soonest(view, timers)?,
+        schedules: soonest(view, timers.timers)?,
         schedule_count,
         subscription_count,
     }))

@@ -2,24 +2,29 @@
 
 use std::sync::Arc;
 
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::report::{Draft as EventDraft, Kind};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    BadTransition, Concurrency, Draft, Outcome, SCHEDULES_MAX, Status, Timer, TimerError, TriggerSource, When,
+    BadTransition, Concurrency, Draft, Guard, Outcome, SCHEDULES_MAX, SCHEDULES_OF_EVENT_MAX, Status, Timer,
+    TimerError, When,
 };
+use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::journal::Journal;
-use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter};
+use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_ports::store::{Store, StoreError, Tx};
 
 use super::clerk::append;
 use super::{Asked, Clerk};
 use crate::service::Writers;
-use crate::timer::{Timers, by_hand, tell};
+use crate::timer::{Occasion, Timers, by_hand, tell};
 use crate::{EngineError, Observer as _};
 
 /// How often a firing by hand is tried, if others change the schedule meanwhile.
 const TRIES_MAX: u32 = 5;
+
+/// Schedules that wait for an event that are read at once.
+const SCHEDULES_PAGE: u32 = 64;
 
 /// Why a schedule cannot be had, or not like this.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +57,9 @@ pub enum ScheduleFault {
     /// The agent has as many as one may have.
     #[error("agent {0} has {SCHEDULES_MAX} schedules already")]
     TooMany(AgentId),
+    /// As many wait for the event as may.
+    #[error("{SCHEDULES_OF_EVENT_MAX} schedules wait for event {0} already")]
+    EventFull(EventName),
 }
 
 /// What of a schedule is to be different. What is none stays.
@@ -69,6 +77,10 @@ pub struct Edit {
     pub allows_catch_up: Option<bool>,
     /// Whether it wakes the agent also when nothing changed.
     pub always: Option<bool>,
+    /// What must hold for a firing to wake the agent, or that nothing must.
+    pub guard: Option<Option<Guard>>,
+    /// What it waits for beside its time, or that it waits for nothing.
+    pub event: Option<Option<EventName>>,
 }
 
 /// What faces ask and tell about schedules.
@@ -78,7 +90,7 @@ pub trait Scheduling: Send + Sync + 'static {
     /// One schedule.
     fn schedule(&self, schedule: RuleId) -> Asked<'_, Timer>;
     /// Schedules by name.
-    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Vec<Timer>>;
+    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Schedules>;
     /// Changes what a schedule is meant to do.
     fn edit_schedule(&self, schedule: RuleId, edit: Edit) -> Asked<'_, Timer>;
     /// Lets a schedule rest, go on, or be over. One that stands there already stays as it is.
@@ -86,6 +98,11 @@ pub trait Scheduling: Send + Sync + 'static {
     /// Lets a schedule fire now; `request` names this wish, so that one which comes twice is one. The answer is what
     /// became of it.
     fn trigger_now(&self, schedule: RuleId, request: String) -> Asked<'_, ExecutionRow>;
+    /// Lets every active schedule fire that waits for an event; `key` names this delivery, so that one which comes twice
+    /// is one. The answer is what became of each, by the names of the schedules.
+    fn happened(&self, event: EventName, key: String) -> Asked<'_, Vec<ExecutionRow>>;
+    /// Whether a new schedule makes up for firings that were missed, where nobody says.
+    fn makes_up_for_missed(&self) -> bool;
     /// A schedule and what became of its firings, newest first.
     fn executions(&self, schedule: RuleId, limit: u32) -> Asked<'_, (Timer, Vec<Execution>)>;
 }
@@ -95,6 +112,7 @@ enum Changed {
     Done(Box<Timer>, Box<Option<wakeful_core::report::Event>>),
     Unknown,
     Fault(ScheduleFault),
+    Refused(Refusal),
 }
 
 impl<S: Store> Clerk<S> {
@@ -121,8 +139,15 @@ impl<S: Store> Clerk<S> {
             let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
                 return Ok(Changed::Unknown);
             };
+            let agent = tx.agent(&timer.agent_id)?;
+            if agent.is_some_and(|agent| agent.lifecycle == Lifecycle::Destroyed) {
+                return Ok(Changed::Refused(Refusal::Destroyed));
+            }
             if tx.schedules_of(&timer.agent_id)? >= SCHEDULES_MAX {
                 return Ok(Changed::Fault(ScheduleFault::TooMany(timer.agent_id.clone())));
+            }
+            if let Some(full) = too_many_wait(tx, timer.event.as_ref())? {
+                return Ok(Changed::Fault(full));
             }
             if !tx.create_schedule(&timer)? {
                 return Ok(Changed::Fault(ScheduleFault::Exists(timer.schedule_id.clone())));
@@ -137,6 +162,7 @@ impl<S: Store> Clerk<S> {
         match changed {
             Changed::Unknown => Err(unknown()),
             Changed::Fault(fault) => Err(fault.into()),
+            Changed::Refused(refusal) => Err(refusal.into()),
             Changed::Done(timer, event) => {
                 if let Some(event) = *event {
                     self.hub.saw(&timer.agent_id, &[event]);
@@ -164,6 +190,11 @@ impl<S: Store> Clerk<S> {
                 Ok(None) => return Ok(Changed::Done(Box::new(seen), Box::new(None))),
                 Ok(Some(next)) => next,
             };
+            if next.event != seen.event
+                && let Some(full) = too_many_wait(tx, next.event.as_ref())?
+            {
+                return Ok(Changed::Fault(full));
+            }
             tx.put_schedule(&next)?;
             // Which revision it is becomes known only with the lock.
             let sealed = wakeful_core::report::Sealed::new(change_event(&next, word), now, None, salt);
@@ -184,19 +215,62 @@ impl<S: Store> Clerk<S> {
     }
 
     async fn fire_now(&self, name: RuleId, request: &str) -> Result<ExecutionRow, EngineError> {
+        let fired = self.fire(name.clone(), Occasion::ByHand(request), |timer| {
+            let (schedule, status) = (name.clone(), timer.status);
+            match status {
+                Status::Active | Status::Paused => Ok(true),
+                Status::Disabled | Status::Expired => Err(ScheduleFault::Over { schedule, status }.into()),
+            }
+        });
+        fired
+            .await?
+            .ok_or(EngineError::Store(StoreError::Malformed("scheduled_execution")))
+    }
+
+    /// Each schedule fires in a transaction of its own. Where this is cut off, the same delivery again fires the rest.
+    async fn fire_all(&self, event: EventName, key: &str) -> Result<Vec<ExecutionRow>, EngineError> {
+        let (mut records, mut after) = (Vec::new(), None);
+        loop {
+            let (wanted, last) = (event.clone(), after.clone());
+            let page = self
+                .store
+                .read(move |view| view.schedules_for(&wanted, last.as_ref(), SCHEDULES_PAGE));
+            let page = page.await?;
+            let names = page.timers.into_iter().map(|timer| timer.schedule_id);
+            let names: Vec<RuleId> = names.collect();
+            // What cannot be read is set aside when its moment comes, and passed by here.
+            let passed = page.unreadable.iter();
+            let passed = passed.filter_map(|row| RuleId::parse(&row.schedule_id).ok());
+            let Some(newest) = passed.chain(names.iter().cloned()).max() else {
+                return Ok(records);
+            };
+            after = Some(newest);
+            for name in names {
+                let waits = |timer: &Timer| {
+                    Ok(timer.status == Status::Active && timer.event.as_ref() == Some(&event))
+                };
+                let fired = self.fire(name, Occasion::Event(&event, key), waits);
+                records.extend(fired.await?);
+            }
+        }
+    }
+
+    /// Lets a schedule fire, if it still is as it must be; and what became of it.
+    async fn fire(
+        &self,
+        name: RuleId,
+        occasion: Occasion<'_>,
+        may: impl Fn(&Timer) -> Result<bool, EngineError>,
+    ) -> Result<Option<ExecutionRow>, EngineError> {
         let mut tries = 0;
         let (timer, fired) = loop {
             let timer = self.known(name.clone()).await?;
-            let (schedule, status) = (name.clone(), timer.status);
-            match status {
-                Status::Active | Status::Paused => {}
-                Status::Disabled | Status::Expired => {
-                    return Err(ScheduleFault::Over { schedule, status }.into());
-                }
+            if !may(&timer)? {
+                return Ok(None);
             }
             let world = (self.entropy.as_ref(), self.clock.now());
             tries += 1;
-            match by_hand(&self.store, &timer, (TriggerSource::TriggerNow, request), world).await {
+            match by_hand(&self.store, &timer, occasion, world).await {
                 Ok(fired) => break (timer, fired),
                 // Its moment came just now: it is read again.
                 Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}
@@ -205,13 +279,26 @@ impl<S: Store> Clerk<S> {
         };
         tell(&self.hub, &self.work, &timer, &fired);
         self.work.rearm();
-        // The firing's own record: what made room for it or was its consequence stands beside it.
-        let own = fired.records.into_iter().find(|row| match row.outcome {
+        // The firing's own record: what made room for it or was its consequence stands beside it. Where there is none, the
+        // agent is gone and the schedule with it.
+        let own = |row: &ExecutionRow| match row.outcome {
             Outcome::Run | Outcome::Skipped | Outcome::Refused => true,
-            Outcome::Replaced | Outcome::Disabled | Outcome::Expired | Outcome::Recomputed => false,
-        });
-        own.ok_or(EngineError::Store(StoreError::Malformed("scheduled_execution")))
+            Outcome::Replaced
+            | Outcome::Disabled
+            | Outcome::Expired
+            | Outcome::Recomputed
+            | Outcome::SetAside => false,
+        };
+        let place = fired.records.iter().position(own).unwrap_or(0);
+        Ok(fired.records.into_iter().nth(place))
     }
+}
+
+/// Why one more may not wait for an event.
+fn too_many_wait(tx: &mut dyn Tx, event: Option<&EventName>) -> Result<Option<ScheduleFault>, StoreError> {
+    let Some(event) = event else { return Ok(None) };
+    let is_full = tx.waiting_for(event)? >= SCHEDULES_OF_EVENT_MAX;
+    Ok(is_full.then(|| ScheduleFault::EventFull(event.clone())))
 }
 
 impl<S: Store> Scheduling for Clerk<S> {
@@ -223,7 +310,7 @@ impl<S: Store> Scheduling for Clerk<S> {
         Box::pin(self.known(schedule))
     }
 
-    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Vec<Timer>> {
+    fn schedules(&self, filter: ScheduleFilter) -> Asked<'_, Schedules> {
         Box::pin(async move { Ok(self.store.read(move |view| view.schedules(&filter)).await?) })
     }
 
@@ -264,6 +351,14 @@ impl<S: Store> Scheduling for Clerk<S> {
         Box::pin(async move { self.fire_now(schedule, &request).await })
     }
 
+    fn happened(&self, event: EventName, key: String) -> Asked<'_, Vec<ExecutionRow>> {
+        Box::pin(async move { self.fire_all(event, &key).await })
+    }
+
+    fn makes_up_for_missed(&self) -> bool {
+        self.governance.makes_up_for_missed
+    }
+
     fn executions(&self, schedule: RuleId, limit: u32) -> Asked<'_, (Timer, Vec<Execution>)> {
         Box::pin(async move {
             let wanted = schedule.clone();
@@ -301,6 +396,8 @@ fn edited(seen: &Timer, edit: &Edit) -> Draft {
         catch_up_window_seconds: seen.catch_up_window_seconds,
         max_catch_up_runs_per_tick: seen.max_catch_up_runs_per_tick,
         always: edit.always.unwrap_or(seen.always),
+        guard: edit.guard.clone().unwrap_or_else(|| seen.guard.clone()),
+        event: edit.event.clone().unwrap_or_else(|| seen.event.clone()),
     }
 }
 

@@ -4,6 +4,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::QUEUE_MAX;
 use wakeful_core::time::Millis;
+use wakeful_core::timer::AGENT_DESTROYED;
 use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::records::{Agent, TriggerRow};
 use wakeful_ports::store::{Store, StoreError, Tx};
@@ -53,8 +54,13 @@ impl<S: Store> Clerk<S> {
             })
             .await?;
         match change {
-            AgentChange::Life(Lifecycle::Destroyed) if changed.overview.queued > 0 => {
-                self.take_back(agent).await
+            AgentChange::Life(Lifecycle::Destroyed) => {
+                // Its schedules are over.
+                self.work.rearm();
+                match changed.overview.queued {
+                    0 => Ok(changed),
+                    _ => self.take_back(agent).await,
+                }
             }
             AgentChange::Life(_) | AgentChange::Mode(_) | AgentChange::Sleep(_) | AgentChange::Wake => {
                 Ok(changed)
@@ -101,7 +107,7 @@ fn change_in(
 ) -> Result<Result<bool, EngineError>, StoreError> {
     let id = &agent.agent_id;
     match change {
-        AgentChange::Life(to) => life(tx, agent, to),
+        AgentChange::Life(to) => life(tx, agent, to, now),
         AgentChange::Mode(_) | AgentChange::Sleep(_) | AgentChange::Wake
             if agent.lifecycle == Lifecycle::Destroyed =>
         {
@@ -128,7 +134,12 @@ fn change_in(
     }
 }
 
-fn life(tx: &mut dyn Tx, agent: &Agent, to: Lifecycle) -> Result<Result<bool, EngineError>, StoreError> {
+fn life(
+    tx: &mut dyn Tx,
+    agent: &Agent,
+    to: Lifecycle,
+    now: Millis,
+) -> Result<Result<bool, EngineError>, StoreError> {
     let (id, from) = (&agent.agent_id, agent.lifecycle);
     if from == to {
         return Ok(Ok(false));
@@ -147,6 +158,10 @@ fn life(tx: &mut dyn Tx, agent: &Agent, to: Lifecycle) -> Result<Result<bool, En
             is_active: false,
             ..trigger
         })?;
+    }
+    if to == Lifecycle::Destroyed {
+        // They would fire into refusals for ever.
+        tx.end_schedules(id, AGENT_DESTROYED, now)?;
     }
     tx.set_lifecycle(id, to).map(Ok)
 }

@@ -49,6 +49,8 @@ struct World {
     sights: Guarded<VecDeque<Result<Sight, BadSource>>>,
     looks: Guarded<Vec<u64>>,
     stirs: Notify,
+    /// Whether every place is watched already.
+    is_watched: bool,
     began: Option<Instant>,
 }
 
@@ -91,6 +93,9 @@ impl Sources for World {
     }
 
     fn add_source(&self, source: Source, _at_most: u32) -> Pending<'_, Added> {
+        if self.is_watched {
+            return Box::pin(async { Ok(Added::Watched(notes().source_id)) });
+        }
         *self.source.lock().expect("a lock") = Some(source);
         Box::pin(async { Ok(Added::New) })
     }
@@ -312,4 +317,73 @@ async fn what_cannot_be_looked_at_says_so_until_it_can_and_is_not_added() {
     };
     assert!(scout.add(new).await.is_err());
     assert_eq!(world.source.lock().expect("a lock").as_ref(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_look_that_others_stopped_is_taken_up_again_and_ever_less_often() {
+    let world = World::with(notes());
+    // Two looks are stopped by others, each after so many attempts; the third comes through.
+    *world.conflicts.lock().expect("a lock") = 2 * CONFLICTS_MAX;
+    (0..=2 * CONFLICTS_MAX).for_each(|_| world.see(1));
+    during(&scout(&world), wait(600_000)).await;
+    let mut looks = world.looks();
+    looks.dedup();
+    assert_eq!(looks, [0, 1_000, 3_000], "one second, then two, then it is done");
+    assert_eq!(world.found.lock().expect("a lock").len(), 1, "it is written once");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_whose_first_look_was_cut_off_is_whole_after_the_next_start() {
+    let fresh = Source {
+        is_fresh: true,
+        ..notes()
+    };
+    let world = World::with(fresh);
+    world.see(3);
+    during(&scout(&world), wait(1_000)).await;
+    let found = world.found.lock().expect("a lock");
+    let parts: Vec<_> = found
+        .iter()
+        .map(|part| (part.settles, part.differences.len()))
+        .collect();
+    assert_eq!(
+        parts,
+        [(true, 3)],
+        "what was there from the beginning is seen, and settled"
+    );
+}
+
+#[test]
+fn the_wait_after_looks_that_were_stopped_has_an_end() {
+    let waits: Vec<u64> = (0..9).map(|stopped| Due::again(0, stopped).at / 1_000).collect();
+    assert_eq!(waits, [1, 2, 4, 8, 16, 32, 64, 64, 64]);
+    assert_eq!(Due::again(0, u32::MAX).stopped, u32::MAX);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_was_left_half_made_is_made_whole_when_it_is_added_again() {
+    for (device, settled) in [("here", 1), ("there", 0)] {
+        let world = Arc::new(World {
+            source: Guarded::new(Some(Source {
+                is_fresh: true,
+                device: device.into(),
+                ..notes()
+            })),
+            is_watched: true,
+            ..World::default()
+        });
+        world.see(3);
+        let again = NewSource {
+            source_id: None,
+            kind: SourceKind::Folder,
+            path: "/notes".into(),
+        };
+        scout(&world).add(again).await.expect("it is watched");
+        let found = world.found.lock().expect("a lock");
+        assert_eq!(
+            found.iter().filter(|part| part.settles).count(),
+            settled,
+            "{device}"
+        );
+    }
 }

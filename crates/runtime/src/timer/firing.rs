@@ -1,14 +1,17 @@
 //! What one look at one schedule writes.
 
 use wakeful_core::cause::{Cause, Origin};
+use wakeful_core::id::EventName;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::Message;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::schedule::ScheduleError;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    ALREADY_RUN, Firing, MISSED, Outcome, Status, Ticked, Timer, TriggerSource, settle,
+    AGENT_DESTROYED, ALREADY_RUN, Asks, Circumstances, Firing, MISSED, Outcome, Status, Ticked, Timer,
+    TriggerSource, settle,
 };
+use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::clock::Entropy;
 use wakeful_ports::records::{ExecutionRow, PackedBlob, RUN_OPEN};
 use wakeful_ports::store::{Store, StoreError, Tx};
@@ -31,6 +34,36 @@ const ONCE: &str = "once";
 
 /// Why a schedule is over whose agent is gone.
 const AGENT_GONE: &str = "agent_unknown";
+
+/// What a schedule fires for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Occasion<'a> {
+    /// Its moment came.
+    Tick,
+    /// A person asks for it; the word names the wish.
+    ByHand(&'a str),
+    /// Something happened that it waits for; the word names the delivery.
+    Event(&'a EventName, &'a str),
+}
+
+impl Occasion<'_> {
+    const fn source(self) -> TriggerSource {
+        match self {
+            Self::Tick => TriggerSource::Tick,
+            Self::ByHand(_) => TriggerSource::TriggerNow,
+            Self::Event(..) => TriggerSource::Event,
+        }
+    }
+
+    /// Whatever the clock did not lead to is named by who asked for it.
+    fn run_key(self, timer: &Timer, due_at: Millis) -> RunKey {
+        match self {
+            Self::Tick => timer.run_key(due_at),
+            Self::ByHand(request) => timer.run_key_by_hand(request),
+            Self::Event(event, key) => timer.run_key_of_event(event, key),
+        }
+    }
+}
 
 /// What is asked of the world while a transaction is prepared.
 pub(super) struct Tools<'a> {
@@ -58,8 +91,8 @@ pub(super) struct Plan {
     arrivals: Vec<(Firing, Arrival)>,
     /// What announces that the newest message of the schedule was taken back.
     taken_back: Option<Sealed>,
-    /// Whether there is something new; none where nobody asks.
-    is_changed: Option<bool>,
+    /// Whether there is something new, as far as anybody asks.
+    is_changed: bool,
     source: TriggerSource,
     now: Millis,
 }
@@ -68,8 +101,8 @@ impl Plan {
     pub(super) async fn new<S: Store>(
         store: &S,
         seen: &Timer,
-        (ticked, is_changed): (Result<Ticked, ScheduleError>, Option<bool>),
-        (source, request): (TriggerSource, Option<&str>),
+        (ticked, is_changed): (Result<Ticked, ScheduleError>, bool),
+        occasion: Occasion<'_>,
         tools: &Tools<'_>,
     ) -> Result<Self, StoreError> {
         let (ticked, over) = match ticked {
@@ -80,12 +113,7 @@ impl Plan {
         let (_, body) = opening(&seen.say, Vec::new());
         let body = store.pack(body).await?;
         let arrivals = ticked.firings.iter().map(|firing| {
-            // Whatever the clock did not lead to is named by who asked for it.
-            let run = match request {
-                None => seen.run_key(firing.due_at),
-                Some(request) => seen.run_key_by_hand(request),
-            };
-            let message = message(seen, run, firing, (&body, tools.now));
+            let message = message(seen, occasion, firing, (&body, tools.now));
             Ok((*firing, arrival(message, &body, &seen.say, tools)?))
         });
         let arrivals = arrivals.collect::<Result<_, StoreError>>()?;
@@ -100,7 +128,7 @@ impl Plan {
             arrivals,
             taken_back: taken_back.transpose()?,
             is_changed,
-            source,
+            source: occasion.source(),
             now: tools.now,
         })
     }
@@ -123,10 +151,18 @@ impl Plan {
             source: self.source,
             now: self.now,
         };
-        if head.is_none() {
+        let gone = match (head, tx.agent(agent)?) {
+            (None, _) | (_, None) => Some(AGENT_GONE),
+            (Some(_), Some(agent)) if agent.lifecycle == Lifecycle::Destroyed => Some(AGENT_DESTROYED),
+            (Some(_), Some(_)) => None,
+        };
+        if let Some(reason) = gone {
             book.timer.status = Status::Disabled;
             book.timer.next_execution_at = None;
-            book.because(Outcome::Disabled, self.now, AGENT_GONE);
+            book.because(Outcome::Disabled, self.now, reason);
+            return book.close(tx);
+        }
+        if self.note_again(tx, &mut book)? {
             return book.close(tx);
         }
         if self.ticked.was_set_back {
@@ -151,6 +187,25 @@ impl Plan {
         book.close(tx)
     }
 
+    /// A wish or a delivery that came before: it is told so, and nothing else becomes of it.
+    fn note_again(&self, tx: &mut dyn Tx, book: &mut Book) -> Result<bool, StoreError> {
+        let (TriggerSource::TriggerNow | TriggerSource::Event, Some((firing, arrival))) =
+            (self.source, self.arrivals.first())
+        else {
+            return Ok(false);
+        };
+        let run = arrival.message.run_key;
+        if tx.message(&run)?.is_none() {
+            return Ok(false);
+        }
+        book.timer = self.seen.clone();
+        book.note(Outcome::Skipped, firing.due_at, |row| {
+            row.reason = Some(ALREADY_RUN.to_owned());
+            row.run_key = Some(run);
+        });
+        Ok(true)
+    }
+
     fn fire(&self, tx: &mut dyn Tx, book: &mut Book) -> Result<(), StoreError> {
         if self.arrivals.is_empty() {
             return Ok(());
@@ -167,16 +222,13 @@ impl Plan {
                 row.is_catch_up = firing.is_catch_up;
             });
         }
-        let has_work = match self.is_changed {
-            None => None,
-            Some(true) => Some(true),
-            // Whoever has something waiting is woken anyway.
-            Some(false) => Some(tx.queued(&self.seen.agent_id)? > 0),
-        };
+        let stand = self.circumstances(tx)?;
         let mut is_new = false;
         for (firing, arrival) in &self.arrivals {
             if settled.fire.contains(firing) {
+                let (guard, has_work) = self.asked(&stand, firing);
                 let arrival = Arrival {
+                    guard,
                     has_work,
                     ..arrival.clone()
                 };
@@ -187,6 +239,41 @@ impl Plan {
         match under_way.filter(|_| settled.replaces && is_new) {
             Some(run) => self.take_back(tx, run, book),
             None => Ok(()),
+        }
+    }
+
+    /// How things stand before anything of this look arrives.
+    fn circumstances(&self, tx: &mut dyn Tx) -> Result<Circumstances, StoreError> {
+        let agent = &self.seen.agent_id;
+        let (queued, last_run_at) = match self.seen.asks(self.source) {
+            Asks::Nothing => (0, None),
+            Asks::Work => (tx.queued(agent)?, None),
+            Asks::Guard(_) => (tx.queued(agent)?, tx.last_run_at(agent)?),
+        };
+        Ok(Circumstances {
+            last_run_at,
+            queued,
+            is_changed: self.is_changed,
+            source: self.source,
+            is_catch_up: false,
+            now: self.now,
+        })
+    }
+
+    /// Whether the guard holds, and whether there is something to do; none where nobody asks.
+    fn asked(&self, stand: &Circumstances, firing: &Firing) -> (Option<bool>, Option<bool>) {
+        match self.seen.asks(self.source) {
+            Asks::Nothing => (None, None),
+            // Whoever has something waiting is woken anyway.
+            Asks::Work => (None, Some(stand.is_changed || stand.queued > 0)),
+            Asks::Guard(guard) => {
+                let is_catch_up = firing.is_catch_up;
+                let holds = guard.holds(&Circumstances {
+                    is_catch_up,
+                    ..*stand
+                });
+                (Some(holds), None)
+            }
         }
     }
 
@@ -222,6 +309,8 @@ fn arrive(tx: &mut dyn Tx, arrival: &Arrival, firing: &Firing, book: &mut Book) 
             (Outcome::Run, None)
         }
         Arrived::Known | Arrived::KeyReused => (Outcome::Skipped, Some(ALREADY_RUN)),
+        // What the schedule itself asks for is not as it wants it: nobody refused it anything.
+        Arrived::Refused(Refusal::GuardFalse) => (Outcome::Skipped, Some(Refusal::GuardFalse.code())),
         Arrived::Refused(refusal) => (Outcome::Refused, Some(refusal.code())),
         Arrived::Unknown => (Outcome::Refused, Some(AGENT_GONE)),
     };
@@ -277,15 +366,25 @@ impl Book {
     }
 }
 
-fn message(timer: &Timer, run: RunKey, firing: &Firing, (body, now): (&PackedBlob, Millis)) -> Message {
+fn message(
+    timer: &Timer,
+    occasion: Occasion<'_>,
+    firing: &Firing,
+    (body, now): (&PackedBlob, Millis),
+) -> Message {
     let cause = Cause {
         origin: Origin::Schedule {
             schedule: timer.schedule_id.clone(),
             scheduled_at: firing.due_at,
             is_catch_up: firing.is_catch_up,
+            event: match occasion {
+                Occasion::Event(event, _) => Some(event.clone()),
+                Occasion::Tick | Occasion::ByHand(_) => None,
+            },
         },
         ..Cause::default()
     };
+    let run = occasion.run_key(timer, firing.due_at);
     Message::from_cause(timer.agent_id.clone(), run, cause, body.hash, now)
 }
 

@@ -1,13 +1,13 @@
 //! Schedules over the wire.
 
 use wakeful_api::{
-    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, SchedulePattern, ScheduleStatus,
-    ScheduledExecution, TriggerSource,
+    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleList, SchedulePattern,
+    ScheduleStatus, ScheduledExecution, TriggerSource, UnreadableSchedule,
 };
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::time::Millis;
-use wakeful_core::timer::{self, Draft, Pattern, Status, Timer, TimerError, When};
-use wakeful_ports::records::{Execution, ExecutionRow};
+use wakeful_core::timer::{self, Draft, Guard, Pattern, Status, Timer, TimerError, When};
+use wakeful_ports::records::{Execution, ExecutionRow, Schedules};
 use wakeful_runtime::desk::Edit;
 
 /// Firings that are shown of what is to come.
@@ -41,12 +41,28 @@ pub fn schedule(timer: &Timer) -> Schedule {
         catch_up_window_seconds: timer.catch_up_window_seconds,
         max_catch_up_runs_per_tick: timer.max_catch_up_runs_per_tick,
         always: timer.always,
+        guard: timer.guard.as_ref().map(|guard| guard.json().clone()),
+        event: timer.event.as_ref().map(ToString::to_string),
         last_execution_at: moment(timer.last_execution_at),
         next_execution_at: moment(timer.next_execution_at),
         upcoming: upcoming.into_iter().map(Millis::rfc3339).collect(),
         last_run_key: timer.last_run.map(|run| run.to_string()),
         execution_count: timer.executions,
         created_at: timer.created_at.rfc3339(),
+    }
+}
+
+/// Schedules, with those that cannot be read beside them.
+#[must_use]
+pub fn schedules(found: &Schedules) -> ScheduleList {
+    let unreadable = found.unreadable.iter().map(|row| UnreadableSchedule {
+        schedule_id: row.schedule_id.clone(),
+        agent_id: row.agent_id.clone(),
+        column: row.column.to_owned(),
+    });
+    ScheduleList {
+        schedules: found.timers.iter().map(schedule).collect(),
+        unreadable: unreadable.collect(),
     }
 }
 
@@ -124,6 +140,7 @@ pub fn execution(execution: &Execution) -> ScheduledExecution {
             timer::Outcome::Disabled => ExecutionOutcome::Disabled,
             timer::Outcome::Expired => ExecutionOutcome::Expired,
             timer::Outcome::Recomputed => ExecutionOutcome::Recomputed,
+            timer::Outcome::SetAside => ExecutionOutcome::SetAside,
         },
         reason: row.reason.clone(),
         run_key: row.run_key.map(|run| run.to_string()),
@@ -135,10 +152,12 @@ pub fn execution(execution: &Execution) -> ScheduledExecution {
     }
 }
 
-/// What is asked for, as the core knows it. The name is the one that was given, or the one that was made up.
+/// What is asked for, as the core knows it. The name is the one that was given, or the one that was made up;
+/// `makes_up_for_missed` is what holds where nobody says.
 pub fn draft(
     told: AddSchedule,
     (schedule_id, agent_id): (RuleId, AgentId),
+    makes_up_for_missed: bool,
     now: Millis,
 ) -> Result<Draft, TimerError> {
     let when = when(&told.pattern, now)?;
@@ -147,7 +166,7 @@ pub fn draft(
         label: told.label.unwrap_or_else(|| plain.label.clone()),
         is_paused: told.is_paused,
         concurrency: told.concurrency.map_or(plain.concurrency, concurrency),
-        allows_catch_up: told.allows_catch_up,
+        allows_catch_up: told.allows_catch_up.unwrap_or(makes_up_for_missed),
         auto_disable_after_run: told.auto_disable_after_run || plain.auto_disable_after_run,
         catch_up_window_seconds: told
             .catch_up_window_seconds
@@ -156,6 +175,8 @@ pub fn draft(
             .max_catch_up_runs_per_tick
             .unwrap_or(plain.max_catch_up_runs_per_tick),
         always: told.always,
+        guard: told.guard.as_ref().map(Guard::parse).transpose()?,
+        event: told.event.as_deref().map(event).transpose()?,
         ..plain
     })
 }
@@ -169,6 +190,32 @@ pub fn edit(told: EditSchedule, now: Millis) -> Result<Edit, TimerError> {
         concurrency: told.concurrency.map(concurrency),
         allows_catch_up: told.allows_catch_up,
         always: told.always,
+        guard: other("guard", told.guard.as_ref().map(Guard::parse), told.no_guard)?,
+        event: other("event", told.event.as_deref().map(event), told.no_event)?,
+    })
+}
+
+/// What is to be there instead, or that nothing is; none where nothing was said.
+fn other<T>(
+    field: &'static str,
+    given: Option<Result<T, TimerError>>,
+    none: bool,
+) -> Result<Option<Option<T>>, TimerError> {
+    match (given.transpose()?, none) {
+        (Some(_), true) => {
+            let problem = "is given and taken away in one call; say one of them".to_owned();
+            Err(TimerError::Field { field, problem })
+        }
+        (Some(given), false) => Ok(Some(Some(given))),
+        (None, true) => Ok(Some(None)),
+        (None, false) => Ok(None),
+    }
+}
+
+fn event(name: &str) -> Result<EventName, TimerError> {
+    EventName::parse(name).map_err(|bad| TimerError::Field {
+        field: "event",
+        problem: format!("is no name: {bad}"),
     })
 }
 

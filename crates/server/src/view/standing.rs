@@ -19,7 +19,9 @@ pub(super) const fn control(control: Control) -> wakeful_api::Control {
     }
 }
 
-pub(super) const fn mode(mode: Mode) -> wakeful_api::Mode {
+/// Who may wake an agent, in words of the wire.
+#[must_use]
+pub const fn mode(mode: Mode) -> wakeful_api::Mode {
     match mode {
         Mode::Autonomous => wakeful_api::Mode::Autonomous,
         Mode::Interactive => wakeful_api::Mode::Interactive,

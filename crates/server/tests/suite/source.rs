@@ -1,17 +1,29 @@
 //! Sources over HTTP.
 
+use std::time::Duration;
+
 use axum::http::Method;
 use serde_json::Value;
+use tokio::sync::Notify;
+use tower::ServiceExt as _;
 use wakeful_core::id::SourceId;
 use wakeful_core::outside::{BadSource, Source, SourceKind};
 use wakeful_core::time::Millis;
 use wakeful_ports::outside::Listed;
 use wakeful_runtime::outside::{Looked, NewSource, OutsideDesk, Told};
 
-use super::world::{BEARER, World, request};
+use super::world::{BEARER, World, posted, request};
 
-/// A desk with one source.
-pub(super) struct OneSource;
+/// A desk with one source, and one that takes its time to be added.
+#[derive(Default)]
+pub(super) struct OneSource {
+    /// It is kept, and not read yet.
+    pub(super) begun: Notify,
+    /// It may be read.
+    pub(super) goes_on: Notify,
+    /// It is read.
+    pub(super) ended: Notify,
+}
 
 fn notes() -> Listed {
     Listed {
@@ -39,6 +51,12 @@ impl OutsideDesk for OneSource {
             match new.path.as_str() {
                 "/gone" => Err(BadSource::NoFolder(new.path).into()),
                 "/many" => Err(BadSource::TooManySources.into()),
+                "/slow" => {
+                    self.begun.notify_one();
+                    self.goes_on.notified().await;
+                    self.ended.notify_one();
+                    Ok(notes())
+                }
                 _ => Ok(notes()),
             }
         })
@@ -104,4 +122,21 @@ async fn what_cannot_be_watched_is_told_with_its_code() {
     }
     let unknown = world.post("/api/sources/other/scan", "{}").await;
     assert_eq!(unknown.status, 404, "{}", unknown.body);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_hangs_up_while_a_source_is_added_does_not_leave_it_half_made() {
+    let world = World::new();
+    let add = posted(
+        "/api/sources",
+        r#"{"kind": "folder", "path": "/slow"}"#,
+        &[BEARER],
+    );
+    let asked = tokio::spawn(world.app.clone().oneshot(add));
+    world.sources.begun.notified().await;
+    asked.abort();
+    assert!(asked.await.is_err(), "nobody waits for it any more");
+    world.sources.goes_on.notify_one();
+    let ended = tokio::time::timeout(Duration::from_secs(60), world.sources.ended.notified());
+    ended.await.expect("it is added to its end");
 }

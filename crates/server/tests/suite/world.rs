@@ -27,6 +27,7 @@ use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
 use super::desk::{MAIN, OneAgent};
 use super::journal::OneTask;
 use super::schedule::NoSchedules;
+use super::source::OneSource;
 use super::subscription::OneSubscription;
 
 pub(super) const TOKEN: &str = "a-token-that-nobody-could-guess-0";
@@ -40,6 +41,7 @@ pub(super) struct World {
     pub(super) time: Arc<Time>,
     pub(super) told: Arc<Told>,
     pub(super) posts: Arc<AtomicUsize>,
+    pub(super) sources: Arc<OneSource>,
 }
 
 impl World {
@@ -58,7 +60,8 @@ impl World {
     pub(super) fn with_token(token: &str, limits: Limits) -> Self {
         let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
         let posts = Arc::new(AtomicUsize::new(0));
-        let (stage, receiver) = watch::channel(open(&posts));
+        let sources: Arc<OneSource> = Arc::default();
+        let (stage, receiver) = watch::channel(open(&posts, &sources));
         let options = Options {
             stage: receiver,
             host: Arc::clone(&told) as Arc<dyn Host>,
@@ -75,6 +78,7 @@ impl World {
             time,
             told,
             posts,
+            sources,
         }
     }
 
@@ -114,14 +118,14 @@ async fn read(response: Response) -> Answer {
     }
 }
 
-fn open(posts: &Arc<AtomicUsize>) -> Stage {
+fn open(posts: &Arc<AtomicUsize>, sources: &Arc<OneSource>) -> Stage {
     Stage::Ready(Open {
         desk: Arc::new(OneAgent::counting(Arc::clone(posts))),
         schedules: Arc::new(NoSchedules),
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),
         alert: Arc::new(OneSubscription),
-        outside: Arc::new(super::source::OneSource),
+        outside: Arc::clone(sources) as _,
     })
 }
 

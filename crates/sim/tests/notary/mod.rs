@@ -78,6 +78,7 @@ async fn create(store: &Store, name: &str) {
         agent_id: AgentId::parse(name).expect("an id"),
         workspace: "/w".to_owned(),
         visibility: Visibility::Public,
+        mode: wakeful_core::wake::Mode::default(),
     };
     clerk.create_agent(new).await.expect("made");
 }

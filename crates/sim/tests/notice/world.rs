@@ -260,6 +260,7 @@ impl Daemon {
             agent_id: agent(name),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
+            mode: wakeful_core::wake::Mode::default(),
         };
         self.clerk.create_agent(new).await.expect("an agent");
     }

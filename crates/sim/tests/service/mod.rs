@@ -312,6 +312,7 @@ impl Daemon {
             agent_id: agent_id.clone(),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
+            mode: wakeful_core::wake::Mode::default(),
         };
         clerk.create_agent(new).await.expect("an agent");
         let post = Post {

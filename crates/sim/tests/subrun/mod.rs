@@ -234,6 +234,7 @@ async fn play(seed: u64) -> (usize, usize) {
             agent_id: agent_id(name),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
+            mode: wakeful_core::wake::Mode::default(),
         };
         clerk.create_agent(new).await.expect("an agent");
     }

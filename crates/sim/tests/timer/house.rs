@@ -317,6 +317,7 @@ impl House {
                 agent_id: agent(name),
                 workspace: "/somewhere".into(),
                 visibility: Visibility::Public,
+                mode: wakeful_core::wake::Mode::default(),
             };
             self.clerk.create_agent(new).await.expect("an agent");
         }
@@ -341,6 +342,12 @@ impl House {
         let added = self.clerk.add_schedule(draft).await.expect("a schedule");
         self.ground.settle().await;
         added
+    }
+
+    /// A schedule of another agent, which is made for it.
+    pub(super) async fn add_for(&self, name: &str, id: &str, when: When) -> Timer {
+        self.make(&[name]).await;
+        self.add(id, when, |draft| draft.agent_id = agent(name)).await
     }
 
     pub(super) async fn timer(&self, id: &str) -> Timer {

@@ -1,5 +1,6 @@
 //! The clock's loop in virtual time: what is due fires once, what was missed is told, and a set clock fools nobody.
 
+mod event;
 mod house;
 mod overlap;
 mod quiet;
@@ -65,6 +66,7 @@ async fn what_becomes_of_a_firing_is_told_with_its_moment_its_cause_and_its_run(
     let message = house.ground.store.read(move |view| view.message(&run)).await;
     let cause = message.expect("read").expect("a message").cause;
     let origin = Origin::Schedule {
+        event: None,
         schedule: rule("hourly"),
         scheduled_at: one.row.due_at,
         is_catch_up: false,

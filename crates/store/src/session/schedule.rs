@@ -1,10 +1,10 @@
 //! Schedules and what became of their firings.
 
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::{AgentId, EventName, RuleId};
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
-use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter};
+use wakeful_ports::records::{Execution, ExecutionRow, ScheduleFilter, Schedules};
 use wakeful_ports::store::{ScheduleTx, ScheduleView, StoreError};
 
 use super::Session;
@@ -15,7 +15,7 @@ impl ScheduleView for Session<'_> {
         schedule::one(self, name)
     }
 
-    fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Vec<Timer>, StoreError> {
+    fn schedules(&mut self, filter: &ScheduleFilter) -> Result<Schedules, StoreError> {
         schedule::list(self, filter)
     }
 
@@ -23,7 +23,20 @@ impl ScheduleView for Session<'_> {
         schedule::count(self, agent)
     }
 
-    fn due_schedules(&mut self, now: Millis, limit: u32) -> Result<Vec<Timer>, StoreError> {
+    fn schedules_for(
+        &mut self,
+        event: &EventName,
+        after: Option<&RuleId>,
+        limit: u32,
+    ) -> Result<Schedules, StoreError> {
+        schedule::of_event(self, event, after, limit)
+    }
+
+    fn waiting_for(&mut self, event: &EventName) -> Result<u64, StoreError> {
+        schedule::count_of_event(self, event)
+    }
+
+    fn due_schedules(&mut self, now: Millis, limit: u32) -> Result<Schedules, StoreError> {
         schedule::due(self, now, limit)
     }
 
@@ -51,5 +64,13 @@ impl ScheduleTx for Session<'_> {
 
     fn append_execution(&mut self, row: &ExecutionRow) -> Result<(), StoreError> {
         schedule::append(self, row)
+    }
+
+    fn set_schedule_aside(&mut self, name: &str, at: Millis) -> Result<bool, StoreError> {
+        schedule::set_aside(self, name, at)
+    }
+
+    fn end_schedules(&mut self, agent: &AgentId, reason: &str, at: Millis) -> Result<u64, StoreError> {
+        schedule::end_of_agent(self, agent, reason, at)
     }
 }

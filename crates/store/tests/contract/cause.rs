@@ -20,6 +20,7 @@ async fn agent(store: &Store, name: &'static str) {
 fn tick(at: i64) -> Cause {
     Cause {
         origin: Origin::Schedule {
+            event: None,
             schedule: RuleId::parse("daily").expect("id"),
             scheduled_at: Millis(at),
             is_catch_up: false,

@@ -1,9 +1,9 @@
 //! Schedules: kept as they are, found when they are due, changed by whoever is first.
 
-use wakeful_core::id::RuleId;
+use wakeful_core::id::{EventName, RuleId};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{
-    Draft, EXECUTIONS_KEPT_MAX, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, When,
+    Draft, EXECUTIONS_KEPT_MAX, Guard, Outcome, SET_BACK_MS, Status, Timer, TriggerSource, When,
 };
 use wakeful_ports::records::{ExecutionRow, ScheduleFilter, WakeRow};
 use wakeful_ports::store::{Store as _, StoreError};
@@ -23,6 +23,14 @@ fn minutely(id: &str) -> Timer {
     };
     let draft = Draft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
     draft.check(Millis(1_000)).expect("a schedule")
+}
+
+fn event(text: &str) -> EventName {
+    EventName::parse(text).expect("a name")
+}
+
+fn guard() -> Guard {
+    Guard::parse(&serde_json::json!({"field": "queued", "op": "lt", "value": 3})).expect("a guard")
 }
 
 async fn create(store: &Store, timer: Timer) -> bool {
@@ -62,6 +70,8 @@ fn a_schedule_is_read_as_it_was_written() {
             last_execution_at: Some(Millis(7)),
             allows_catch_up: true,
             always: true,
+            guard: Some(guard()),
+            event: Some(event("backup.done")),
             ..minutely("one")
         };
         assert!(create(&store, one.clone()).await);
@@ -88,8 +98,8 @@ fn a_schedule_is_read_as_it_was_written() {
             Ok((all, rest, none, view.schedules_of(&sample::agent_id("main"))?))
         });
         let (all, rest, none, count) = all.await.expect("read");
-        assert_eq!((all, count), (vec![one, two.clone()], 2));
-        assert_eq!((rest, none), (vec![two], Vec::new()));
+        assert_eq!((all.timers, count), (vec![one, two.clone()], 2));
+        assert_eq!((rest.timers, none.timers), (vec![two], Vec::new()));
     });
 }
 
@@ -140,7 +150,7 @@ fn what_is_due_is_found_and_what_a_clock_was_set_back_behind_as_well() {
         create(&store, ahead).await;
         let due = async |now: i64, limit: u32| {
             let due = store.read(move |view| view.due_schedules(Millis(now), limit));
-            let due = due.await.expect("read").into_iter();
+            let due = due.await.expect("read").timers.into_iter();
             due.map(|timer| timer.schedule_id.to_string()).collect::<Vec<_>>()
         };
         assert_eq!(due(59_999, 10).await, ["b-earlier", "e-ahead"]);
@@ -219,5 +229,89 @@ fn what_a_schedule_asked_for_is_under_way_while_it_waits_and_while_the_run_is_op
             ))
         });
         assert_eq!(found.await.expect("read"), (true, false, false));
+    });
+}
+
+#[test]
+fn active_schedules_are_found_by_the_event_that_they_wait_for() {
+    everywhere(async |store| {
+        let waiting = |id: &str, what: &str, status: Status| Timer {
+            event: Some(event(what)),
+            status,
+            ..minutely(id)
+        };
+        for timer in [
+            waiting("a", "backup.done", Status::Active),
+            waiting("b", "backup.done", Status::Paused),
+            waiting("c", "backup.done", Status::Active),
+            waiting("d", "backup.failed", Status::Active),
+            waiting("e", "backup.done", Status::Disabled),
+            minutely("f"),
+        ] {
+            create(&store, timer).await;
+        }
+        let found = async |after: Option<&'static str>, limit: u32| {
+            let found = store.read(move |view| {
+                let found = view.schedules_for(&event("backup.done"), after.map(name).as_ref(), limit)?;
+                Ok((found, view.waiting_for(&event("backup.done"))?))
+            });
+            let (found, waiting) = found.await.expect("read");
+            let names = found.timers.iter().map(|timer| timer.schedule_id.to_string());
+            (names.collect::<Vec<_>>(), waiting)
+        };
+        assert_eq!(found(None, 10).await, (vec!["a".into(), "c".into()], 3));
+        assert_eq!(found(None, 1).await.0, ["a"]);
+        assert_eq!(found(Some("a"), 10).await.0, ["c"]);
+    });
+}
+
+#[test]
+fn the_schedules_of_an_agent_that_is_gone_are_ended_at_once_each_with_a_record() {
+    everywhere(async |store| {
+        create(&store, minutely("active")).await;
+        let paused = Timer {
+            status: Status::Paused,
+            executions: 7,
+            ..minutely("paused")
+        };
+        create(&store, paused).await;
+        let over = Timer {
+            status: Status::Disabled,
+            ..minutely("over")
+        };
+        create(&store, over).await;
+        let other = Timer {
+            agent_id: sample::agent_id("other"),
+            ..minutely("others")
+        };
+        create(&store, other.clone()).await;
+        let end = |at| {
+            move |tx: &mut dyn wakeful_ports::store::Tx| {
+                tx.end_schedules(&sample::agent_id("main"), "agent_destroyed", Millis(at))
+            }
+        };
+        assert_eq!(store.write(end(70_000)).await.expect("ended"), 2);
+        assert_eq!(store.write(end(80_000)).await.expect("nothing is left"), 0);
+        for (id, seq) in [("active", 1), ("paused", 8)] {
+            let now = load(&store, id).await;
+            assert_eq!(
+                (now.status, now.next_execution_at, now.executions, now.version),
+                (Status::Disabled, None, seq, 2)
+            );
+            let found = store.read(move |view| view.executions(&name(id), 10)).await;
+            let records: Vec<_> = found.expect("read").into_iter().map(|one| one.row).collect();
+            let expected = ExecutionRow {
+                due_at: Millis(70_000),
+                count: 1,
+                is_capped: false,
+                source: TriggerSource::TriggerNow,
+                reason: Some("agent_destroyed".to_owned()),
+                is_catch_up: false,
+                at: Millis(70_000),
+                ..record(&now, seq, Outcome::Disabled)
+            };
+            assert_eq!(records, [expected]);
+        }
+        assert_eq!(load(&store, "others").await, other);
     });
 }

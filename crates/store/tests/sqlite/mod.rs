@@ -18,6 +18,7 @@ mod care;
 mod draft;
 mod golden;
 mod journal;
+mod schedule;
 mod still;
 
 fn failed(home: &Path) -> StoreError {

@@ -44,13 +44,16 @@ impl Server {
 
     /// Runs statements behind the store's back. Not from inside a task: the driver blocks.
     pub(crate) fn behind(&self, sql: &str) {
+        self.try_behind(sql).expect("a statement behind the store's back");
+    }
+
+    /// The same for statements that may be refused.
+    pub(crate) fn try_behind(&self, sql: &str) -> Result<(), postgres::Error> {
         let mut client = Client::connect(&self.url, NoTls).expect("a connection");
         client
             .batch_execute("SET search_path TO wakeful")
             .expect("a search path");
-        client
-            .batch_execute(sql)
-            .expect("a statement behind the store's back");
+        client.batch_execute(sql)
     }
 }
 

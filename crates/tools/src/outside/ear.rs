@@ -30,6 +30,16 @@ const WANTED: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DONT_FOLLOW)
     .union(WatchFlags::EXCL_UNLINK);
 
+/// What is listened for in a folder on the way to something that is not there: that something comes up, or that the folder
+/// itself goes. Whoever else listens there goes on hearing what they want.
+const AWAITED: WatchFlags = WatchFlags::CREATE
+    .union(WatchFlags::MOVED_TO)
+    .union(WatchFlags::DELETE_SELF)
+    .union(WatchFlags::MOVE_SELF)
+    .union(WatchFlags::ONLYDIR)
+    .union(WatchFlags::DONT_FOLLOW)
+    .union(WatchFlags::MASK_ADD);
+
 /// Hears of changes in folders.
 #[derive(Debug, Default)]
 pub(super) struct Ear {
@@ -58,11 +68,20 @@ impl Ear {
 
     /// Listens to exactly these folders for a source. Says whether one of them was not listened to before.
     pub(super) fn listen(&self, source: &SourceId, folders: &[PathBuf]) -> Result<bool, Errno> {
+        self.listen_for(source, folders, WANTED)
+    }
+
+    /// Listens to folders on the way to a source that is not there, and to no others for it.
+    pub(super) fn await_in(&self, source: &SourceId, folders: &[PathBuf]) -> Result<bool, Errno> {
+        self.listen_for(source, folders, AWAITED)
+    }
+
+    fn listen_for(&self, source: &SourceId, folders: &[PathBuf], what: WatchFlags) -> Result<bool, Errno> {
         let mut heard = self.heard();
         let kernel = self.kernel(&mut heard)?;
         let (mut wanted, mut is_new) = (BTreeSet::new(), false);
         for folder in folders {
-            let watch = match inotify::add_watch(&*kernel, folder, WANTED) {
+            let watch = match inotify::add_watch(&*kernel, folder, what) {
                 Ok(watch) => watch,
                 // It went meanwhile, which its parent tells; or it cannot be read, which is counted.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => continue,

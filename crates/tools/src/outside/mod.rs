@@ -99,7 +99,28 @@ impl Inner {
         }
     }
 
+    /// Looks; and where nothing is there, listens for it to come.
     fn look(&self, look: &Look<'_>, hearing: Hearing) -> Result<Sight, BadSource> {
+        let mut rounds = 0;
+        loop {
+            rounds += 1;
+            let absent = match (self.look_there(look, hearing), hearing) {
+                (Err(absent @ (BadSource::NoFolder(_) | BadSource::NotARepository(_))), Hearing::On) => {
+                    absent
+                }
+                (seen, _) => return seen,
+            };
+            // It may have come before anybody listened: look once more.
+            let is_new = self
+                .ear
+                .await_in(&look.source.source_id, &on_the_way(look.source));
+            if !is_new.unwrap_or(false) || rounds == ROUNDS_MAX {
+                return Err(absent);
+            }
+        }
+    }
+
+    fn look_there(&self, look: &Look<'_>, hearing: Hearing) -> Result<Sight, BadSource> {
         let mut deaf = None;
         let mut listen = |folders: &[PathBuf]| match self.ear.listen(&look.source.source_id, folders) {
             Ok(is_new) => is_new,
@@ -194,6 +215,18 @@ impl Lookout for Outlook {
     fn stirred(&self) -> Pin<Box<dyn Future<Output = BTreeSet<SourceId>> + Send + '_>> {
         Box::pin(self.0.ear.stirred())
     }
+}
+
+/// Where something that is not there comes up: the nearest folder to it that is there, and of a repository also what Git has
+/// begun to make.
+fn on_the_way(source: &Source) -> Vec<PathBuf> {
+    let path = Path::new(&source.path);
+    let nearest = path.ancestors().find(|folder| folder.is_dir());
+    let begun = match source.kind {
+        SourceKind::Folder => None,
+        SourceKind::Git => Some(path.join(".git")).filter(|folder| folder.is_dir()),
+    };
+    nearest.map(Path::to_owned).into_iter().chain(begun).collect()
 }
 
 /// Says to the thread that looks that nobody waits for it any more.

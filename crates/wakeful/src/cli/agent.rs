@@ -9,7 +9,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::Visibility;
-use wakeful_runtime::desk::AgentChange;
+use wakeful_runtime::desk::{AgentChange, NewAgent};
 use wakeful_server::view::loaded_agents_md;
 
 use super::Shared;
@@ -34,6 +34,9 @@ pub(crate) enum AgentVerb {
         /// The folder in which its commands run and may write [default: the configured one, else the current folder]
         #[arg(long, value_name = "DIR")]
         workspace: Option<PathBuf>,
+        /// Who may wake it
+        #[arg(long, value_enum, default_value = "hybrid")]
+        mode: WokenBy,
     },
     /// List agents
     List {
@@ -154,10 +157,22 @@ pub(crate) enum WokenBy {
     Hybrid,
 }
 
+impl From<WokenBy> for Mode {
+    fn from(by: WokenBy) -> Self {
+        match by {
+            WokenBy::Autonomous => Self::Autonomous,
+            WokenBy::Interactive => Self::Interactive,
+            WokenBy::Hybrid => Self::Hybrid,
+        }
+    }
+}
+
 /// Runs the verb.
 pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     match verb {
-        AgentVerb::Create { id, workspace } => create(id, workspace.as_deref(), shared, out).await?,
+        AgentVerb::Create { id, workspace, mode } => {
+            create(id, workspace.as_deref(), (*mode).into(), (shared, out)).await?;
+        }
         AgentVerb::List { all } => {
             let agents = asking(shared, async |front| front.agents(*all).await).await?;
             out.agents(&agents);
@@ -195,12 +210,7 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
             tend(id, AgentChange::Life(Lifecycle::Destroyed), shared, out).await?;
         }
         AgentVerb::Mode { id, mode } => {
-            let mode = match mode {
-                WokenBy::Autonomous => Mode::Autonomous,
-                WokenBy::Interactive => Mode::Interactive,
-                WokenBy::Hybrid => Mode::Hybrid,
-            };
-            tend(id, AgentChange::Mode(mode), shared, out).await?;
+            tend(id, AgentChange::Mode((*mode).into()), shared, out).await?;
         }
         AgentVerb::Sleep { id, until, span } => {
             let until = moment(until.as_deref().or(span.as_deref()).unwrap_or_default())?;
@@ -283,7 +293,12 @@ async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Resu
     Ok(())
 }
 
-async fn create(id: &str, given: Option<&Path>, shared: &Shared, out: &Out) -> Result<(), Failure> {
+async fn create(
+    id: &str,
+    given: Option<&Path>,
+    mode: Mode,
+    (shared, out): (&Shared, &Out),
+) -> Result<(), Failure> {
     let agent_id = AgentId::parse(id)?;
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let given = given
@@ -294,8 +309,13 @@ async fn create(id: &str, given: Option<&Path>, shared: &Shared, out: &Out) -> R
     let home = shared.home()?;
     look(&home)?;
     let tell = telling(shared, out, async |front| {
-        let workspace = look(&home)?.text.clone();
-        front.create_agent(agent_id, workspace, Visibility::Public).await
+        let new = NewAgent {
+            agent_id,
+            workspace: look(&home)?.text.clone(),
+            visibility: Visibility::Public,
+            mode,
+        };
+        front.create_agent(new).await
     });
     out.agent(&tell.await?);
     Ok(())

@@ -9,7 +9,9 @@ use clap::Args;
 use serde_json::{Value, json};
 use wakeful_api::AgentStatus;
 use wakeful_core::id::AgentId;
+use wakeful_core::wake::Mode;
 use wakeful_ports::records::Visibility;
+use wakeful_runtime::desk::NewAgent;
 
 use self::ask::Dialogue;
 use super::Shared;
@@ -83,7 +85,8 @@ pub(crate) async fn init(args: &InitArgs, shared: &Shared, out: &Out) -> Result<
             .map(|opening| (opening.question, opening.proposed))
             .collect()
     };
-    let answers = Answers::new(settled)?;
+    let mut answers = Answers::new(settled)?;
+    answers.changes.extend(beginnings(&lasting, time));
     // Looked at before a home is made: a folder that cannot be a workspace leaves nothing behind.
     make_default(&answers.workspace, &path)?;
     let workspace = WorkspacePath::look(&answers.workspace, &path).map_err(Failure::into_usage)?;
@@ -207,6 +210,12 @@ impl Answers {
     }
 }
 
+/// What a new home begins with that nobody is asked for: its schedules make up for what they miss while the machine is off.
+fn beginnings(lasting: &Loaded, time: Time) -> Option<Change> {
+    let is_open = matches!(lasting.origin(Key::ScheduleCatchUp), Origin::Default);
+    (time == Time::First && is_open).then(|| Change::Set(Key::ScheduleCatchUp, true.to_string()))
+}
+
 fn words(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
@@ -264,10 +273,13 @@ async fn first_agent(
         Err(failure) => return Err(failure),
     }
     let made = telling(shared, out, async |front| {
-        let workspace = workspace.to_owned();
-        front
-            .create_agent(agent.clone(), workspace, Visibility::Public)
-            .await
+        let new = NewAgent {
+            agent_id: agent.clone(),
+            workspace: workspace.to_owned(),
+            visibility: Visibility::Public,
+            mode: Mode::default(),
+        };
+        front.create_agent(new).await
     });
     match made.await {
         Ok(made) => Ok((made, true)),

@@ -1,14 +1,14 @@
-//! `wakeful schedule`: wakes agents by the clock.
+//! `wakeful schedule`: wakes agents by the clock, and when something happens.
+
+mod show;
 
 use clap::{Args, Subcommand, ValueEnum};
-use wakeful_api::{
-    AddSchedule, Concurrency, EditSchedule, ExecutionOutcome, Schedule, ScheduleHistory, ScheduleList,
-    SchedulePattern, ScheduleStatus, ScheduledExecution,
-};
-use wakeful_core::failure::clip;
+use serde_json::Value;
+use wakeful_api::{AddSchedule, Concurrency, EditSchedule, SchedulePattern};
 use wakeful_core::id::AgentId;
 use wakeful_core::timer::Status;
 
+use self::show::{firings, in_full, line, records, table};
 use super::{Shared, text_variable};
 use crate::failure::Failure;
 use crate::front::{Front, asking, telling_known};
@@ -16,9 +16,6 @@ use crate::show::Out;
 
 /// Where systems link the zone that holds for all.
 const LOCALTIME: &str = "/etc/localtime";
-
-/// Longest label in a list.
-const LABEL_CHARS_MAX: usize = 40;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScheduleVerb {
@@ -50,6 +47,14 @@ pub(crate) enum ScheduleVerb {
     TriggerNow {
         /// Its name
         id: String,
+    },
+    /// Say that something happened: every active schedule that waits for it fires
+    Event {
+        /// What happened, such as backup.done
+        name: String,
+        /// Names this delivery: the same key again fires nothing twice [default: one is made up]
+        #[arg(long, value_name = "KEY")]
+        key: Option<String>,
     },
     /// Show what became of a schedule's firings, newest first
     History {
@@ -96,15 +101,21 @@ pub(crate) struct AddArgs {
     /// Wake the agent also when nothing changed
     #[arg(long)]
     always: bool,
-    /// Make up for the newest firing that was missed
-    #[arg(long)]
-    catch_up: bool,
+    /// Whether to make up for the newest firing that was missed [default: as the home settles it]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    catch_up: Option<bool>,
     /// How old a missed firing may be and still be made up for
-    #[arg(long, value_name = "INTERVAL", requires = "catch_up")]
+    #[arg(long, value_name = "INTERVAL")]
     catch_up_window: Option<String>,
     /// How many missed firings run at once
-    #[arg(long, value_name = "N", requires = "catch_up")]
+    #[arg(long, value_name = "N")]
     catch_up_runs: Option<u64>,
+    /// What must hold for a firing to wake the agent, in JSON; otherwise it is skipped
+    #[arg(long, value_name = "PREDICATE")]
+    guard: Option<String>,
+    /// Fire also when this event comes, such as backup.done
+    #[arg(long, value_name = "NAME")]
+    event: Option<String>,
     /// What becomes of a firing while the one before it is under way
     #[arg(long, value_name = "POLICY", default_value = "forbid")]
     concurrency: Policy,
@@ -140,6 +151,18 @@ pub(crate) struct EditArgs {
     /// What becomes of a firing while the one before it is under way
     #[arg(long, value_name = "POLICY")]
     concurrency: Option<Policy>,
+    /// What must hold for a firing to wake the agent, in JSON; otherwise it is skipped
+    #[arg(long, value_name = "PREDICATE", conflicts_with = "no_guard")]
+    guard: Option<String>,
+    /// Let nothing have to hold any more
+    #[arg(long)]
+    no_guard: bool,
+    /// Fire also when this event comes, such as backup.done
+    #[arg(long, value_name = "NAME", conflicts_with = "no_event")]
+    event: Option<String>,
+    /// Wait for no event any more
+    #[arg(long)]
+    no_event: bool,
 }
 
 /// What becomes of a firing while the one before it is under way.
@@ -184,6 +207,14 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &Shared, out: &Out) ->
             out.answer(&fired, &line(&fired));
             note_alone(alone, out);
         }
+        ScheduleVerb::Event { name, key } => {
+            let told = telling_known(shared, out, async |front| {
+                Ok((front.event_came(name, key.as_deref()).await?, is_alone(front)))
+            });
+            let (fired, alone) = told.await?;
+            out.answer(&fired, &firings(&fired));
+            note_alone(alone && !fired.executions.is_empty(), out);
+        }
         ScheduleVerb::History { id, limit } => {
             let history = asking(shared, async |front| front.schedule_history(id, *limit).await).await?;
             out.answer(&history, &records(&history));
@@ -207,6 +238,8 @@ async fn add(args: &AddArgs, shared: &Shared, out: &Out) -> Result<(), Failure> 
         catch_up_window_seconds: window.map(|text| interval("catch-up-window", text)).transpose()?,
         max_catch_up_runs_per_tick: args.catch_up_runs,
         always: args.always,
+        guard: args.guard.as_deref().map(guard).transpose()?,
+        event: args.event.clone(),
     };
     let tell = telling_known(shared, out, async |front| {
         Ok((front.add_schedule(told).await?, is_alone(front)))
@@ -225,6 +258,10 @@ async fn edit(args: &EditArgs, shared: &Shared, out: &Out) -> Result<(), Failure
         concurrency: args.concurrency.map(Into::into),
         allows_catch_up: args.catch_up,
         always: args.always,
+        guard: args.guard.as_deref().map(guard).transpose()?,
+        no_guard: args.no_guard,
+        event: args.event.clone(),
+        no_event: args.no_event,
     };
     let tell = telling_known(shared, out, async |front| {
         front.edit_schedule(&args.id, told).await
@@ -282,6 +319,15 @@ fn pattern(when: &WhenArgs) -> Result<Option<SchedulePattern>, Failure> {
     }))
 }
 
+/// A guard as it was typed. What it means is looked at where schedules are made.
+fn guard(text: &str) -> Result<Value, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let message = format!("--guard is no JSON: {error}");
+        let hint = r#"write it like {"field": "since_last_run_ms", "op": "gt", "value": 3600000}; see docs/schedules.md"#;
+        Failure::usage("bad_schedule", message, hint)
+    })
+}
+
 /// The name of the zone that this system keeps: what TZ says, else what the system's own file is a link to, else UTC.
 fn system_zone() -> Result<String, Failure> {
     if let Some(zone) = text_variable("TZ")? {
@@ -319,120 +365,6 @@ fn interval(flag: &str, text: &str) -> Result<u64, Failure> {
     let number = Some(digits).filter(|digits| digits.bytes().all(|digit| digit.is_ascii_digit()));
     let number: Option<u64> = number.and_then(|digits| digits.parse().ok());
     number.and_then(|number| number.checked_mul(unit)).ok_or_else(bad)
-}
-
-fn when(pattern: &SchedulePattern) -> String {
-    match (&pattern.cron, pattern.interval_seconds, &pattern.at) {
-        (Some(cron), ..) => format!("{cron} {}", pattern.time_zone.as_deref().unwrap_or("")),
-        (None, Some(seconds), _) => format!("every {seconds} s"),
-        (None, None, Some(at)) => format!("at {at}"),
-        (None, None, None) => String::new(),
-    }
-}
-
-fn table(list: &ScheduleList) -> String {
-    if list.schedules.is_empty() {
-        return "there are no schedules; `wakeful schedule add` makes one".to_owned();
-    }
-    let header = format!(
-        "{:<36}  {:<20}  {:<8}  {:<24}  {:<30}  LABEL",
-        "SCHEDULE", "AGENT", "STATUS", "NEXT", "WHEN"
-    );
-    let lines = list.schedules.iter().map(|one| {
-        let next = one.next_execution_at.as_deref().unwrap_or("-");
-        let (agent, label) = (clip(&one.agent_id, 20), clip(&one.label, LABEL_CHARS_MAX));
-        format!(
-            "{:<36}  {agent:<20}  {:<8}  {next:<24}  {:<30}  {label}",
-            clip(&one.schedule_id, 36),
-            status(one.status),
-            clip(&when(&one.pattern), 30),
-        )
-    });
-    [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
-}
-
-fn in_full(one: &Schedule) -> String {
-    let mut lines = vec![
-        format!("schedule  {} (revision {})", one.schedule_id, one.revision),
-        format!("label     {}", one.label),
-        format!("agent     {}", one.agent_id),
-        format!("status    {}", status(one.status)),
-        format!("when      {}", when(&one.pattern)),
-        format!("says      {}", clip(&one.say, 200)),
-    ];
-    lines.extend(one.upcoming.iter().enumerate().map(|(place, moment)| {
-        let word = if place == 0 { "next" } else { "then" };
-        format!("{word}      {moment}")
-    }));
-    lines.push(match one.allows_catch_up {
-        true => "missed    the newest firings are made up for".to_owned(),
-        false => "missed    firings are skipped, each with a record".to_owned(),
-    });
-    if one.auto_disable_after_run {
-        lines.push("once      it is over after its first firing".to_owned());
-    }
-    if one.status == ScheduleStatus::Active {
-        lines.push(match one.always {
-            true => "\nit wakes the agent each time, also when nothing changed".to_owned(),
-            false => {
-                "\nit wakes the agent only when something changed since it last ran; --always wakes it anyway"
-                    .to_owned()
-            }
-        });
-    }
-    lines.join("\n")
-}
-
-fn records(history: &ScheduleHistory) -> String {
-    if history.executions.is_empty() {
-        return match &history.schedule.next_execution_at {
-            Some(next) => format!("it has not fired yet; the first time is {next}"),
-            None => "it has never fired".to_owned(),
-        };
-    }
-    history.executions.iter().map(line).collect::<Vec<_>>().join("\n")
-}
-
-fn line(one: &ScheduledExecution) -> String {
-    let count = match (one.count, one.is_capped) {
-        (1, false) => String::new(),
-        (count, false) => format!(" ({count} firings)"),
-        (count, true) => format!(" (more than {count} firings)"),
-    };
-    let reason = one.reason.as_deref().map(|reason| format!(" {reason}"));
-    let late = if one.is_catch_up { " catch-up" } else { "" };
-    let run = one.run_key.as_deref().and_then(|key| key.get(..12));
-    let run = run.map(|key| format!("  run {key} {}", one.run_status.as_deref().unwrap_or("")));
-    format!(
-        "{}  {}{}{late}{count}{}",
-        one.due_at,
-        outcome(one.outcome),
-        reason.unwrap_or_default(),
-        run.unwrap_or_default(),
-    )
-    .trim_end()
-    .to_owned()
-}
-
-const fn status(status: ScheduleStatus) -> &'static str {
-    match status {
-        ScheduleStatus::Active => "active",
-        ScheduleStatus::Paused => "paused",
-        ScheduleStatus::Disabled => "disabled",
-        ScheduleStatus::Expired => "expired",
-    }
-}
-
-const fn outcome(outcome: ExecutionOutcome) -> &'static str {
-    match outcome {
-        ExecutionOutcome::Run => "run",
-        ExecutionOutcome::Skipped => "skipped",
-        ExecutionOutcome::Replaced => "replaced",
-        ExecutionOutcome::Refused => "refused",
-        ExecutionOutcome::Disabled => "disabled",
-        ExecutionOutcome::Expired => "expired",
-        ExecutionOutcome::Recomputed => "recomputed",
-    }
 }
 
 #[cfg(test)]

@@ -38,10 +38,11 @@ pub(crate) enum Key {
     AnnounceWebhook,
     AnnounceWebhookSecret,
     AnnounceWebhookForm,
+    ScheduleCatchUp,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 23] = [
+    pub(crate) const ALL: [Self; 24] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -65,6 +66,7 @@ impl Key {
         Self::AnnounceWebhook,
         Self::AnnounceWebhookSecret,
         Self::AnnounceWebhookForm,
+        Self::ScheduleCatchUp,
     ];
 
     /// Its section and its name there.
@@ -93,6 +95,7 @@ impl Key {
             Self::AnnounceWebhook => ("announce", "webhook"),
             Self::AnnounceWebhookSecret => ("announce", "webhook_key"),
             Self::AnnounceWebhookForm => ("announce", "webhook_form"),
+            Self::ScheduleCatchUp => ("schedule", "catch_up"),
         }
     }
 
@@ -108,7 +111,7 @@ impl Key {
                 max: u16::MAX as i64,
             },
             Self::ServerAdvertise | Self::AnnounceWebhook => Kind::Url,
-            Self::AnnounceDesktop => Kind::Truth,
+            Self::AnnounceDesktop | Self::ScheduleCatchUp => Kind::Truth,
             Self::AnnounceWebhookSecret => Kind::Handle,
             Self::AnnounceWebhookForm => Kind::OneOf(&["json", "text"]),
             Self::ServerTokenFile | Self::AgentWorkspace => Kind::Path,

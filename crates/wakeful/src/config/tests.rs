@@ -29,7 +29,7 @@ fn text_of(key: Key, number: u16) -> String {
         Key::ModelDefault => format!("scripted:/scripts/{number}.yaml"),
         Key::AgentDefault | Key::ProviderName => format!("name-{number}"),
         Key::BudgetDailyUsd => format!("{number}.25"),
-        Key::AnnounceDesktop => number.is_multiple_of(2).to_string(),
+        Key::AnnounceDesktop | Key::ScheduleCatchUp => number.is_multiple_of(2).to_string(),
         Key::AnnounceWebhookSecret => format!("env:KEY_{number}"),
         Key::AnnounceWebhookForm => ["json", "text"][usize::from(number % 2)].to_owned(),
         Key::PrivacyConfirm => ["implied", "explicit"][usize::from(number % 2)].to_owned(),

@@ -35,6 +35,7 @@ pub(crate) struct Config {
     pub(crate) privacy: Privacy,
     pub(crate) retention: Retention,
     pub(crate) announce: Announce,
+    pub(crate) schedule: Schedule,
     pub(crate) inference: Gates,
     /// Providers by name. Those that are built in need no section.
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
@@ -57,6 +58,7 @@ impl Config {
         Governance {
             daily_cap: daily.unwrap_or(standard.daily_cap),
             privacy: self.privacy.rule(),
+            makes_up_for_missed: self.schedule.catch_up,
             ..Governance::default()
         }
     }
@@ -107,6 +109,14 @@ pub(crate) struct Announce {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = COMMAND_WORDS_MAX))]
     pub(crate) command: Vec<String>,
+}
+
+/// What holds for new schedules where nobody says otherwise.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Schedule {
+    /// Whether they make up for the newest firing that was missed. A home that `wakeful init` makes says yes.
+    pub(crate) catch_up: bool,
 }
 
 /// Where the daemon listens, and how much it takes.

@@ -78,7 +78,7 @@ pub(super) async fn run_service(
     };
     let watching = watcher.run(&halt, log);
     let scouting = scout.run(&halt, log);
-    let ticking = timers.run(&halt);
+    let ticking = timers.run_and_tell(&halt, log);
     tokio::join!(
         service.run(),
         stopping,

@@ -1,9 +1,10 @@
 //! Schedules, at the daemon or in the database.
 
 use wakeful_api::{
-    AddSchedule, EditSchedule, Schedule, ScheduleHistory, ScheduleList, ScheduledExecution, TriggerSchedule,
+    AddSchedule, EditSchedule, EventCame, EventFirings, Schedule, ScheduleHistory, ScheduleList,
+    ScheduledExecution, TriggerSchedule,
 };
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::{AgentId, EventName, RuleId, TurnId};
 use wakeful_core::timer::Status;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::ScheduleFilter;
@@ -30,7 +31,8 @@ impl Front {
                     Some(given) => given,
                     None => RuleId::parse(&fresh_id())?,
                 };
-                let draft = view::draft(told, (schedule, agent), RealClock::new().now());
+                let (names, missed) = ((schedule, agent), clerk.makes_up_for_missed());
+                let draft = view::draft(told, names, missed, RealClock::new().now());
                 let draft = draft.map_err(|error| EngineError::from(ScheduleFault::from(error)))?;
                 Ok(view::schedule(&clerk.add_schedule(draft).await?))
             }
@@ -54,9 +56,7 @@ impl Front {
                     after: None,
                     limit: LISTED_MAX,
                 };
-                let found = clerk.schedules(filter).await?;
-                let schedules = found.iter().map(view::schedule).collect();
-                Ok(ScheduleList { schedules })
+                Ok(view::schedules(&clerk.schedules(filter).await?))
             }
         }
     }
@@ -103,6 +103,26 @@ impl Front {
                     .await?)
             }
             Self::Here(clerk) => Ok(view::execution_row(&clerk.trigger_now(id, fresh_id()).await?)),
+        }
+    }
+
+    /// Says that something happened.
+    pub(crate) async fn event_came(&self, name: &str, key: Option<&str>) -> Result<EventFirings, Failure> {
+        let event = EventName::parse(name)?;
+        let key = TurnId::parse(key.unwrap_or(&fresh_id()))?.to_string();
+        match self {
+            Self::Daemon(client) => {
+                let told = EventCame { key: Some(key) };
+                Ok(client.post(&format!("/api/events/{event}"), &told).await?)
+            }
+            Self::Here(clerk) => {
+                let fired = clerk.happened(event.clone(), key.clone()).await?;
+                Ok(EventFirings {
+                    event: event.to_string(),
+                    key,
+                    executions: fired.iter().map(view::execution_row).collect(),
+                })
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use wakeful_api::{AgentStatus, ExternalTrigger, SetMode, SetSleep, WhyNot, WhyRu
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::time::Millis;
-use wakeful_core::wake::{Lifecycle, Mode};
+use wakeful_core::wake::Lifecycle;
 use wakeful_runtime::desk::{AgentChange, Reasons as _, Tending as _, Triggers as _};
 use wakeful_server::view::{self, Going};
 
@@ -90,11 +90,7 @@ impl Front {
                 client.post(&path("sleep"), &SetSleep { until }).await?
             }
             AgentChange::Mode(mode) => {
-                let mode = match mode {
-                    Mode::Autonomous => wakeful_api::Mode::Autonomous,
-                    Mode::Interactive => wakeful_api::Mode::Interactive,
-                    Mode::Hybrid => wakeful_api::Mode::Hybrid,
-                };
+                let mode = view::mode(mode);
                 client.post(&path("mode"), &SetMode { mode }).await?
             }
         })

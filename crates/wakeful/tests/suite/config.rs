@@ -72,6 +72,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("announce.webhook", &json!(null)),
             ("announce.webhook_key", &json!(null)),
             ("announce.webhook_form", &json!(null)),
+            ("schedule.catch_up", &json!(false)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 110] = [
+const VERBS: [&str; 111] = [
     "init",
     "run",
     "message",
@@ -94,6 +94,7 @@ const VERBS: [&str; 110] = [
     "schedule resume",
     "schedule disable",
     "schedule trigger-now",
+    "schedule event",
     "schedule history",
     "completion",
     "journal",

@@ -202,3 +202,34 @@ fn at_a_terminal_nothing_is_asked_that_was_said_and_an_early_end_makes_nothing()
         "{said:?}"
     );
 }
+
+#[test]
+fn schedules_of_a_new_home_make_up_for_what_they_miss_and_those_of_others_do_not() {
+    let add = |world: &World, id: &str, more: &[&str]| {
+        let args = [
+            "schedule", "add", "main", "--every", "1h", "--say", "Look.", "--json", "--id", id,
+        ];
+        let said = world.wakeful(&[&args[..], more].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        said.json()["allows_catch_up"].clone()
+    };
+    let new = World::new();
+    assert_eq!(new.wakeful(&["init", "--yes"]).code, Some(0));
+    assert_eq!(
+        new.wakeful(&["config", "get", "schedule.catch_up"]).stdout.trim(),
+        "true"
+    );
+    assert_eq!(add(&new, "unsaid", &[]), true);
+    assert_eq!(add(&new, "refused", &["--catch-up=false"]), false);
+    // Whoever took it away is not given it back.
+    assert_eq!(
+        new.wakeful(&["config", "set", "schedule.catch_up", "false"]).code,
+        Some(0)
+    );
+    assert_eq!(new.wakeful(&["init", "--yes"]).code, Some(0));
+    assert_eq!(add(&new, "later", &[]), false);
+    let plain = World::new();
+    assert_eq!(plain.wakeful(&["agent", "create", "main"]).code, Some(0));
+    assert_eq!(add(&plain, "unsaid", &[]), false);
+    assert_eq!(add(&plain, "wanted", &["--catch-up"]), true);
+}

@@ -216,3 +216,19 @@ fn killed_anywhere_between_a_file_and_its_run_exactly_one_run_is_left() {
         daemon.kill();
     }
 }
+
+#[test]
+fn a_folder_that_is_away_when_a_daemon_starts_is_heard_of_when_it_comes_back() {
+    let world = World::new();
+    let folder = watched(&world);
+    let away = world.path().join("away");
+    fs::rename(&folder, &away).expect("moved away");
+    let model = world.script(ANSWER);
+    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    wait_until(|| well(&world, &["source", "list"])["sources"][0]["trouble"].is_string());
+    fs::write(away.join("new.md"), "hello").expect("written");
+    fs::rename(&away, &folder).expect("moved back");
+    wait_until(|| completed(&world) == 1);
+    let list = well(&world, &["source", "list"]);
+    assert!(list["sources"][0]["trouble"].is_null(), "{list}");
+}

@@ -190,3 +190,95 @@ fn two_daemons_on_one_database_fire_each_moment_once() {
     let fired = records.iter().filter(|one| one["outcome"] == "run").count();
     wait_until(|| runs(&world) == fired && world.open_runs().is_empty());
 }
+
+#[test]
+fn an_event_wakes_who_waits_for_it_once_per_key_with_and_without_a_daemon() {
+    let world = world_with_agent();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    let guard = r#"{"field": "source", "op": "eq", "value": "event"}"#;
+    let args = ["--every", "1d", "--event", "backup.done", "--guard", guard];
+    let added = world.wakeful(&[&ADD[..], &args].concat());
+    assert_eq!(added.json()["event"], "backup.done", "{added:?}");
+    assert_eq!(added.json()["guard"]["value"], "event", "{added:?}");
+    let came = |key: &str| {
+        let said = world.wakeful(&["schedule", "event", "backup.done", "--key", key, "--json"]);
+        assert_eq!(said.code, Some(0), "{said:?}");
+        let json = said.json();
+        assert_eq!(json["executions"][0]["trigger_source"], "event", "{json}");
+        (
+            json["executions"][0]["outcome"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+            json["executions"][0]["reason"]
+                .as_str()
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    };
+    let ran = || ("run".to_owned(), String::new());
+    let known = || ("skipped".to_owned(), "already_run".to_owned());
+    // It waits for a daemon, and the same delivery is the same one.
+    assert_eq!((came("first"), came("first")), (ran(), known()));
+    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
+    assert_eq!((came("first"), came("second")), (known(), ran()));
+    wait_until(|| runs(&world) == 2 && world.open_runs().is_empty());
+    let nobody = world.wakeful(&["schedule", "event", "nothing.known"]);
+    assert!(
+        nobody
+            .stdout
+            .contains("no active schedule waits for nothing.known"),
+        "{nobody:?}"
+    );
+    let bad = world.wakeful(&["schedule", "event", "No Name", "--json"]);
+    assert_eq!(bad.error_code(), "bad_id", "{bad:?}");
+    let run = history(&world)[0]["run_key"].as_str().expect("a run").to_owned();
+    let why = world.wakeful(&["why", &run]);
+    assert!(
+        why.stdout
+            .contains("event backup.done came, which schedule daily waits for"),
+        "{why:?}"
+    );
+    // It waits for nothing any more.
+    let edited = world.wakeful(&["schedule", "edit", "daily", "--no-event", "--no-guard", "--json"]);
+    assert_eq!(
+        (&edited.json()["event"], &edited.json()["guard"]),
+        (&Value::Null, &Value::Null),
+        "{edited:?}"
+    );
+    let deaf = world.wakeful(&["schedule", "event", "backup.done", "--json"]);
+    assert_eq!(deaf.json()["executions"], serde_json::json!([]), "{deaf:?}");
+}
+
+#[test]
+fn one_schedule_that_cannot_be_read_rests_and_is_told_and_the_others_fire() {
+    let world = world_with_agent();
+    let model = world.script(&commands(&["echo one >> world.txt"]));
+    let every = ["--every", "1s", "--once", "--always", "--catch-up"];
+    let added = world.wakeful(&[&ADD[..], &every].concat());
+    assert_eq!(added.code, Some(0), "{added:?}");
+    let broken = [
+        "schedule", "add", "coach", "--say", "Look.", "--id", "broken", "--every", "1s",
+    ];
+    assert_eq!(world.wakeful(&broken).code, Some(0));
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("a database");
+    let broke = database.execute(
+        "UPDATE schedule SET intent = '{}' WHERE schedule_id = 'broken'",
+        [],
+    );
+    assert_eq!(broke.expect("broken"), 1);
+    drop(database);
+    let _daemon = Daemon::serve(&world, &["--model", &model]);
+    wait_until(|| history(&world).iter().any(|one| one["run_status"] == "completed"));
+    assert_eq!(world.lines(), ["one"]);
+    let list = world.wakeful(&["schedule", "list", "--json"]).json();
+    let unreadable =
+        serde_json::json!([{"schedule_id": "broken", "agent_id": "coach", "column": "schedule.intent"}]);
+    assert_eq!(list["unreadable"], unreadable, "{list}");
+    assert_eq!(list["schedules"].as_array().map(Vec::len), Some(1), "{list}");
+    let shown = world.wakeful(&["schedule", "list"]).stdout;
+    assert!(shown.contains("cannot be read: schedule.intent"), "{shown}");
+    let log = world.wakeful(&["events", "coach", "--json"]);
+    assert!(log.stdout.contains("schedule_set_aside"), "{log:?}");
+}

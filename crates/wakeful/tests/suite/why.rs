@@ -161,3 +161,21 @@ fn an_agent_goes_through_its_life_and_every_wrong_step_is_named() {
         "{events}"
     );
 }
+
+#[test]
+fn who_may_wake_an_agent_can_be_settled_when_it_is_made_and_is_recorded() {
+    let world = World::new();
+    let made = |name: &str, more: &[&str]| {
+        let made = json(&world, &[&["agent", "create", name], more].concat());
+        let events = world.wakeful(&["events", name, "--json"]).stdout.replace(' ', "");
+        let mode = made["mode"].as_str().expect("a mode").to_owned();
+        assert!(events.contains(&format!(r#""mode":"{mode}""#)), "{events}");
+        mode
+    };
+    assert_eq!(made("plain", &[]), "hybrid");
+    assert_eq!(made("shy", &["--mode", "interactive"]), "interactive");
+    let _daemon = Daemon::serve(&world, &[]);
+    assert_eq!(made("busy", &["--mode", "autonomous"]), "autonomous");
+    let bad = world.wakeful(&["agent", "create", "odd", "--mode", "sleepy"]);
+    assert_eq!(bad.code, Some(2), "{bad:?}");
+}

@@ -9,7 +9,9 @@ use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::BUDGET_EXCEEDED;
+use wakeful_core::wake::Mode;
 use wakeful_ports::records::{RUN_OPEN, Visibility};
+use wakeful_runtime::desk::NewAgent;
 use wakeful_runtime::report::RUN_QUEUED;
 
 use super::journey::exit_code;
@@ -151,9 +153,13 @@ async fn ready(
                 Some(_) => Visibility::Public,
                 None => Visibility::Private,
             };
-            front
-                .create_agent(call.agent.clone(), workspace, visibility)
-                .await
+            let new = NewAgent {
+                agent_id: call.agent.clone(),
+                workspace,
+                visibility,
+                mode: Mode::default(),
+            };
+            front.create_agent(new).await
         }
         Err(failure) => Err(failure),
     }

@@ -1,0 +1,243 @@
+//! What must hold for a firing to wake anybody: a predicate, in the language of subscriptions, over how things stand when
+//! the schedule fires.
+
+use serde_json::{Map, Value, json};
+
+use super::draft::{TimerError, wrong};
+use super::{Timer, TriggerSource};
+use crate::subscription::{Entity, PREDICATE_BYTES_MAX, PREDICATE_DEPTH_MAX, Predicate};
+use crate::time::Millis;
+
+/// What a guard can ask about. Anything else is a slip, and would never hold.
+const FIELDS: [&str; 5] = ["since_last_run_ms", "queued", "changed", "source", "is_catch_up"];
+
+/// Most characters of a stranger's word that an error repeats.
+const WORD_CHARS_MAX: usize = 64;
+
+/// A guard that can be read and is within its bounds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guard(Value);
+
+/// What is asked before a firing wakes anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks<'a> {
+    /// Nothing.
+    Nothing,
+    /// Whether there is something to do.
+    Work,
+    /// Whether the guard holds.
+    Guard(&'a Guard),
+}
+
+/// How things stand when a schedule fires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Circumstances {
+    /// When the agent's newest run began; none before its first.
+    pub last_run_at: Option<Millis>,
+    /// How many messages wait for the agent.
+    pub queued: u64,
+    /// Whether somebody but the agent wrote to the journal since the agent's newest run began.
+    pub is_changed: bool,
+    /// What made it fire.
+    pub source: TriggerSource,
+    /// Whether it was missed and is made up for.
+    pub is_catch_up: bool,
+    /// What time it is.
+    pub now: Millis,
+}
+
+impl Guard {
+    /// Reads a guard.
+    pub fn parse(json: &Value) -> Result<Self, TimerError> {
+        let bad = |problem: String| wrong("guard", problem);
+        let predicate = Predicate::parse(json).map_err(|why| bad(format!("is no predicate: {why}")))?;
+        if predicate.depth() > PREDICATE_DEPTH_MAX {
+            return Err(bad(format!("is nested deeper than {PREDICATE_DEPTH_MAX}")));
+        }
+        if json.to_string().len() > PREDICATE_BYTES_MAX {
+            return Err(bad(format!("has more than {PREDICATE_BYTES_MAX} bytes")));
+        }
+        if let Some(unknown) = unknown_field(&predicate) {
+            let word: String = unknown.chars().take(WORD_CHARS_MAX).collect();
+            return Err(bad(format!(
+                "asks for {word:?}; it may ask for {}",
+                FIELDS.join(", ")
+            )));
+        }
+        Ok(Self(json.clone()))
+    }
+
+    /// The guard as it is kept and told.
+    #[must_use]
+    pub const fn json(&self) -> &Value {
+        &self.0
+    }
+
+    /// Whether it holds.
+    #[must_use]
+    pub fn holds(&self, circumstances: &Circumstances) -> bool {
+        Predicate::parse(&self.0).is_ok_and(|guard| guard.holds(&circumstances.fields()))
+    }
+}
+
+impl Timer {
+    /// What is asked before a firing wakes the agent. A person who lets it fire has looked already. An event is news by
+    /// itself. Where there is a guard, it alone says whether there is something to do.
+    #[must_use]
+    pub const fn asks(&self, source: TriggerSource) -> Asks<'_> {
+        match (source, &self.guard) {
+            (TriggerSource::TriggerNow, _) => Asks::Nothing,
+            (TriggerSource::Tick | TriggerSource::Event, Some(guard)) => Asks::Guard(guard),
+            (TriggerSource::Tick, None) if !self.always => Asks::Work,
+            (TriggerSource::Tick | TriggerSource::Event, None) => Asks::Nothing,
+        }
+    }
+}
+
+impl Circumstances {
+    /// The fields by which a guard names them. What is not known is left out: a run that began at a time which has not come
+    /// yet says nothing, because the clock was set back.
+    fn fields(&self) -> Entity {
+        let mut fields = Map::new();
+        if let Some(began) = self.last_run_at.filter(|began| *began <= self.now) {
+            fields.insert("since_last_run_ms".into(), json!(self.now.since(began)));
+        }
+        fields.insert("queued".into(), json!(self.queued));
+        fields.insert("changed".into(), json!(self.is_changed));
+        fields.insert("source".into(), json!(self.source.as_str()));
+        fields.insert("is_catch_up".into(), json!(self.is_catch_up));
+        fields
+    }
+}
+
+fn unknown_field(predicate: &Predicate) -> Option<&str> {
+    match predicate {
+        Predicate::Field { path, .. } => (!FIELDS.contains(&path.as_str())).then_some(path),
+        Predicate::All(parts) | Predicate::Any(parts) => parts.iter().find_map(unknown_field),
+        Predicate::Not(inner) => unknown_field(inner),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::id::{AgentId, RuleId};
+    use crate::timer::{Draft, When};
+
+    const NOW: Millis = Millis(10_000);
+
+    fn quiet() -> Circumstances {
+        Circumstances {
+            last_run_at: Some(Millis(4_000)),
+            queued: 0,
+            is_changed: false,
+            source: TriggerSource::Tick,
+            is_catch_up: false,
+            now: NOW,
+        }
+    }
+
+    fn guard(json: &Value) -> Guard {
+        Guard::parse(json).expect("a guard")
+    }
+
+    #[test]
+    fn a_guard_asks_how_things_stand_when_the_schedule_fires() {
+        let long_ago = guard(&json!({"field": "since_last_run_ms", "op": "gt", "value": 5_000}));
+        assert!(long_ago.holds(&quiet()));
+        let just_now = Circumstances {
+            last_run_at: Some(Millis(9_000)),
+            ..quiet()
+        };
+        assert!(!long_ago.holds(&just_now));
+        let changed = guard(&json!({"field": "changed", "op": "eq", "value": true}));
+        assert!(!changed.holds(&quiet()));
+        let written = Circumstances {
+            is_changed: true,
+            ..quiet()
+        };
+        assert!(changed.holds(&written));
+        let by_event = guard(&json!({"all": [
+            {"field": "source", "op": "eq", "value": "event"},
+            {"not": {"field": "is_catch_up", "op": "eq", "value": true}},
+            {"field": "queued", "op": "lt", "value": 3},
+        ]}));
+        assert!(!by_event.holds(&quiet()));
+        let arrived = Circumstances {
+            source: TriggerSource::Event,
+            queued: 2,
+            ..quiet()
+        };
+        assert!(by_event.holds(&arrived));
+    }
+
+    #[test]
+    fn a_guard_stands_in_the_place_of_the_look_for_something_to_do_and_nobody_asks_a_person() {
+        let when = When::Every {
+            interval_seconds: 60,
+            anchor: Millis(0),
+        };
+        let id = RuleId::parse("daily").expect("id");
+        let draft = Draft::new(id, AgentId::parse("coach").expect("id"), when, "Look.".to_owned());
+        let asks = |guard: Option<Guard>, always: bool, source| {
+            let draft = Draft {
+                guard,
+                always,
+                ..draft.clone()
+            };
+            match draft.check(NOW).expect("a schedule").asks(source) {
+                Asks::Nothing => "nothing",
+                Asks::Work => "work",
+                Asks::Guard(_) => "guard",
+            }
+        };
+        let some = || Some(guard(&json!({"field": "changed", "op": "eq", "value": true})));
+        for (guard, always, expected) in [
+            (None, false, ["work", "nothing", "nothing"]),
+            (None, true, ["nothing", "nothing", "nothing"]),
+            (some(), false, ["guard", "nothing", "guard"]),
+            (some(), true, ["guard", "nothing", "guard"]),
+        ] {
+            assert_eq!(
+                TriggerSource::ALL.map(|source| asks(guard.clone(), always, source)),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn a_run_that_began_in_a_future_that_is_gone_says_nothing() {
+        let known = guard(&json!({"field": "since_last_run_ms", "op": "exists", "value": true}));
+        let future = Circumstances {
+            last_run_at: Some(Millis(NOW.0 + 1)),
+            ..quiet()
+        };
+        assert!(known.holds(&quiet()) && !known.holds(&future));
+    }
+
+    #[test]
+    fn a_guard_that_could_never_be_meant_is_refused_by_name() {
+        let deep = (0..40).fold(json!({"all": []}), |inner, _| json!({"not": inner}));
+        let long = json!({"field": "source", "op": "eq", "value": "x".repeat(PREDICATE_BYTES_MAX)});
+        for (bad, word) in [
+            (json!([]), "no predicate"),
+            (
+                json!({"field": "queued", "op": "about", "value": 1}),
+                "no predicate",
+            ),
+            (json!({"field": "quened", "op": "eq", "value": 1}), "quened"),
+            (
+                json!({"any": [{"not": {"field": "mood", "op": "exists", "value": true}}]}),
+                "mood",
+            ),
+            (deep, "nested"),
+            (long, "bytes"),
+        ] {
+            let error = Guard::parse(&bad).expect_err(word).to_string();
+            assert!(
+                error.contains("`guard`") && error.contains(word),
+                "{word}: {error}"
+            );
+        }
+    }
+}

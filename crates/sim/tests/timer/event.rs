@@ -1,0 +1,341 @@
+//! Guards, events, and agents that are gone: what lets a schedule fire, and what keeps it from waking anybody.
+
+use serde_json::json;
+use wakeful_core::cause::Origin;
+use wakeful_core::id::EventName;
+use wakeful_core::journal::Author;
+use wakeful_core::timer::{Concurrency, Guard, Outcome, Status, Timer, TriggerSource};
+use wakeful_core::wake::{Control, Lifecycle, Refusal};
+use wakeful_ports::records::ExecutionRow;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::desk::{AgentChange, Desk as _, Edit, Scheduling as _, Tending as _};
+use wakeful_runtime::{EngineError, ScheduleFault};
+
+use super::house::{BEGIN, HOUR_MS, House, Says, agent, every, rule};
+use super::{because, run};
+
+fn event(name: &str) -> EventName {
+    EventName::parse(name).expect("a name")
+}
+
+fn guard(json: &serde_json::Value) -> Guard {
+    Guard::parse(json).expect("a guard")
+}
+
+/// Something happens.
+async fn came(house: &House, name: &str, key: &str) -> Vec<ExecutionRow> {
+    let fired = house.clerk.happened(event(name), key.to_owned()).await;
+    house.ground.settle().await;
+    fired.expect("what became of it")
+}
+
+#[tokio::test]
+async fn a_guard_that_does_not_hold_skips_the_firing_and_says_so() {
+    let house = House::fresh(Says::Done).await;
+    let fresh = json!({"field": "changed", "op": "eq", "value": true});
+    house
+        .add("guarded", every(3_600), |draft| draft.guard = Some(guard(&fresh)))
+        .await;
+    let skipped = || because(Outcome::Skipped, "guard_false");
+    house.ground.pass(2 * HOUR_MS).await;
+    assert_eq!(house.outcomes("guarded").await, [skipped(), skipped()]);
+    assert_eq!((house.runs().await, house.asked()), (0, 0));
+    // It stands in the way like any gate: whoever asks why nothing happened is told.
+    let refused = house
+        .ground
+        .store
+        .read(|view| view.refusals(&agent("main"), wakeful_core::budget::Day::of(BEGIN)))
+        .await
+        .expect("rows");
+    let told: Vec<_> = refused.iter().map(|row| (row.code.as_str(), row.count)).collect();
+    assert_eq!(told, [("guard_false", 2)]);
+    house.ground.write("gym", Author::Person).await;
+    house.ground.pass(HOUR_MS).await;
+    assert_eq!(
+        house.outcomes("guarded").await.last(),
+        Some(&(Outcome::Run, None))
+    );
+    // A person who lets it fire has looked already.
+    let by_hand = house.clerk.trigger_now(rule("guarded"), "now".to_owned()).await;
+    assert_eq!(by_hand.expect("fired").outcome, Outcome::Run);
+}
+
+#[tokio::test]
+async fn a_guard_alone_says_whether_there_is_something_to_do() {
+    let house = House::fresh(Says::Done).await;
+    let long_ago = json!({"any": [
+        {"field": "since_last_run_ms", "op": "gte", "value": 2 * HOUR_MS},
+        {"field": "since_last_run_ms", "op": "exists", "value": false},
+    ]});
+    house
+        .add("guarded", every(3_600), |draft| {
+            draft.always = false;
+            draft.guard = Some(guard(&long_ago));
+        })
+        .await;
+    house.ground.pass(4 * HOUR_MS + 1).await;
+    let skipped = || because(Outcome::Skipped, "guard_false");
+    // Nothing ever changed, and it wakes all the same, as often as the guard lets it.
+    assert_eq!(
+        house.outcomes("guarded").await,
+        [(Outcome::Run, None), skipped(), (Outcome::Run, None), skipped()]
+    );
+}
+
+/// A house in which two agents wait for an event, one schedule for it rests, and one waits for another.
+async fn waiting() -> House {
+    let house = House::fresh(Says::Done).await;
+    house.make(&["other"]).await;
+    let done = || Some(event("backup.done"));
+    house
+        .add("first", every(86_400), |draft| {
+            draft.event = done();
+            draft.always = false;
+        })
+        .await;
+    house
+        .add("second", every(86_400), |draft| {
+            draft.event = done();
+            draft.agent_id = agent("other");
+        })
+        .await;
+    house
+        .add("paused", every(86_400), |draft| {
+            draft.event = done();
+            draft.is_paused = true;
+        })
+        .await;
+    let failed = event("backup.failed");
+    house
+        .add("deaf", every(86_400), |draft| draft.event = Some(failed))
+        .await;
+    house
+}
+
+#[tokio::test]
+async fn an_event_lets_every_schedule_fire_that_waits_for_it_once_per_delivery() {
+    let house = waiting().await;
+    let before = house.timer("first").await.next_execution_at;
+    let fired = came(&house, "backup.done", "k").await;
+    let told: Vec<_> = fired
+        .iter()
+        .map(|row| (row.schedule_id.as_str(), row.source, row.outcome))
+        .collect();
+    // Also where nothing changed: an event is news by itself.
+    assert_eq!(
+        told,
+        [
+            ("first", TriggerSource::Event, Outcome::Run),
+            ("second", TriggerSource::Event, Outcome::Run)
+        ]
+    );
+    assert_eq!(house.runs().await, 2);
+    assert_eq!(
+        house.timer("first").await.next_execution_at,
+        before,
+        "its time is as it was"
+    );
+    let first = fired.first().and_then(|row| row.run_key).expect("a run");
+    let message = house.ground.store.read(move |view| view.message(&first)).await;
+    let origin = message.expect("read").expect("a message").cause.origin;
+    assert!(
+        matches!(&origin, Origin::Schedule { event: Some(name), .. } if *name == event("backup.done")),
+        "{origin:?}"
+    );
+    // The same delivery again is the same, also after the schedule got another pattern.
+    let edit = Edit {
+        when: Some(every(7_200)),
+        ..Edit::default()
+    };
+    house
+        .clerk
+        .edit_schedule(rule("first"), edit)
+        .await
+        .expect("edited");
+    for row in came(&house, "backup.done", "k").await {
+        assert_eq!(
+            (row.outcome, row.reason.as_deref()),
+            (Outcome::Skipped, Some("already_run")),
+            "{row:?}"
+        );
+    }
+    assert_eq!(house.runs().await, 2);
+    came(&house, "backup.done", "k2").await;
+    assert_eq!(house.runs().await, 4, "another delivery is another one");
+    assert_eq!(came(&house, "nothing.known", "k").await, []);
+}
+
+#[tokio::test]
+async fn an_event_meets_the_same_policy_and_the_same_history_as_the_clock() {
+    let house = House::fresh(Says::Done).await;
+    for policy in Concurrency::ALL {
+        house
+            .add(policy.as_str(), every(3_600), |draft| {
+                draft.concurrency = policy;
+                draft.event = Some(event("e"));
+            })
+            .await;
+    }
+    let paused = house.clerk.set_control(agent("main"), Control::Paused).await;
+    paused.expect("what comes is kept and nothing begins");
+    house.ground.pass(HOUR_MS + 1).await;
+    came(&house, "e", "k").await;
+    assert_eq!(house.outcomes("allow").await, run(2));
+    assert_eq!(
+        house.outcomes("forbid").await,
+        [
+            (Outcome::Run, None),
+            because(Outcome::Skipped, "concurrency_forbid")
+        ]
+    );
+    assert_eq!(
+        house.outcomes("replace").await,
+        [
+            (Outcome::Run, None),
+            (Outcome::Run, None),
+            (Outcome::Replaced, None)
+        ]
+    );
+    let sources: Vec<_> = house
+        .records("allow")
+        .await
+        .iter()
+        .map(|one| one.row.source)
+        .collect();
+    assert_eq!(sources, [TriggerSource::Tick, TriggerSource::Event]);
+    // It is told so, and not that something else is under way.
+    let again = came(&house, "e", "k").await;
+    let reasons: Vec<_> = again
+        .iter()
+        .map(|row| (row.schedule_id.as_str(), row.reason.as_deref()))
+        .collect();
+    assert_eq!(
+        reasons,
+        [
+            ("allow", Some("already_run")),
+            ("forbid", Some("concurrency_forbid")),
+            ("replace", Some("already_run"))
+        ]
+    );
+}
+
+#[tokio::test]
+async fn the_same_delivery_is_told_so_also_while_its_own_run_is_under_way() {
+    let house = House::fresh(Says::Later).await;
+    house
+        .add("daily", every(86_400), |draft| draft.event = Some(event("e")))
+        .await;
+    let first = came(&house, "e", "k").await;
+    let again = came(&house, "e", "k").await;
+    let other = came(&house, "e", "k2").await;
+    let told = |rows: &[ExecutionRow]| rows.first().and_then(|row| row.reason.clone());
+    assert_eq!(
+        [told(&first), told(&again), told(&other)],
+        [
+            None,
+            Some("already_run".into()),
+            Some("concurrency_forbid".into())
+        ]
+    );
+    assert_eq!(house.runs().await, 1);
+}
+
+#[tokio::test]
+async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
+    let house = House::fresh(Says::Done).await;
+    let by_clock = json!({"field": "source", "op": "eq", "value": "tick"});
+    house
+        .add("guarded", every(3_600), |draft| {
+            draft.event = Some(event("e"));
+            draft.guard = Some(guard(&by_clock));
+        })
+        .await;
+    house
+        .add("once", every(3_600), |draft| {
+            draft.event = Some(event("e"));
+            draft.auto_disable_after_run = true;
+        })
+        .await;
+    came(&house, "e", "k").await;
+    assert_eq!(
+        house.outcomes("guarded").await,
+        [because(Outcome::Skipped, "guard_false")]
+    );
+    assert_eq!(
+        house.outcomes("once").await,
+        [(Outcome::Run, None), because(Outcome::Disabled, "once")]
+    );
+    assert_eq!(house.timer("once").await.status, Status::Disabled);
+    house.ground.pass(HOUR_MS + 1).await;
+    assert_eq!(
+        house.outcomes("guarded").await.last(),
+        Some(&(Outcome::Run, None))
+    );
+    let fired = came(&house, "e", "k3").await;
+    assert_eq!(fired.len(), 1, "the other one waits for nothing any more");
+}
+
+#[tokio::test]
+async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction() {
+    let house = House::fresh(Says::Done).await;
+    house.add("hourly", every(3_600), |_| {}).await;
+    house
+        .add("resting", every(3_600), |draft| draft.is_paused = true)
+        .await;
+    let gone = house
+        .clerk
+        .tend(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
+        .await;
+    gone.expect("destroyed");
+    for id in ["hourly", "resting"] {
+        assert_eq!(
+            house.outcomes(id).await,
+            [because(Outcome::Disabled, "agent_destroyed")]
+        );
+        let timer = house.timer(id).await;
+        assert_eq!((timer.status, timer.next_execution_at), (Status::Disabled, None));
+    }
+    house.ground.pass(5 * HOUR_MS).await;
+    assert_eq!(
+        house.outcomes("hourly").await.len(),
+        1,
+        "nothing fires into refusals"
+    );
+    let draft = wakeful_core::timer::Draft::new(rule("late"), agent("main"), every(60), "Look.".to_owned());
+    let refused = house.clerk.add_schedule(draft).await;
+    assert!(
+        matches!(refused, Err(EngineError::Refused(Refusal::Destroyed))),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_schedule_that_outlived_its_agent_ends_with_its_next_firing() {
+    let house = House::fresh(Says::Done).await;
+    let made = house.add("hourly", every(3_600), |_| {}).await;
+    let gone = house
+        .clerk
+        .tend(agent("main"), AgentChange::Life(Lifecycle::Destroyed))
+        .await;
+    gone.expect("destroyed");
+    // As an older program left it: the agent is gone, and the schedule is at work.
+    let ended = house.timer("hourly").await;
+    let left = Timer {
+        version: ended.version,
+        executions: ended.executions,
+        ..made
+    };
+    let put = house.ground.store.write(move |tx| tx.put_schedule(&left)).await;
+    put.expect("written");
+    let woken = house.add_for("other", "wakes-the-loop", every(3_600)).await;
+    assert_eq!(woken.status, Status::Active);
+    house.ground.pass(2 * HOUR_MS + 1).await;
+    let told = because(Outcome::Disabled, "agent_destroyed");
+    assert_eq!(house.outcomes("hourly").await, [told.clone(), told]);
+    assert_eq!(house.outcomes("wakes-the-loop").await, run(2), "the others go on");
+    let by_hand = house.clerk.trigger_now(rule("hourly"), "k".to_owned()).await;
+    assert!(
+        matches!(by_hand, Err(EngineError::Schedule(ScheduleFault::Over { .. }))),
+        "{by_hand:?}"
+    );
+}

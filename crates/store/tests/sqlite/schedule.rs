@@ -1,0 +1,129 @@
+//! Schedules that somebody else has written to.
+
+use wakeful_core::id::RuleId;
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{Draft, Outcome, When};
+use wakeful_ports::records::{ScheduleFilter, Unreadable};
+use wakeful_ports::store::Store as _;
+
+use super::behind;
+use crate::world::{Server, block_on, open_file, sample};
+
+/// What the database itself refuses, whoever writes it: words that are none of ours, and records that lack a part.
+const REFUSED: [&str; 10] = [
+    "UPDATE schedule SET status = 'ScheduleActive'",
+    "UPDATE schedule SET concurrency = 'ConcurrencyAllow'",
+    "UPDATE schedule SET revision = 0",
+    "UPDATE schedule SET catch_up_window_seconds = 0",
+    "UPDATE schedule SET max_catch_up_runs_per_tick = 0",
+    "UPDATE schedule SET intent = NULL",
+    "UPDATE scheduled_execution SET source = 'CronTick'",
+    "UPDATE scheduled_execution SET due_at_ms = NULL",
+    "UPDATE scheduled_execution SET outcome = NULL",
+    "UPDATE scheduled_execution SET schedule_id = NULL",
+];
+
+fn name(text: &str) -> RuleId {
+    RuleId::parse(text).expect("id")
+}
+
+fn minutely(id: &str) -> wakeful_core::timer::Timer {
+    let when = When::Every {
+        interval_seconds: 60,
+        anchor: Millis(0),
+    };
+    let draft = Draft::new(name(id), sample::agent_id("main"), when, "Look.".to_owned());
+    draft.check(Millis(1_000)).expect("a schedule")
+}
+
+#[test]
+fn a_schedule_that_cannot_be_read_does_not_hide_the_others_and_is_set_aside_once() {
+    let home = tempfile::tempdir().expect("a folder");
+    block_on(async {
+        let store = open_file(home.path());
+        for id in ["broken", "fine"] {
+            let made = store.write(move |tx| tx.create_schedule(&minutely(id))).await;
+            assert!(made.expect("written"));
+        }
+        for (column, breaks) in [
+            (
+                "schedule.intent",
+                "UPDATE schedule SET intent = '{}' WHERE schedule_id = 'broken'",
+            ),
+            (
+                "schedule.guard",
+                "UPDATE schedule SET intent = (SELECT intent FROM schedule WHERE schedule_id = 'fine'),
+                guard = '[]' WHERE schedule_id = 'broken'",
+            ),
+            (
+                "schedule.event",
+                "UPDATE schedule SET guard = NULL, event = 'No Name' WHERE schedule_id = 'broken'",
+            ),
+        ] {
+            behind(home.path()).execute(breaks, []).expect("broken");
+            let found = store.read(|view| {
+                let filter = ScheduleFilter {
+                    limit: 10,
+                    ..ScheduleFilter::default()
+                };
+                Ok((view.due_schedules(Millis(60_000), 10)?, view.schedules(&filter)?))
+            });
+            let (due, listed) = found.await.expect("the others are found");
+            let broken = Unreadable {
+                schedule_id: "broken".to_owned(),
+                agent_id: "main".to_owned(),
+                column,
+            };
+            assert_eq!(
+                (due.timers, due.unreadable),
+                (vec![minutely("fine")], vec![broken.clone()])
+            );
+            assert_eq!((listed.timers.len(), listed.unreadable), (1, vec![broken]));
+        }
+        let aside = || store.write(|tx| tx.set_schedule_aside("broken", Millis(60_000)));
+        assert!(aside().await.expect("set aside"));
+        assert!(!aside().await.expect("it rests already"));
+        let found = store.read(|view| {
+            let due = view.due_schedules(Millis(60_000), 10)?;
+            Ok((due.unreadable, view.executions(&name("broken"), 10)?))
+        });
+        let (unreadable, records) = found.await.expect("read");
+        assert_eq!(unreadable, []);
+        let told: Vec<_> = records
+            .iter()
+            .map(|one| (one.row.outcome, one.row.reason.as_deref()))
+            .collect();
+        assert_eq!(told, [(Outcome::SetAside, Some("unreadable"))]);
+        store.close().await.expect("closed");
+    });
+}
+
+#[test]
+fn a_word_that_is_none_of_ours_or_a_record_without_a_part_is_refused_by_the_database_itself() {
+    let home = tempfile::tempdir().expect("a folder");
+    let server = Server::fresh();
+    let fill = async |store: wakeful_store::Store| {
+        let made = store.write(|tx| {
+            tx.create_schedule(&minutely("one"))?;
+            tx.set_schedule_aside("one", Millis(60_000))
+        });
+        assert!(made.await.expect("a schedule and a record"));
+        store.close().await.expect("closed");
+    };
+    block_on(async {
+        fill(open_file(home.path())).await;
+        fill(server.open().await).await;
+    });
+    let file = behind(home.path());
+    for sql in REFUSED {
+        assert!(file.execute(sql, []).is_err(), "SQLite took {sql}");
+        assert!(server.try_behind(sql).is_err(), "PostgreSQL took {sql}");
+    }
+    for sql in [
+        "UPDATE schedule SET status = 'active', concurrency = 'replace'",
+        "UPDATE scheduled_execution SET source = 'event', reason = NULL",
+    ] {
+        assert_eq!(file.execute(sql, []).expect("SQLite takes it"), 1, "{sql}");
+        server.try_behind(sql).expect("PostgreSQL takes it");
+    }
+}
