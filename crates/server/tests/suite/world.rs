@@ -24,7 +24,7 @@ use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
 
-use super::desk::{MAIN, OneAgent};
+use super::desk::{Bell, MAIN, OneAgent};
 use super::journal::OneTask;
 use super::schedule::NoSchedules;
 use super::subscription::OneSubscription;
@@ -40,6 +40,7 @@ pub(super) struct World {
     pub(super) time: Arc<Time>,
     pub(super) told: Arc<Told>,
     pub(super) posts: Arc<AtomicUsize>,
+    pub(super) bell: Arc<Bell>,
 }
 
 impl World {
@@ -57,8 +58,8 @@ impl World {
 
     pub(super) fn with_token(token: &str, limits: Limits) -> Self {
         let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
-        let posts = Arc::new(AtomicUsize::new(0));
-        let (stage, receiver) = watch::channel(open(&posts));
+        let (posts, bell) = (Arc::new(AtomicUsize::new(0)), Arc::new(Bell::default()));
+        let (stage, receiver) = watch::channel(open(&posts, &bell));
         let options = Options {
             stage: receiver,
             host: Arc::clone(&told) as Arc<dyn Host>,
@@ -75,6 +76,7 @@ impl World {
             time,
             told,
             posts,
+            bell,
         }
     }
 
@@ -114,9 +116,9 @@ async fn read(response: Response) -> Answer {
     }
 }
 
-fn open(posts: &Arc<AtomicUsize>) -> Stage {
+fn open(posts: &Arc<AtomicUsize>, bell: &Arc<Bell>) -> Stage {
     Stage::Ready(Open {
-        desk: Arc::new(OneAgent::counting(Arc::clone(posts))),
+        desk: Arc::new(OneAgent::counting(Arc::clone(posts), Arc::clone(bell))),
         schedules: Arc::new(NoSchedules),
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),
