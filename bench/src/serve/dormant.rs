@@ -18,7 +18,7 @@ pub(crate) const READY: &str = "dormant_agents_ready_ms";
 pub(crate) const MEMORY: &str = "dormant_agents_rss_mb";
 pub(crate) const WAKEUPS: &str = "dormant_agents_wakeups";
 
-/// Agents, each with a timer.
+/// Agents, each with a timer and a subscription.
 const AGENTS: usize = 10_000;
 
 /// Agents where only few samples are wanted: making them takes longer than looking at them.
@@ -29,6 +29,9 @@ const LINES: usize = 16;
 
 /// What the daemon answers when it has made something.
 const CREATED: u16 = 201;
+
+/// What the daemon answers when a subscription holds.
+const OK: u16 = 200;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let site = furnished(setting, "dormant")?;
@@ -62,29 +65,38 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Makes so many agents with a timer each, as anybody would, and says how long that took.
+/// Makes so many agents with a timer and a subscription each, as anybody would, and says how long that took.
 fn make(setting: &Setting, site: &Site, agents: usize) -> Result<f64> {
     let daemon = Daemon::start(setting, site)?;
     let mut lines = (0..LINES).map(|_| daemon.line()).collect::<Result<Vec<Line>>>()?;
-    let made = (0..agents).map(|number| {
-        let body = json!({"agent_id": name(number), "workspace": site.workspace});
-        daemon.request("POST", "/api/agents", &body.to_string())
-    });
-    let made: Vec<Vec<u8>> = made.collect();
-    let timed = (0..agents).map(|number| {
+    let post = |path: &'static str, body: &dyn Fn(usize) -> serde_json::Value| -> Vec<Vec<u8>> {
+        let request = |number| daemon.request("POST", path, &body(number).to_string());
+        (0..agents).map(request).collect()
+    };
+    let made = post(
+        "/api/agents",
+        &|number| json!({"agent_id": name(number), "workspace": site.workspace}),
+    );
+    let subscribed = post(
+        "/api/subscriptions",
+        &|number| json!({"agent_id": name(number), "all": ["TASK", format!("category={number}")]}),
+    );
+    let timed = post("/api/schedules", &|number| {
         // No two in the same minute, for a while, and all of them far.
         let (day, hour, minute) = (1 + number / 1_440 % 28, number / 60 % 24, number % 60);
         let at = format!("2099-01-{day:02}T{hour:02}:{minute:02}:00Z");
-        let body = json!({
+        json!({
             "schedule_id": format!("timer-{number}"), "agent_id": name(number), "say": "Look around.",
             "pattern": {"at": at},
-        });
-        daemon.request("POST", "/api/schedules", &body.to_string())
+        })
     });
-    let timed: Vec<Vec<u8>> = timed.collect();
-    let took = send_all(&mut lines, &made, CREATED)? + send_all(&mut lines, &timed, CREATED)?;
+    let took = [
+        send_all(&mut lines, &made, CREATED)?,
+        send_all(&mut lines, &timed, CREATED)?,
+        send_all(&mut lines, &subscribed, OK)?,
+    ];
     daemon.end()?;
-    Ok(ms(took))
+    Ok(took.into_iter().map(ms).sum())
 }
 
 fn name(number: usize) -> String {

@@ -38,15 +38,16 @@ pub(super) fn watch(setting: &Setting, daemon: &Daemon, name: &'static str) -> R
     let begun = daemon.switches()?;
     sleep(seconds(SETTLE_S));
     let before = daemon.switches()?;
-    let processor_ms = daemon.processor_ms()?;
+    let settled_ms = daemon.processor_ms()?;
     let idle_s = setting.effort.pick(10, 60);
     sleep(seconds(idle_s));
     let after = daemon.switches()?;
-    let processor_ms = daemon.processor_ms()? - processor_ms;
+    let processor_ms = daemon.processor_ms()? - settled_ms;
     let woken = wakeups(&before, &after) as f64;
     let sleeping = Measure::most(name, "wake-ups", &[woken], Target::AtMost(0.0))
         .with("seconds", idle_s as f64)
         .with("processor_ms", processor_ms)
+        .with("processor_ms_until_settled", settled_ms)
         .with("threads", after.len() as f64)
         .with("wakeups_while_settling", wakeups(&begun, &before) as f64)
         .with("settled_after_s", SETTLE_S as f64);

@@ -11,6 +11,7 @@ use super::commits::Commits;
 use super::daemon::{AGENT, Daemon, furnished};
 use crate::Setting;
 use crate::measure::{Measure, Target, median, ms, p99};
+use crate::parallel::commits;
 
 pub(crate) const NAME: &str = "commit_to_run_ms";
 
@@ -52,6 +53,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     // The first ones warm up: statements are compiled, files grow.
     let warm_up = wakes / 10;
     let (mut events, mut line) = (daemon.follow(AGENT)?, daemon.line()?);
+    let before = commits(&site.database())?;
     for number in 0..wakes + warm_up {
         sleep(PACE);
         let body = json!({"title": format!("Task {number}: look at the newest report")});
@@ -73,8 +75,12 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
             taken.bare.push(ms(bare));
         }
     }
+    let commits = f64::from(commits(&site.database())?.wrapping_sub(before));
     daemon.end()?;
-    Ok(vec![taken.told()])
+    let measure = taken.told();
+    Ok(vec![
+        measure.with("commits_per_run", commits / (wakes + warm_up) as f64),
+    ])
 }
 
 fn subscribe(daemon: &Daemon, terms: &serde_json::Value) -> Result<()> {

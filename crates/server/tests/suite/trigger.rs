@@ -40,13 +40,11 @@ fn looks(world: &World) -> usize {
 
 /// Lets others go on until so many looks have begun.
 async fn until_looked(world: &World, count: usize) {
-    for _ in 0..1_000 {
-        if looks(world) == count {
-            return;
-        }
+    let mut rounds = 0..1_000;
+    while looks(world) != count && rounds.next().is_some() {
         tokio::task::yield_now().await;
     }
-    panic!("{} looks and not {count}", looks(world));
+    assert_eq!(looks(world), count, "looks that have begun");
 }
 
 #[tokio::test]
