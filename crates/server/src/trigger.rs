@@ -215,13 +215,20 @@ pub(crate) async fn deliver(
         return Err(app.engine_error(&EngineError::NoTrigger));
     };
     drop(place);
+    let _place = app.deliveries.try_acquire().map_err(|_| {
+        let message = "as many deliveries are worked on as this daemon takes at a time";
+        ApiError::unavailable("overloaded", message, "send it again in a moment")
+    })?;
     count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
     let delivery = Delivery {
         name: name(&parts.headers)?,
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
         body: bounded(body, DELIVERY_BYTES_MAX).await?,
     };
+    // It is never closed.
+    let turn = app.delivering.acquire().await;
     let posted = whole(async move { desk.deliver(row, delivery).await }).await;
+    drop(turn);
     let posted = posted.map_err(|error| app.engine_error(&error))?;
     let delivered = TriggerDelivered {
         run_key: posted.run_key.to_string(),

@@ -46,6 +46,10 @@ pub(super) struct Bell {
     pub(super) looks: AtomicUsize,
     /// Nothing is looked up while somebody writes.
     pub(super) still: RwLock<()>,
+    /// How many deliveries have begun to be kept.
+    pub(super) begun: AtomicUsize,
+    /// None is kept while somebody writes.
+    pub(super) full: RwLock<()>,
     rotations: AtomicU64,
     is_revoked: AtomicBool,
 }
@@ -186,6 +190,8 @@ impl Triggers for OneAgent {
     }
     fn deliver(&self, trigger: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
         Box::pin(async move {
+            self.bell.begun.fetch_add(1, Ordering::Relaxed);
+            let _full = self.bell.full.read().await;
             let (session, turn) = (
                 SessionId::new(SESSION),
                 TurnId::parse("delivery").expect("a name"),

@@ -14,6 +14,9 @@ const DELIVERIES: usize = 600;
 /// Wrong addresses that somebody may show within a minute.
 const FAILURES: u32 = 3;
 
+/// How often others are let go on before something is given up.
+const ROUNDS_MAX: usize = 10_000;
+
 fn world() -> Arc<World> {
     Arc::new(World::limited(Limits {
         failures_per_minute: FAILURES,
@@ -40,7 +43,7 @@ fn looks(world: &World) -> usize {
 
 /// Lets others go on until so many looks have begun.
 async fn until_looked(world: &World, count: usize) {
-    let mut rounds = 0..1_000;
+    let mut rounds = 0..ROUNDS_MAX;
     while looks(world) != count && rounds.next().is_some() {
         tokio::task::yield_now().await;
     }
@@ -108,4 +111,38 @@ async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_pass
     drop(still);
     assert_eq!(known.await.expect("an answer"), StatusCode::ACCEPTED);
     assert_eq!(guess.await.expect("an answer"), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_deliveries_is_kept_a_few_at_a_time_and_leaves_room_for_others() {
+    /// Deliveries that are worked on at once, and those of them that are written at once.
+    const PLACES: usize = 128;
+    const AT_ONCE: usize = 8;
+    let world = world();
+    let path = address(&world, "").await.expect("an address");
+    let full = world.bell.full.write().await;
+    let begin = || {
+        let (world, path) = (Arc::clone(&world), path.clone());
+        tokio::spawn(async move { call(&world, &path).await })
+    };
+    let burst: Vec<_> = (0..PLACES).map(|_| begin()).collect();
+    until_looked(&world, PLACES).await;
+    for _ in 0..ROUNDS_MAX {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.bell.begun.load(Ordering::Relaxed), AT_ONCE);
+    assert_eq!(call(&world, &path).await, StatusCode::SERVICE_UNAVAILABLE);
+    let other = world
+        .post("/api/agents/main/messages", r#"{"text":"hello"}"#)
+        .await;
+    assert_eq!(other.status, StatusCode::ACCEPTED, "{}", other.body);
+    drop(full);
+    for delivery in burst {
+        assert_eq!(delivery.await.expect("an answer"), StatusCode::ACCEPTED);
+    }
+    assert_eq!(
+        call(&world, &path).await,
+        StatusCode::ACCEPTED,
+        "there is room again"
+    );
 }
