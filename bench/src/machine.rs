@@ -52,6 +52,11 @@ pub(crate) fn processor_ms() -> Result<f64> {
     processor_ms_of("self")
 }
 
+/// The same of the thread that asks.
+pub(crate) fn processor_ms_of_thread() -> Result<f64> {
+    processor_ms_of("thread-self")
+}
+
 /// The same of the process with this number.
 pub(crate) fn processor_ms_of(process: &str) -> Result<f64> {
     /// The kernel tells processes about time in hundredths of a second, whatever it uses itself.

@@ -8,7 +8,7 @@
 //! | [`disk`] | what a tool round leaves on the disk |
 //! | [`flat`] | whether a late step costs more than an early one |
 //! | [`binary`] | the size of the program |
-//! | [`serve`] | the daemon: its start, its rest, its queue, its streams |
+//! | [`serve`] | the daemon: its start, its rest, its queue, its streams, its wakes |
 //! | [`models`] | asking a model: the client beside the official SDKs, streams, the first request |
 //! | [`verify`] | events of a log verified per second |
 //! | [`matching`] | whom a notice concerns, of many subscriptions |
@@ -50,7 +50,7 @@ use crate::machine::Machine;
 use crate::measure::Measure;
 use crate::models::{client, cost, crowd, first, forward};
 use crate::program::Program;
-use crate::serve::{drain, enqueue, idle, ready, stream};
+use crate::serve::{dormant, drain, enqueue, flood, idle, notice, ready, stream};
 
 /// Measures Wakeful against bare limits and prints one JSON object.
 #[derive(Debug, Parser)]
@@ -123,7 +123,7 @@ struct Part {
     take: fn(&Setting) -> Result<Vec<Measure>>,
 }
 
-const PARTS: [Part; 29] = [
+const PARTS: [Part; 32] = [
     Part {
         names: &[version::NAME],
         take: version::take,
@@ -187,6 +187,18 @@ const PARTS: [Part; 29] = [
     Part {
         names: &[drain::NAME],
         take: drain::take,
+    },
+    Part {
+        names: &[notice::NAME],
+        take: notice::take,
+    },
+    Part {
+        names: &[dormant::READY, dormant::MEMORY, dormant::WAKEUPS],
+        take: dormant::take,
+    },
+    Part {
+        names: &[flood::LATE, flood::MEMORY],
+        take: flood::take,
     },
     Part {
         names: &[cost::OPENAI, cost::OPENAI_TOKEN],

@@ -1,4 +1,5 @@
-//! Whom a notice concerns: five tokens, ten hits, and ever more subscriptions that it does not concern.
+//! Whom a notice concerns: five tokens, ten hits, and ever more subscriptions that it does not concern; then as many
+//! subscriptions and ever more hits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hint::black_box;
@@ -16,10 +17,16 @@ use crate::measure::{Measure, Target, median, p99};
 pub(crate) const NAME: &str = "match_notice_us";
 
 /// How many subscriptions there are, the most last.
-const SIZES: [usize; 3] = [1_000, 10_000, 100_000];
+const SIZES: [usize; 3] = [1_000, 10_000, SIZE_MAX];
+
+/// The most of them.
+const SIZE_MAX: usize = 100_000;
 
 /// Subscriptions that one notice concerns.
 const HITS: usize = 10;
+
+/// The same where it is asked what each of them costs.
+const OTHER_HITS: [usize; 2] = [1, 100];
 
 /// Between two notices that follow each other lie so many others, so that no cache knows what comes.
 const STRIDE: usize = 7_919;
@@ -30,10 +37,16 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let mut parts = Vec::new();
     let mut largest = None;
     for size in SIZES {
-        let (took, bare) = match_all(size, notices)?;
+        let (took, bare) = match_all(size, HITS, notices)?;
         parts.push((format!("p99_of_{size}_us"), p99(&took)));
         parts.push((format!("median_of_{size}_us"), median(&took)));
+        parts.push((format!("bare_median_of_{size}_us"), median(&bare)));
         largest = Some((took, bare));
+    }
+    for hits in OTHER_HITS {
+        let (took, _) = match_all(SIZE_MAX, hits, notices)?;
+        parts.push((format!("p99_with_{hits}_hits_us"), p99(&took)));
+        parts.push((format!("median_with_{hits}_hits_us"), median(&took)));
     }
     let (took, bare) = largest.context("no size")?;
     let measure = Measure::p99(NAME, "us", &took, Target::Below(50.0));
@@ -44,12 +57,12 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     ])
 }
 
-/// Microseconds for each notice, and for the bare lookups of its tokens.
-fn match_all(size: usize, notices: usize) -> Result<(Vec<f64>, Vec<f64>)> {
-    let groups = size / HITS;
+/// Microseconds for each notice that concerns so many of so many subscriptions, and for the bare lookups of its tokens.
+fn match_all(size: usize, hits: usize, notices: usize) -> Result<(Vec<f64>, Vec<f64>)> {
+    let groups = size / hits;
     let (mut index, mut bare_map) = (Index::new(), BTreeMap::new());
     for group in 0..groups {
-        for (number, filter) in filters(group)?.into_iter().enumerate() {
+        for (number, filter) in filters(group, hits)?.into_iter().enumerate() {
             index.insert(
                 SubscriptionId::new(format!("subscription-{group}-{number}")),
                 filter,
@@ -76,7 +89,7 @@ fn match_all(size: usize, notices: usize) -> Result<(Vec<f64>, Vec<f64>)> {
         let begun = Instant::now();
         let matched = black_box(index.candidates(&tokens).settle(|_| Some(&entity)));
         took.push(us(begun));
-        ensure!(matched.len() == HITS, "{} hits and not {HITS}", matched.len());
+        ensure!(matched.len() == hits, "{} hits and not {hits}", matched.len());
     }
     Ok((took, bare))
 }
@@ -109,15 +122,17 @@ fn tokens(group: usize) -> BTreeSet<Token> {
     BTreeSet::from([kind(), status, category, record(group), list(group)])
 }
 
-/// The subscriptions that it concerns.
-fn filters(group: usize) -> Result<Vec<Filter>> {
+/// The subscriptions that it concerns. One of them asks about a record.
+fn filters(group: usize, hits: usize) -> Result<Vec<Filter>> {
     let category = || subtype("category", format!("category-{group}"));
     let asks = Predicate::parse(&json!({"field": "category", "op": "eq", "value": "gym"}))?;
-    let mut filters = Vec::with_capacity(HITS);
-    for _ in 0..3 {
-        filters.push(Filter::new([], [kind(), record(group)], None)?);
-        filters.push(Filter::new([category()], [], None)?);
-        filters.push(Filter::new([list(group), record(group)], [kind()], None)?);
+    let mut filters = Vec::with_capacity(hits);
+    for number in 1..hits {
+        filters.push(match number % 3 {
+            0 => Filter::new([], [kind(), record(group)], None)?,
+            1 => Filter::new([category()], [], None)?,
+            _ => Filter::new([list(group), record(group)], [kind()], None)?,
+        });
     }
     filters.push(Filter::new([], [kind(), category()], Some(asks))?);
     Ok(filters)

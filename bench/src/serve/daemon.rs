@@ -111,6 +111,16 @@ impl Daemon {
         self.request("POST", &format!("/api/agents/{agent}/messages"), &body)
     }
 
+    /// The bytes of a delivery by a trigger, from somebody who shows nothing but its address. Each is a new one.
+    pub(crate) fn delivery(&self, path: &str, number: usize, body: &str) -> Vec<u8> {
+        let (address, length) = (self.address, body.len());
+        format!(
+            "POST {path} HTTP/1.1\r\nhost: {address}\r\nx-delivery-id: d{number}\r\n\
+             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+        )
+        .into_bytes()
+    }
+
     /// Asks for something on a connection of its own and reads the answer.
     pub(crate) fn call(&self, method: &str, path: &str, body: &str) -> Result<Value> {
         let answer = self.line()?.ask(&self.request(method, path, body))?;

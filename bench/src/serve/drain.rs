@@ -8,7 +8,7 @@ use anyhow::Result;
 
 use super::commits::Commits;
 use super::daemon::{Daemon, furnished};
-use super::enqueue::send_all;
+use super::enqueue::{ACCEPTED, send_all};
 use crate::Setting;
 use crate::measure::{Measure, Target, median, ms};
 use crate::parallel::commits;
@@ -53,7 +53,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         let requests: Vec<Vec<u8>> = (0..MESSAGES)
             .map(|number| daemon.message(&agent, number))
             .collect();
-        send_all(&mut lines, &requests)?;
+        send_all(&mut lines, &requests, ACCEPTED)?;
         taken.pass(&daemon, &agent, &site.database())?;
         taken
             .bare_ms

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::commits::Commits;
 use super::daemon::{AGENT, Daemon, furnished};
@@ -28,7 +28,7 @@ const MESSAGES_ONE: usize = 320;
 const MESSAGES_MANY: usize = 1_600;
 
 /// What the daemon answers to a message that it keeps.
-const ACCEPTED: u16 = 202;
+pub(super) const ACCEPTED: u16 = 202;
 
 /// What was measured of one way to send.
 #[derive(Default)]
@@ -92,7 +92,7 @@ fn one_pass(daemon: &Daemon, database: &Path, lines: &mut [Line], messages: usiz
     let (commits_before, daemon_before, client_before) =
         (commits(database)?, daemon.processor_ms()?, processor_ms()?);
     let written_before = daemon.written_bytes()?;
-    let wall = send_all(lines, &requests)?;
+    let wall = send_all(lines, &requests, ACCEPTED)?;
     Ok(Pass {
         messages,
         wall,
@@ -103,8 +103,9 @@ fn one_pass(daemon: &Daemon, database: &Path, lines: &mut [Line], messages: usiz
     })
 }
 
-/// Sends all requests over some connections, each of which always waits for one answer, from one thread.
-pub(super) fn send_all(lines: &mut [Line], requests: &[Vec<u8>]) -> Result<Duration> {
+/// Sends all requests over some connections, each of which always waits for one answer, from one thread. Every answer
+/// must have this status.
+pub(super) fn send_all(lines: &mut [Line], requests: &[Vec<u8>], wanted: u16) -> Result<Duration> {
     let mut waiting = requests.iter();
     let begun = Instant::now();
     for (line, request) in lines.iter_mut().zip(&mut waiting) {
@@ -112,13 +113,13 @@ pub(super) fn send_all(lines: &mut [Line], requests: &[Vec<u8>]) -> Result<Durat
     }
     let mut answered = 0;
     while answered < requests.len() {
-        for index in readable(lines)? {
+        for index in readable(lines, None)? {
             let Some(line) = lines.get_mut(index) else {
                 continue;
             };
             line.receive()?;
             let Some(answer) = line.answer()? else { continue };
-            check(&answer)?;
+            check(&answer, wanted)?;
             answered += 1;
             if let Some(request) = waiting.next() {
                 line.send(request)?;
@@ -128,16 +129,16 @@ pub(super) fn send_all(lines: &mut [Line], requests: &[Vec<u8>]) -> Result<Durat
     Ok(begun.elapsed())
 }
 
-/// Which connections have something to read. Waits until one has; a daemon that hangs up is readable as well.
-fn readable(lines: &[Line]) -> Result<Vec<usize>> {
-    if lines.len() == 1 {
+/// Which connections have something to read. Waits until one has, or so long; a daemon that hangs up is readable as well.
+pub(super) fn readable(lines: &[Line], at_most: Option<&Timespec>) -> Result<Vec<usize>> {
+    if lines.len() == 1 && at_most.is_none() {
         return Ok(vec![0]);
     }
     let mut polled: Vec<_> = lines
         .iter()
         .map(|line| PollFd::new(line, PollFlags::IN))
         .collect();
-    poll(&mut polled, None)?;
+    poll(&mut polled, at_most)?;
     let ready = polled
         .iter()
         .enumerate()
@@ -145,9 +146,9 @@ fn readable(lines: &[Line]) -> Result<Vec<usize>> {
     Ok(ready.map(|(index, _)| index).collect())
 }
 
-fn check(answer: &Answer) -> Result<()> {
+fn check(answer: &Answer, wanted: u16) -> Result<()> {
     let said = || String::from_utf8_lossy(&answer.body).into_owned();
-    ensure!(answer.status == ACCEPTED, "status {}: {}", answer.status, said());
+    ensure!(answer.status == wanted, "status {}: {}", answer.status, said());
     Ok(())
 }
 

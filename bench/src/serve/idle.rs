@@ -26,29 +26,32 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     events.times_of(r#""kind":"run_ended""#, 1)?;
     // An open stream says now and then that it is there, and a kept connection is given up after a while.
     drop(events);
-    let begun = daemon.switches()?;
-    sleep(seconds(SETTLE_S));
-    let before = daemon.switches()?;
-    let processor_ms = daemon.processor_ms()?;
-    let idle_s = setting.effort.pick(10, 60);
-    sleep(seconds(idle_s));
-    let after = daemon.switches()?;
-    let processor_ms = daemon.processor_ms()? - processor_ms;
-    let memory_mb = daemon.memory_mb()?;
+    let (sleeping, memory_mb) = watch(setting, &daemon, WAKEUPS)?;
     daemon.end()?;
     let floor = peak_mb(&mut setting.program.version())?;
     let memory = Measure::most(MEMORY, "MB", &[memory_mb], Target::AtMost(25.0));
-    let wakeups = wakeups(&before, &after) as f64;
-    let sleeping = Measure::most(WAKEUPS, "wake-ups", &[wakeups], Target::AtMost(0.0));
-    Ok(vec![
-        memory.beside("`wakeful --version`", &[floor]),
-        sleeping
-            .with("seconds", idle_s as f64)
-            .with("processor_ms", processor_ms)
-            .with("threads", after.len() as f64)
-            .with("wakeups_while_settling", self::wakeups(&begun, &before) as f64)
-            .with("settled_after_s", SETTLE_S as f64),
-    ])
+    Ok(vec![memory.beside("`wakeful --version`", &[floor]), sleeping])
+}
+
+/// Lets a daemon settle and then watches it do nothing: how often it woke, and the memory it has afterwards.
+pub(super) fn watch(setting: &Setting, daemon: &Daemon, name: &'static str) -> Result<(Measure, f64)> {
+    let begun = daemon.switches()?;
+    sleep(seconds(SETTLE_S));
+    let before = daemon.switches()?;
+    let settled_ms = daemon.processor_ms()?;
+    let idle_s = setting.effort.pick(10, 60);
+    sleep(seconds(idle_s));
+    let after = daemon.switches()?;
+    let processor_ms = daemon.processor_ms()? - settled_ms;
+    let woken = wakeups(&before, &after) as f64;
+    let sleeping = Measure::most(name, "wake-ups", &[woken], Target::AtMost(0.0))
+        .with("seconds", idle_s as f64)
+        .with("processor_ms", processor_ms)
+        .with("processor_ms_until_settled", settled_ms)
+        .with("threads", after.len() as f64)
+        .with("wakeups_while_settling", wakeups(&begun, &before) as f64)
+        .with("settled_after_s", SETTLE_S as f64);
+    Ok((sleeping, daemon.memory_mb()?))
 }
 
 /// How often threads woke between two looks. One that came or went in between has woken at least once.

@@ -30,7 +30,7 @@ const RUNS: usize = 100_000;
 /// See [`EVENTS_QUICK`].
 const RUNS_QUICK: usize = 10_000;
 
-const BARE: &str =
+pub(super) const BARE: &str =
     "`wakeful --version`, a byte there and back over a new socket, plain SQLite: open, read its tables";
 
 /// On a home that is there.
@@ -118,8 +118,13 @@ pub(crate) fn take_fresh(setting: &Setting) -> Result<Vec<Measure>> {
 fn samples(setting: &Setting, site: &Site) -> Result<(Vec<f64>, Vec<f64>)> {
     // The first one makes what is left from the life before, such as the token.
     Daemon::start(setting, site)?.end()?;
+    starts(setting, site, setting.effort.pick(7, 30))
+}
+
+/// So many starts, each beside its bare limit.
+pub(super) fn starts(setting: &Setting, site: &Site, count: usize) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mut here, mut bare) = (Vec::new(), Vec::new());
-    for _ in 0..setting.effort.pick(7, 30) {
+    for _ in 0..count {
         let daemon = Daemon::start(setting, site)?;
         here.push(daemon.ready_ms);
         daemon.end()?;

@@ -36,6 +36,16 @@ pub(crate) const IN_FLIGHT_MAX: usize = 256;
 /// system grants few descriptors there are fewer.
 pub(crate) const STREAMS_MAX: usize = 2_048;
 
+/// Most addresses of triggers that are looked up at the same time for those who showed too many wrong ones.
+const GUESSES_AT_ONCE_MAX: usize = 1;
+
+/// Most deliveries by triggers that are worked on at the same time: half of all places, so that others find one.
+const DELIVERIES_MAX: usize = IN_FLIGHT_MAX / 2;
+
+/// Most of them that are written at the same time. The store takes what waits for its writer into one commit: a message
+/// that comes in a burst of deliveries waits behind a few of them and not behind all.
+const DELIVERIES_AT_ONCE_MAX: usize = 8;
+
 /// Everything a server needs.
 pub struct Options {
     /// How far the daemon is. The socket answers before the database is open.
@@ -160,6 +170,12 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     /// One permit per request that is worked on.
     pub(crate) in_flight: Arc<Semaphore>,
+    /// One permit per address of a trigger that is looked up for somebody who showed too many wrong ones.
+    pub(crate) guesses: Semaphore,
+    /// One permit per delivery that is worked on.
+    pub(crate) deliveries: Semaphore,
+    /// One permit per delivery that is written.
+    pub(crate) delivering: Semaphore,
     /// One permit per stream, held as long as it lives.
     pub(crate) streams: Arc<Semaphore>,
 }
@@ -186,6 +202,9 @@ impl App {
             rates: Rates::default(),
             metrics: Metrics::default(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            guesses: Semaphore::new(GUESSES_AT_ONCE_MAX),
+            deliveries: Semaphore::new(DELIVERIES_MAX),
+            delivering: Semaphore::new(DELIVERIES_AT_ONCE_MAX),
             streams: Arc::new(Semaphore::new(descriptor::streams_max())),
         }))
     }

@@ -246,17 +246,24 @@ fn bearer(value: &str) -> Option<&str> {
 /// Counts a wrong token or code. A right one still passes when there were too many: it cannot be guessed, and a
 /// script that went wrong must not lock its owner out.
 pub(crate) fn count_failure(app: &App, peer: Option<Peer>) -> Result<(), ApiError> {
-    let key = Key::Failed(address(peer));
-    count(app, &key, app.limits.failures_per_minute)
+    count(app, &failed(peer), app.limits.failures_per_minute)
+}
+
+/// Who shows wrong tokens and codes.
+pub(crate) fn failed(peer: Option<Peer>) -> Key {
+    Key::Failed(address(peer))
 }
 
 /// Counts one for a key, or says when to come again and what else can be done.
 pub(crate) fn count(app: &App, key: &Key, limit: u32) -> Result<(), ApiError> {
     let counted = app.rates.count(key.clone(), limit, app.clock.ticks_ms());
-    counted.map_err(|wait_s| {
-        app.metrics.rate_limited();
-        ApiError::rate_limited(key, wait_s)
-    })
+    counted.map_err(|wait_s| too_many(app, key, wait_s))
+}
+
+/// The refusal of one too many.
+pub(crate) fn too_many(app: &App, key: &Key, wait_s: u64) -> ApiError {
+    app.metrics.rate_limited();
+    ApiError::rate_limited(key, wait_s)
 }
 
 fn address(peer: Option<Peer>) -> IpAddr {

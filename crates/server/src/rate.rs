@@ -64,6 +64,17 @@ impl Key {
 #[derive(Debug, Default)]
 pub(crate) struct Rates(Mutex<BTreeMap<Key, Window>>);
 
+/// How a counter stands, without counting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing was counted within the last minute.
+    Unknown,
+    /// One more would pass.
+    Room,
+    /// None will pass for so many seconds.
+    Full(u64),
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Window {
     began_ms: u64,
@@ -73,6 +84,12 @@ struct Window {
 impl Window {
     const fn is_over(&self, now_ms: u64) -> bool {
         now_ms.saturating_sub(self.began_ms) >= WINDOW_MS
+    }
+
+    /// For how many seconds there will be none; none where one more passes.
+    fn full_for_s(&self, limit: u32, now_ms: u64) -> Option<u64> {
+        let left_ms = WINDOW_MS.saturating_sub(now_ms.saturating_sub(self.began_ms));
+        (self.count >= limit).then(|| left_ms.div_ceil(1_000).max(1))
     }
 }
 
@@ -96,12 +113,28 @@ impl Rates {
         if window.is_over(now_ms) {
             *window = fresh;
         }
-        if window.count >= limit {
-            let left_ms = WINDOW_MS.saturating_sub(now_ms.saturating_sub(window.began_ms));
-            return Err(left_ms.div_ceil(1_000).max(1));
+        if let Some(wait_s) = window.full_for_s(limit, now_ms) {
+            return Err(wait_s);
         }
         window.count = window.count.saturating_add(1);
         Ok(())
+    }
+
+    /// Looks without counting.
+    pub(crate) fn standing(&self, key: &Key, limit: u32, now_ms: u64) -> Standing {
+        let windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let window = windows.get(key).filter(|window| !window.is_over(now_ms));
+        match window.map(|window| window.full_for_s(limit, now_ms)) {
+            None => Standing::Unknown,
+            Some(Some(wait_s)) if limit > 0 => Standing::Full(wait_s),
+            Some(_) => Standing::Room,
+        }
+    }
+
+    /// Forgets what was counted.
+    pub(crate) fn forget(&self, key: &Key) {
+        let mut windows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        windows.remove(key);
     }
 }
 
@@ -118,6 +151,28 @@ mod tests {
         assert_eq!(rates.count(Key::Agent("a".into()), 2, 2_000), Ok(()));
         assert_eq!(rates.count(Key::Token, 2, 60_999), Err(1));
         assert_eq!(rates.count(Key::Token, 2, 61_000), Ok(()));
+    }
+
+    #[test]
+    fn looking_counts_nothing_and_what_is_forgotten_is_unknown() {
+        let rates = Rates::default();
+        let standing = |now_ms| rates.standing(&Key::Token, 2, now_ms);
+        assert_eq!(standing(1_000), Standing::Unknown);
+        assert_eq!(rates.count(Key::Token, 2, 1_000), Ok(()));
+        assert_eq!(
+            (standing(1_000), standing(1_000)),
+            (Standing::Room, Standing::Room)
+        );
+        assert_eq!(rates.count(Key::Token, 2, 1_000), Ok(()));
+        assert_eq!(standing(2_000), Standing::Full(59));
+        assert_eq!(standing(61_000), Standing::Unknown, "its minute is over");
+        assert_eq!(
+            rates.standing(&Key::Token, 0, 2_000),
+            Standing::Room,
+            "without a limit"
+        );
+        rates.forget(&Key::Token);
+        assert_eq!(standing(2_000), Standing::Unknown);
     }
 
     #[test]

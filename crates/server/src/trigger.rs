@@ -8,6 +8,7 @@ use axum::{Json, Router};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
+use tokio::sync::SemaphorePermit;
 use wakeful_api::{ErrorBody, ExternalTrigger, TriggerDelivered};
 use wakeful_core::id::{RuleId, TurnId};
 use wakeful_core::key::Digest;
@@ -18,8 +19,8 @@ use wakeful_runtime::desk::{Capability, Delivery};
 use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, bounded};
-use crate::guard::{Peer, count, count_failure};
-use crate::rate::Key;
+use crate::guard::{Peer, count, count_failure, failed, too_many};
+use crate::rate::{Key, Standing};
 use crate::view;
 use crate::whole::whole;
 
@@ -82,6 +83,40 @@ fn is_right(capability: Option<&Capability>, id: &str, shown: &str) -> bool {
     bool::from(wanted.as_bytes().ct_eq(shown.as_bytes())) && is_active
 }
 
+/// What deliveries by an address are counted under. Only who knew it is ever counted by it: guesses would use up what
+/// belongs to others, and the table's places.
+fn key_of(id: &str, shown: &str) -> Key {
+    Key::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()))
+}
+
+/// Forgets how often an address that holds no more was used: its next delivery hears that there is no such trigger.
+fn forget(app: &App, capability: &Capability, generation: u64) {
+    let Capability { row, secret } = capability;
+    let id = row.trigger_id.as_str();
+    app.rates
+        .forget(&key_of(id, &token(secret, id, generation).to_string()));
+}
+
+/// Refuses what is sure to be refused, before anything is read from the database: an address that was right within this
+/// minute and is used up. Whoever showed too many wrong ones has to wait while another such address is looked up, unless
+/// its own was right within this minute: then a flood of guesses costs one look at a time, and a right address still passes.
+fn admit<'a>(app: &'a App, key: &Key, peer: Option<Peer>) -> Result<Option<SemaphorePermit<'a>>, ApiError> {
+    let now = app.clock.ticks_ms();
+    match app.rates.standing(key, DELIVERIES_PER_MINUTE_MAX, now) {
+        Standing::Full(wait_s) => return Err(too_many(app, key, wait_s)),
+        Standing::Room => return Ok(None),
+        Standing::Unknown => {}
+    }
+    let failed = failed(peer);
+    match app.rates.standing(&failed, app.limits.failures_per_minute, now) {
+        Standing::Unknown | Standing::Room => Ok(None),
+        Standing::Full(wait_s) => match app.guesses.try_acquire() {
+            Ok(place) => Ok(Some(place)),
+            Err(_) => Err(too_many(app, &failed, wait_s)),
+        },
+    }
+}
+
 /// The trigger of an agent. It is made when it is first asked for, and stays the same.
 #[utoipa::path(
     post, path = "/api/agents/{agent_id}/trigger", tag = "agents", operation_id = "agent_trigger",
@@ -117,6 +152,7 @@ pub(crate) async fn rotate(
 ) -> Result<Json<ExternalTrigger>, ApiError> {
     let found = app.desk()?.rotate_trigger(agent).await;
     let found = found.map_err(|error| app.engine_error(&error))?;
+    forget(&app, &found, found.row.generation.saturating_sub(1));
     Ok(Json(external_trigger(&found)))
 }
 
@@ -136,6 +172,7 @@ pub(crate) async fn revoke(
 ) -> Result<Json<ExternalTrigger>, ApiError> {
     let found = app.desk()?.revoke_trigger(agent).await;
     let found = found.map_err(|error| app.engine_error(&error))?;
+    forget(&app, &found, found.row.generation);
     Ok(Json(external_trigger(&found)))
 }
 
@@ -163,6 +200,8 @@ pub(crate) async fn deliver(
     let (parts, body) = request.into_parts();
     let peer = parts.extensions.get::<Peer>().copied();
     let desk = app.desk()?;
+    let key = key_of(&id, &shown);
+    let place = admit(&app, &key, peer)?;
     let capability = match RuleId::parse(&id) {
         Ok(trigger) => desk
             .called(trigger)
@@ -175,15 +214,21 @@ pub(crate) async fn deliver(
         count_failure(&app, peer)?;
         return Err(app.engine_error(&EngineError::NoTrigger));
     };
-    // Only who knows the address is counted by it: guesses would use up what belongs to others, and the table's places.
-    let key = Key::Trigger(Digest::of(format!("{id}/{shown}").as_bytes()));
+    drop(place);
+    let _place = app.deliveries.try_acquire().map_err(|_| {
+        let message = "as many deliveries are worked on as this daemon takes at a time";
+        ApiError::unavailable("overloaded", message, "send it again in a moment")
+    })?;
     count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
     let delivery = Delivery {
         name: name(&parts.headers)?,
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
         body: bounded(body, DELIVERY_BYTES_MAX).await?,
     };
+    // It is never closed.
+    let turn = app.delivering.acquire().await;
     let posted = whole(async move { desk.deliver(row, delivery).await }).await;
+    drop(turn);
     let posted = posted.map_err(|error| app.engine_error(&error))?;
     let delivered = TriggerDelivered {
         run_key: posted.run_key.to_string(),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
+use tokio::sync::RwLock;
 use wakeful_core::budget::{Day, MicroUsd};
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Channel, Decision, Inquiry, Reply};
-use wakeful_core::id::{AgentId, PolicyVersion, RuleId, SessionId};
+use wakeful_core::id::{AgentId, PolicyVersion, RuleId, SessionId, TurnId};
 use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::step::EffectClass;
 use wakeful_core::time::Millis;
@@ -35,13 +36,47 @@ pub(super) const SLOW: &str = "slow";
 pub(super) struct OneAgent {
     hub: Hub,
     posts: Arc<AtomicUsize>,
+    bell: Arc<Bell>,
+}
+
+/// The trigger of the one agent.
+#[derive(Default)]
+pub(super) struct Bell {
+    /// How often a trigger was looked up.
+    pub(super) looks: AtomicUsize,
+    /// Nothing is looked up while somebody writes.
+    pub(super) still: RwLock<()>,
+    /// How many deliveries have begun to be kept.
+    pub(super) begun: AtomicUsize,
+    /// None is kept while somebody writes.
+    pub(super) full: RwLock<()>,
+    rotations: AtomicU64,
+    is_revoked: AtomicBool,
+}
+
+impl Bell {
+    fn capability(&self) -> Capability {
+        Capability {
+            row: TriggerRow {
+                trigger_id: RuleId::parse("trigger-main").expect("a name"),
+                agent_id: AgentId::parse(MAIN).expect("an id"),
+                generation: 1 + self.rotations.load(Ordering::Relaxed),
+                is_active: !self.is_revoked.load(Ordering::Relaxed),
+                delivered: 0,
+                last_at: None,
+                created_at: Millis(0),
+            },
+            secret: Digest::of(b"secret"),
+        }
+    }
 }
 
 impl OneAgent {
-    pub(super) fn counting(posts: Arc<AtomicUsize>) -> Self {
+    pub(super) fn counting(posts: Arc<AtomicUsize>, bell: Arc<Bell>) -> Self {
         Self {
             hub: Hub::new(),
             posts,
+            bell,
         }
     }
 
@@ -134,20 +169,38 @@ impl Tending for OneAgent {
 }
 
 impl Triggers for OneAgent {
-    fn trigger(&self, _: AgentId) -> Asked<'_, Capability> {
-        Box::pin(async { Err(EngineError::NoTrigger) })
+    fn trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
+        known(agent, self.bell.capability())
     }
-    fn rotate_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
-        Box::pin(async { Err(EngineError::NoTrigger) })
+    fn rotate_trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
+        self.bell.rotations.fetch_add(1, Ordering::Relaxed);
+        known(agent, self.bell.capability())
     }
-    fn revoke_trigger(&self, _: AgentId) -> Asked<'_, Capability> {
-        Box::pin(async { Err(EngineError::NoTrigger) })
+    fn revoke_trigger(&self, agent: AgentId) -> Asked<'_, Capability> {
+        self.bell.is_revoked.store(true, Ordering::Relaxed);
+        known(agent, self.bell.capability())
     }
-    fn called(&self, _: RuleId) -> Asked<'_, Option<Capability>> {
-        Box::pin(async { Ok(None) })
+    fn called(&self, trigger: RuleId) -> Asked<'_, Option<Capability>> {
+        Box::pin(async move {
+            self.bell.looks.fetch_add(1, Ordering::Relaxed);
+            let _still = self.bell.still.read().await;
+            let found = self.bell.capability();
+            Ok((found.row.trigger_id == trigger).then_some(found))
+        })
     }
-    fn deliver(&self, _: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
-        Box::pin(async { Err(EngineError::NoTrigger) })
+    fn deliver(&self, trigger: TriggerRow, _: Delivery) -> Asked<'_, Posted> {
+        Box::pin(async move {
+            self.bell.begun.fetch_add(1, Ordering::Relaxed);
+            let _full = self.bell.full.read().await;
+            let (session, turn) = (
+                SessionId::new(SESSION),
+                TurnId::parse("delivery").expect("a name"),
+            );
+            Ok(Posted {
+                run_key: RunKey::of_user(&trigger.agent_id, &session, &turn),
+                is_new: true,
+            })
+        })
     }
 }
 

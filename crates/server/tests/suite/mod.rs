@@ -13,5 +13,6 @@ mod source;
 mod stream;
 mod subscription;
 mod tending;
+mod trigger;
 mod view;
 mod world;

@@ -24,7 +24,7 @@ use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
 
-use super::desk::{MAIN, OneAgent};
+use super::desk::{Bell, MAIN, OneAgent};
 use super::journal::OneTask;
 use super::schedule::NoSchedules;
 use super::source::OneSource;
@@ -42,6 +42,7 @@ pub(super) struct World {
     pub(super) told: Arc<Told>,
     pub(super) posts: Arc<AtomicUsize>,
     pub(super) sources: Arc<OneSource>,
+    pub(super) bell: Arc<Bell>,
 }
 
 impl World {
@@ -59,9 +60,9 @@ impl World {
 
     pub(super) fn with_token(token: &str, limits: Limits) -> Self {
         let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
-        let posts = Arc::new(AtomicUsize::new(0));
+        let (posts, bell) = (Arc::new(AtomicUsize::new(0)), Arc::new(Bell::default()));
         let sources: Arc<OneSource> = Arc::default();
-        let (stage, receiver) = watch::channel(open(&posts, &sources));
+        let (stage, receiver) = watch::channel(open(&posts, &bell, &sources));
         let options = Options {
             stage: receiver,
             host: Arc::clone(&told) as Arc<dyn Host>,
@@ -79,6 +80,7 @@ impl World {
             told,
             posts,
             sources,
+            bell,
         }
     }
 
@@ -118,9 +120,9 @@ async fn read(response: Response) -> Answer {
     }
 }
 
-fn open(posts: &Arc<AtomicUsize>, sources: &Arc<OneSource>) -> Stage {
+fn open(posts: &Arc<AtomicUsize>, bell: &Arc<Bell>, sources: &Arc<OneSource>) -> Stage {
     Stage::Ready(Open {
-        desk: Arc::new(OneAgent::counting(Arc::clone(posts))),
+        desk: Arc::new(OneAgent::counting(Arc::clone(posts), Arc::clone(bell))),
         schedules: Arc::new(NoSchedules),
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),

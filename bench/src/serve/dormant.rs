@@ -1,0 +1,104 @@
+//! Very many agents that sleep until a far moment: how soon a daemon with them is ready, how much memory it holds, and
+//! that none of them keeps it awake.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use serde_json::json;
+
+use super::daemon::{Daemon, furnished};
+use super::enqueue::send_all;
+use super::http::Line;
+use super::{idle, ready};
+use crate::Setting;
+use crate::measure::{Measure, Target, ms};
+use crate::program::{Site, peak_mb};
+
+pub(crate) const READY: &str = "dormant_agents_ready_ms";
+pub(crate) const MEMORY: &str = "dormant_agents_rss_mb";
+pub(crate) const WAKEUPS: &str = "dormant_agents_wakeups";
+
+/// Agents, each with a timer and a subscription.
+const AGENTS: usize = 10_000;
+
+/// Agents where only few samples are wanted: making them takes longer than looking at them.
+const AGENTS_QUICK: usize = 1_000;
+
+/// Connections over which they are made, which is not measured.
+const LINES: usize = 16;
+
+/// What the daemon answers when it has made something.
+const CREATED: u16 = 201;
+
+/// What the daemon answers when a subscription holds.
+const OK: u16 = 200;
+
+pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
+    let site = furnished(setting, "dormant")?;
+    let agents = setting.effort.pick(AGENTS_QUICK, AGENTS);
+    let making_ms = make(setting, &site, agents)?;
+    let (here, bare) = ready::starts(setting, &site, setting.effort.pick(3, 10))?;
+    let bytes = site.database().metadata()?.len();
+    let daemon = Daemon::start(setting, &site)?;
+    let (sleeping, memory_mb) = idle::watch(setting, &daemon, WAKEUPS)?;
+    let peak_mb_of_daemon = daemon.peak_mb()?;
+    let begun = Instant::now();
+    daemon.call("GET", "/api/schedules?limit=100", "")?;
+    let listed_ms = ms(begun.elapsed());
+    daemon.end()?;
+    std::fs::remove_dir_all(&site.home)?;
+    let floor = peak_mb(&mut setting.program.version())?;
+    let count = agents as f64;
+    let ready = Measure::median(READY, "ms", &here, Target::Below(1_000.0)).beside(ready::BARE, &bare);
+    let memory = Measure::most(MEMORY, "MB", &[memory_mb], Target::Below(80.0));
+    Ok(vec![
+        ready
+            .with("agents", count)
+            .with("database_mb", bytes as f64 / 1e6)
+            .with("made_per_agent_ms", making_ms / count),
+        memory
+            .beside("`wakeful --version`", &[floor])
+            .with("agents", count)
+            .with("peak_mb", peak_mb_of_daemon)
+            .with("first_list_of_schedules_ms", listed_ms),
+        sleeping.with("agents", count),
+    ])
+}
+
+/// Makes so many agents with a timer and a subscription each, as anybody would, and says how long that took.
+fn make(setting: &Setting, site: &Site, agents: usize) -> Result<f64> {
+    let daemon = Daemon::start(setting, site)?;
+    let mut lines = (0..LINES).map(|_| daemon.line()).collect::<Result<Vec<Line>>>()?;
+    let post = |path: &'static str, body: &dyn Fn(usize) -> serde_json::Value| -> Vec<Vec<u8>> {
+        let request = |number| daemon.request("POST", path, &body(number).to_string());
+        (0..agents).map(request).collect()
+    };
+    let made = post(
+        "/api/agents",
+        &|number| json!({"agent_id": name(number), "workspace": site.workspace}),
+    );
+    let subscribed = post(
+        "/api/subscriptions",
+        &|number| json!({"agent_id": name(number), "all": ["TASK", format!("category={number}")]}),
+    );
+    let timed = post("/api/schedules", &|number| {
+        // No two in the same minute, for a while, and all of them far.
+        let (day, hour, minute) = (1 + number / 1_440 % 28, number / 60 % 24, number % 60);
+        let at = format!("2099-01-{day:02}T{hour:02}:{minute:02}:00Z");
+        json!({
+            "schedule_id": format!("timer-{number}"), "agent_id": name(number), "say": "Look around.",
+            "pattern": {"at": at},
+        })
+    });
+    let took = [
+        send_all(&mut lines, &made, CREATED)?,
+        send_all(&mut lines, &timed, CREATED)?,
+        send_all(&mut lines, &subscribed, OK)?,
+    ];
+    daemon.end()?;
+    Ok(took.into_iter().map(ms).sum())
+}
+
+fn name(number: usize) -> String {
+    format!("sleeper-{number:05}")
+}

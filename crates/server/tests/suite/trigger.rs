@@ -1,0 +1,148 @@
+//! The public door of triggers: what is sure to be refused costs no look at the database.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use axum::http::StatusCode;
+use wakeful_server::Limits;
+
+use super::world::{World, posted};
+
+/// Deliveries that one address may have within a minute.
+const DELIVERIES: usize = 600;
+
+/// Wrong addresses that somebody may show within a minute.
+const FAILURES: u32 = 3;
+
+/// How often others are let go on before something is given up.
+const ROUNDS_MAX: usize = 10_000;
+
+fn world() -> Arc<World> {
+    Arc::new(World::limited(Limits {
+        failures_per_minute: FAILURES,
+        client_per_minute: 0,
+        turns_per_minute: 0,
+    }))
+}
+
+/// What is done to the trigger, and the address that it has then.
+async fn address(world: &World, deed: &str) -> Option<String> {
+    let shown = world.post(&format!("/api/agents/main/trigger{deed}"), "").await;
+    assert_eq!(shown.status, StatusCode::OK, "{}", shown.body);
+    let shown: wakeful_api::ExternalTrigger = serde_json::from_str(&shown.body).expect("a trigger");
+    shown.trigger_path
+}
+
+async fn call(world: &World, path: &str) -> StatusCode {
+    world.send(posted(path, "x", &[])).await.status
+}
+
+fn looks(world: &World) -> usize {
+    world.bell.looks.load(Ordering::Relaxed)
+}
+
+/// Lets others go on until so many looks have begun.
+async fn until_looked(world: &World, count: usize) {
+    let mut rounds = 0..ROUNDS_MAX;
+    while looks(world) != count && rounds.next().is_some() {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(looks(world), count, "looks that have begun");
+}
+
+#[tokio::test]
+async fn an_address_that_is_used_up_is_refused_before_anything_is_read() {
+    let world = world();
+    let first = address(&world, "").await.expect("an address");
+    for number in 0..DELIVERIES {
+        assert_eq!(call(&world, &first).await, StatusCode::ACCEPTED, "{number}");
+    }
+    assert_eq!(looks(&world), DELIVERIES);
+    let refused = world.send(posted(&first, "x", &[])).await;
+    assert_eq!(refused.status, StatusCode::TOO_MANY_REQUESTS, "{}", refused.body);
+    assert_eq!(refused.headers["retry-after"], "60");
+    assert_eq!(looks(&world), DELIVERIES, "nothing was read");
+    // One that holds no more is unknown at once, however often it was used.
+    let second = address(&world, "/rotate").await.expect("another");
+    assert_eq!(call(&world, &first).await, StatusCode::NOT_FOUND);
+    for number in 0..DELIVERIES {
+        assert_eq!(call(&world, &second).await, StatusCode::ACCEPTED, "{number}");
+    }
+    assert_eq!(call(&world, &second).await, StatusCode::TOO_MANY_REQUESTS);
+    world.time.pass(60_000);
+    assert_eq!(
+        call(&world, &second).await,
+        StatusCode::ACCEPTED,
+        "a fresh minute"
+    );
+    for _ in 1..DELIVERIES {
+        call(&world, &second).await;
+    }
+    assert_eq!(call(&world, &second).await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(address(&world, "/revoke").await, None);
+    assert_eq!(call(&world, &second).await, StatusCode::NOT_FOUND, "revoked");
+}
+
+#[tokio::test(start_paused = true)]
+async fn too_many_guesses_cost_one_look_at_a_time_and_a_right_address_still_passes() {
+    let world = world();
+    let right = address(&world, "").await.expect("an address");
+    let wrong = |id: u32| format!("/api/triggers/trigger-{id}/{}", "0".repeat(64));
+    for id in 0..FAILURES {
+        assert_eq!(call(&world, &wrong(id)).await, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(
+        call(&world, &right).await,
+        StatusCode::ACCEPTED,
+        "never seen before"
+    );
+    let before = looks(&world);
+    let still = world.bell.still.write().await;
+    let begin = |path: String| {
+        let world = Arc::clone(&world);
+        tokio::spawn(async move { call(&world, &path).await })
+    };
+    let guess = begin(wrong(7));
+    until_looked(&world, before + 1).await;
+    assert_eq!(call(&world, &wrong(8)).await, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(looks(&world), before + 1, "one look at a time");
+    let known = begin(right);
+    until_looked(&world, before + 2).await;
+    drop(still);
+    assert_eq!(known.await.expect("an answer"), StatusCode::ACCEPTED);
+    assert_eq!(guess.await.expect("an answer"), StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_burst_of_deliveries_is_kept_a_few_at_a_time_and_leaves_room_for_others() {
+    /// Deliveries that are worked on at once, and those of them that are written at once.
+    const PLACES: usize = 128;
+    const AT_ONCE: usize = 8;
+    let world = world();
+    let path = address(&world, "").await.expect("an address");
+    let full = world.bell.full.write().await;
+    let begin = || {
+        let (world, path) = (Arc::clone(&world), path.clone());
+        tokio::spawn(async move { call(&world, &path).await })
+    };
+    let burst: Vec<_> = (0..PLACES).map(|_| begin()).collect();
+    until_looked(&world, PLACES).await;
+    for _ in 0..ROUNDS_MAX {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.bell.begun.load(Ordering::Relaxed), AT_ONCE);
+    assert_eq!(call(&world, &path).await, StatusCode::SERVICE_UNAVAILABLE);
+    let other = world
+        .post("/api/agents/main/messages", r#"{"text":"hello"}"#)
+        .await;
+    assert_eq!(other.status, StatusCode::ACCEPTED, "{}", other.body);
+    drop(full);
+    for delivery in burst {
+        assert_eq!(delivery.await.expect("an answer"), StatusCode::ACCEPTED);
+    }
+    assert_eq!(
+        call(&world, &path).await,
+        StatusCode::ACCEPTED,
+        "there is room again"
+    );
+}
