@@ -298,6 +298,7 @@ impl Daemon {
             text: "do it".into(),
             attachments: Vec::new(),
             wishes: Wishes::default(),
+            priority: wakeful_core::cause::Priority::Normal,
         };
         let run = clerk.post(post).await.expect("posted").run_key;
         let daemon = Self {

@@ -1,7 +1,7 @@
 //! `wakeful message`: puts a message into an agent's queue and does not wait for the answer.
 
-use clap::Args;
-use wakeful_api::{Admission, SendMessage};
+use clap::{Args, ValueEnum};
+use wakeful_api::{Admission, Priority, SendMessage};
 use wakeful_core::id::AgentId;
 
 use super::Shared;
@@ -20,6 +20,33 @@ pub(crate) struct MessageArgs {
     /// Names this message: the same key again is the same message
     #[arg(long, value_name = "K")]
     idempotency_key: Option<String>,
+    /// How soon it wants its turn; `interject` joins a run that is under way
+    #[arg(long, value_enum, default_value_t = Soon::Normal)]
+    priority: Soon,
+}
+
+/// How soon a message wants its turn.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Soon {
+    /// Before all others; joins a run that is under way before its next request
+    Interject,
+    /// Before what is ordinary
+    Next,
+    /// In its turn
+    Normal,
+    /// When there is nothing better to do
+    Background,
+}
+
+impl From<Soon> for Priority {
+    fn from(soon: Soon) -> Self {
+        match soon {
+            Soon::Interject => Self::Interject,
+            Soon::Next => Self::Next,
+            Soon::Normal => Self::Normal,
+            Soon::Background => Self::Background,
+        }
+    }
 }
 
 /// Runs the verb.
@@ -28,6 +55,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> R
     let message = SendMessage {
         text: read_prompt(&args.text)?,
         key: args.idempotency_key.clone(),
+        priority: Some(args.priority.into()),
         ..SendMessage::default()
     };
     // Looked at before it is sent: a message that was accepted is not to fail afterwards.
