@@ -244,7 +244,7 @@ impl<S: Store> Watcher<S> {
         if judged.is_empty() && !seen.must_be_noted() {
             return Ok(Came::Through(seen.into_row()));
         }
-        let chain = self.chain(notice).await?;
+        let preceding = self.preceding(notice).await?;
         let records = told(notice, &entities);
         loop {
             let rest = judged.split_off(judged.len().min(CANDIDATES_MAX));
@@ -253,7 +253,7 @@ impl<S: Store> Watcher<S> {
             let mut candidates = Vec::with_capacity(judged.len());
             for (_, row, predicate) in judged {
                 candidates.push(
-                    self.candidate(notice, &records, (&row, predicate), &chain)
+                    self.candidate(notice, &records, (&row, predicate), &preceding)
                         .await?,
                 );
             }

@@ -70,10 +70,10 @@ impl Candidate {
 
 /// What precedes a notice.
 #[derive(Debug, Default)]
-pub(super) struct Chain {
+pub(super) struct Preceding {
     /// How many causes made by agents.
     depth: u32,
-    /// What it belongs together with; none where the chain begins with the change.
+    /// What it belongs together with; none where nothing precedes the change.
     correlation: Option<TraceId>,
 }
 
@@ -83,7 +83,7 @@ impl<S: Store> Watcher<S> {
         notice: &Notice,
         records: &[Told],
         (row, predicate): (&SubscriptionRow, Option<bool>),
-        chain: &Chain,
+        preceding: &Preceding,
     ) -> Result<Candidate, NoticeError> {
         let now = self.clock.now();
         let rule = &row.subscription_id;
@@ -113,11 +113,11 @@ impl<S: Store> Watcher<S> {
                     .collect(),
                 author: notice.author.clone(),
             },
-            depth: chain.depth,
+            depth: preceding.depth,
             ..Cause::default()
         };
         let change = TraceId::of(&notice.key.0);
-        let first = chain.correlation.clone().unwrap_or_else(|| change.clone());
+        let first = preceding.correlation.clone().unwrap_or_else(|| change.clone());
         let cause = cause.following(change, first);
         let message = Message::from_cause(agent, run_key, cause, body.hash(), now);
         let draft = admitted_event(&message, &text);
@@ -134,9 +134,9 @@ impl<S: Store> Watcher<S> {
     }
 
     /// What precedes what a notice tells of.
-    pub(super) async fn chain(&self, notice: &Notice) -> Result<Chain, NoticeError> {
+    pub(super) async fn preceding(&self, notice: &Notice) -> Result<Preceding, NoticeError> {
         let run = match notice.by {
-            By::Person => return Ok(Chain::default()),
+            By::Person => return Ok(Preceding::default()),
             By::Operation(operation) => {
                 self.store
                     .read(move |view| view.run_of_operation(&operation))
@@ -145,7 +145,7 @@ impl<S: Store> Watcher<S> {
             By::Run(run) => run,
         };
         let Some(run) = run else {
-            return Ok(Chain {
+            return Ok(Preceding {
                 depth: 1,
                 correlation: None,
             });
@@ -156,7 +156,7 @@ impl<S: Store> Watcher<S> {
             Ok((depth_of(view, &run)?, correlation))
         });
         let (before, correlation) = before.await?;
-        Ok(Chain {
+        Ok(Preceding {
             depth: before.saturating_add(1),
             correlation,
         })

@@ -1,8 +1,9 @@
 //! Messages and their envelopes: what joins a run, what is gathered, and by which name a chain of causes goes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
+use serde_json::json;
 use wakeful_core::blob::BlobHash;
 use wakeful_core::cause::{Cause, Origin, Priority};
 use wakeful_core::conversation::Role;
@@ -379,7 +380,7 @@ async fn every_request_to_a_model_goes_back_to_one_message() {
     say(&daemon, "stop-that", Priority::Interject).await;
     home.add_task("Leg day", None).await;
     let_go(&daemon).await;
-    let mut kinds = Vec::new();
+    let mut doors = BTreeMap::new();
     let mut requests = 0;
     for name in ["coach", "critic"] {
         for run in daemon.runs(name).await {
@@ -391,7 +392,17 @@ async fn every_request_to_a_model_goes_back_to_one_message() {
             let message = message.expect("a message behind every run");
             assert_eq!((message.run_key, message.agent_id.as_str()), (key, name));
             requests += steps.iter().filter(|step| step.class.is_none()).count();
-            kinds.push(message.kind);
+            let word = |value| {
+                serde_json::to_value(value)
+                    .expect("a word")
+                    .as_str()
+                    .expect("a word")
+                    .to_owned()
+            };
+            doors.insert(
+                word(json!(message.kind)),
+                [json!(message.context), json!(message.surface)].map(word),
+            );
         }
     }
     assert_eq!(
@@ -399,7 +410,50 @@ async fn every_request_to_a_model_goes_back_to_one_message() {
         home.oracle.heard().len(),
         "every request is a step of such a run"
     );
-    for kind in [Kind::OperatorPrompt, Kind::Hint, Kind::Notice] {
-        assert!(kinds.contains(&kind), "{kind:?}: {kinds:?}");
-    }
+    let wanted = [
+        ("hint", ["external_trigger_capability", "http_callback_wake"]),
+        ("notice", ["runtime_owned", "runtime_system"]),
+        (
+            "operator_prompt",
+            ["control_authenticated", "http_control_prompt"],
+        ),
+    ];
+    let wanted = wanted.map(|(kind, door)| (kind.to_owned(), door.map(str::to_owned)));
+    assert_eq!(doors, wanted.into());
+}
+
+#[tokio::test]
+async fn one_prompt_leaves_its_steps_in_the_log_in_their_order() {
+    let home = Home::new();
+    let (daemon, run) = busy(&home).await;
+    let_go(&daemon).await;
+    let events = daemon
+        .clerk
+        .events_after(agent("coach"), 0, 1_000)
+        .await
+        .expect("events");
+    let kinds: Vec<&str> = events
+        .iter()
+        .filter(|row| row.run_key == Some(run))
+        .map(|row| row.kind.as_str())
+        .collect();
+    let wanted = [
+        "message_admitted",
+        "wake_decided",
+        "run_started",
+        "provider_round_completed",
+        "assistant_round_recorded",
+        "policy_decided",
+        "tool_executed",
+        "provider_round_completed",
+        "assistant_round_recorded",
+        "run_ended",
+    ];
+    assert_eq!(kinds, wanted);
+    let view = daemon.clerk.agent(agent("coach")).await.expect("an agent");
+    assert_eq!(
+        (view.overview.queued, view.overview.open_run),
+        (0, None),
+        "and then it sleeps"
+    );
 }

@@ -2,6 +2,7 @@
 //! the moment has come.
 
 mod faulty;
+mod meddled;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};

@@ -70,7 +70,15 @@ pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> R
         Admission::New => "queued",
         Admission::Known => "known already",
     };
-    let words = format!("{how}: `wakeful runs show {}` shows the answer", accepted.run_key);
+    let key = &accepted.run_key;
+    let words = match args.priority {
+        Soon::Interject => {
+            format!("{how}: `wakeful why {key}` says which run took it up, or that it became one")
+        }
+        Soon::Next | Soon::Normal | Soon::Background => {
+            format!("{how}: `wakeful runs show {key}` shows the answer")
+        }
+    };
     out.answer(&accepted, &words);
     Ok(0)
 }

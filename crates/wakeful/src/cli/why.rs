@@ -87,7 +87,7 @@ fn run_words(why: &WhyRun) -> String {
         lines.push(format!("depth    {depth} causes made by agents precede it"));
     }
     if why.cause.correlation_id != why.run_key {
-        lines.push(format!("chain    {}", why.cause.correlation_id));
+        lines.push(format!("belongs  {}", why.cause.correlation_id));
     }
     lines.extend(
         why.cause
