@@ -25,16 +25,12 @@ pub(crate) struct MessageArgs {
     priority: Soon,
 }
 
-/// How soon a message wants its turn.
+/// How soon a message wants its turn. What each means is told with the wire type.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Soon {
-    /// Before all others; joins a run that is under way before its next request
     Interject,
-    /// Before what is ordinary
     Next,
-    /// In its turn
     Normal,
-    /// When there is nothing better to do
     Background,
 }
 
