@@ -225,8 +225,8 @@ impl Message {
         }
     }
 
-    /// What one run asks of another agent, in the chain of causes that it belongs to. Its key comes from the agent and the operation alone. The run gets a thread
-    /// of its own: nobody's conversation is continued by somebody else.
+    /// What one run asks of another agent, in the chain of causes that it belongs to. Its key comes from the agent and the
+    /// operation alone. The run gets a thread of its own: nobody's conversation is continued by somebody else.
     #[must_use]
     pub fn from_run(
         agent: AgentId,

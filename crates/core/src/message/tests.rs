@@ -46,88 +46,69 @@ fn only_a_persons_interjection_without_wishes_joins_a_run() {
     );
 }
 
+/// What comes by itself, by each way there is.
+fn origins() -> [Origin; 4] {
+    let rule = || RuleId::parse("rule").expect("id");
+    [
+        Origin::Subscription {
+            subscription: rule(),
+            change: LogicalChangeKey(Digest::of(b"change")),
+            seq: 1,
+            tokens: Vec::new(),
+            author: "person".into(),
+        },
+        Origin::Schedule {
+            schedule: rule(),
+            scheduled_at: Millis(0),
+            is_catch_up: false,
+        },
+        Origin::Run {
+            run: RunKey(Digest::of(b"run")),
+        },
+        Origin::Trigger {
+            trigger: rule(),
+            delivery: "operator_instruction".into(),
+            content_type: None,
+        },
+    ]
+}
+
+/// Kind, authority, surface and context as they are written.
+fn written(message: &Message) -> String {
+    let json = serde_json::to_value(message).expect("json");
+    let word = |field: &str| json[field].as_str().expect("a word").to_owned();
+    ["kind", "authority", "surface", "context"].map(word).join(" ")
+}
+
 #[test]
 fn whose_word_it_is_follows_from_where_it_comes_from() {
     let agent = AgentId::parse("main").expect("id");
-    let rule = || RuleId::parse("rule").expect("id");
-    let run = RunKey(Digest::of(b"run"));
-    let told = |origin: Origin| {
+    let (run, body) = (RunKey(Digest::of(b"run")), BlobHash(Digest::of(b"x")));
+    let came = origins().map(|origin| {
         let cause = Cause {
             origin,
             ..Cause::default()
         };
-        let message = Message::from_cause(agent.clone(), run, cause, BlobHash(Digest::of(b"x")), Millis(0));
-        (message.kind, message.authority, message.surface, message.context)
-    };
-    let change = Origin::Subscription {
-        subscription: rule(),
-        change: LogicalChangeKey(Digest::of(b"change")),
-        seq: 1,
-        tokens: Vec::new(),
-        author: "person".into(),
-    };
-    let moment = Origin::Schedule {
-        schedule: rule(),
-        scheduled_at: Millis(0),
-        is_catch_up: false,
-    };
-    let call = Origin::Trigger {
-        trigger: rule(),
-        delivery: "operator_instruction".into(),
-        content_type: None,
-    };
-    let owned = AdmissionContext::RuntimeOwned;
-    let settled = Authority::RuntimeInstruction;
-    for (origin, wanted) in [
-        (
-            change,
-            (Kind::Notice, settled, DeliverySurface::RuntimeSystem, owned),
-        ),
-        (
-            moment,
-            (Kind::TimerTick, settled, DeliverySurface::TimerScheduler, owned),
-        ),
-        (
-            Origin::Run { run },
-            (
-                Kind::InternalFollowup,
-                settled,
-                DeliverySurface::RuntimeSystem,
-                owned,
-            ),
-        ),
-        (
-            call,
-            (
-                Kind::Hint,
-                Authority::IntegrationSignal,
-                DeliverySurface::HttpCallbackWake,
-                AdmissionContext::ExternalTriggerCapability,
-            ),
-        ),
-    ] {
-        assert_eq!(told(origin), wanted);
-    }
-    for (said, surface, context) in [
-        (
-            message("a", 1),
-            DeliverySurface::RunOnce,
-            AdmissionContext::LocalProcess,
-        ),
-        (
-            message("a", 1).through_cli(Wishes::default()),
-            DeliverySurface::CliPrompt,
-            AdmissionContext::LocalProcess,
-        ),
-        (
-            message("a", 1).through_api(Wishes::default()),
-            DeliverySurface::HttpControlPrompt,
-            AdmissionContext::ControlAuthenticated,
-        ),
-    ] {
-        assert_eq!((said.surface, said.context), (surface, context));
-        assert_eq!(said.authority, Authority::OperatorInstruction);
-    }
+        written(&Message::from_cause(agent.clone(), run, cause, body, Millis(0)))
+    });
+    let wanted = [
+        "notice runtime_instruction runtime_system runtime_owned",
+        "timer_tick runtime_instruction timer_scheduler runtime_owned",
+        "internal_followup runtime_instruction runtime_system runtime_owned",
+        "hint integration_signal http_callback_wake external_trigger_capability",
+    ];
+    assert_eq!(came, wanted);
+    let said = [
+        message("a", 1),
+        message("a", 1).through_cli(Wishes::default()),
+        message("a", 1).through_api(Wishes::default()),
+    ];
+    let wanted = [
+        "operator_prompt operator_instruction run_once local_process",
+        "operator_prompt operator_instruction cli_prompt local_process",
+        "operator_prompt operator_instruction http_control_prompt control_authenticated",
+    ];
+    assert_eq!(said.each_ref().map(written), wanted);
 }
 
 #[test]

@@ -350,7 +350,7 @@ async fn a_chain_of_causes_goes_by_one_name_and_each_link_says_what_it_was_cause
     let ((_, first), (_, second)) = (cause("coach").await, cause("critic").await);
     let change = |cause: &Cause| match &cause.origin {
         Origin::Subscription { change, .. } => Some(TraceId::of(&change.0)),
-        _ => None,
+        Origin::Operator | Origin::Schedule { .. } | Origin::Trigger { .. } | Origin::Run { .. } => None,
     };
     assert_eq!(first.correlation, change(&first), "it began with the change");
     assert_eq!(second.correlation, first.correlation);

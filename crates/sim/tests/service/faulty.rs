@@ -15,6 +15,9 @@ use super::Mailer;
 /// How often the disk is full before it is not: more often than a run may be taken up without moving.
 pub(super) const FULL_TIMES: u32 = CLAIMS_MAX + 5;
 
+/// A message that somebody takes back, and who has to have sent a mail before.
+type TakenBack = Option<(RunKey, Arc<Mailer>)>;
+
 /// A store whose writes fail when they are told to, and are counted.
 #[derive(Clone)]
 pub(super) struct Faulty {
@@ -25,7 +28,7 @@ pub(super) struct Faulty {
     pub(super) filled: Arc<AtomicU32>,
     pub(super) writes: Arc<AtomicU32>,
     /// A message that somebody takes back right before the first write after a mail was sent.
-    pub(super) taken_back: Arc<Mutex<Option<(RunKey, Arc<Mailer>)>>>,
+    pub(super) taken_back: Arc<Mutex<TakenBack>>,
 }
 
 impl Faulty {
