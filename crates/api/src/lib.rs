@@ -44,7 +44,7 @@ pub use journal::{
     CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, Note, NoteList, RecordKind,
     Saga, SagaList, SagaPhase, SagaStatus, Task, TaskList, TaskStatus, UpdateTask, Written,
 };
-pub use message::{Accepted, Admission, Attached, Queued, SendMessage};
+pub use message::{Accepted, Admission, Attached, Priority, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
 pub use record::{
     BlockWrite, JournalChange, JournalChangeList, JournalOrder, JournalRecord, JournalRecordList,

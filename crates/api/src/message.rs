@@ -39,10 +39,28 @@ pub struct SendMessage {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 64)]
     pub ask_tools: Vec<String>,
+    /// How soon it wants its turn; `normal` when absent. It says nothing about trust.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
     /// Pictures and documents, at most 20 MiB together; the model is shown them before the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schema(max_items = 8)]
     pub attachments: Vec<Attached>,
+}
+
+/// How soon a message wants its turn.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Before all others. What a person says with it, without wishes of its own, joins a run that is under way.
+    Interject,
+    /// Before what is ordinary.
+    Next,
+    /// In its turn.
+    #[default]
+    Normal,
+    /// When there is nothing better to do.
+    Background,
 }
 
 /// A picture or a document that comes with a message.
@@ -116,8 +134,11 @@ pub enum Admission {
 pub struct Queued {
     /// The run that will answer it.
     pub run_key: String,
-    /// The number of the event that announced it: the order of the queue.
+    /// The number of the event that announced it: the order of the queue among equal priorities.
     pub seq: u64,
+    /// How soon it wants its turn.
+    #[serde(default)]
+    pub priority: Priority,
     /// When it came.
     #[schema(format = DateTime)]
     pub admitted_at: String,

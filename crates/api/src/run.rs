@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{AttemptTimeline, Parked, TokenUsage};
+use crate::{AttemptTimeline, Parked, Priority, TokenUsage};
 
 /// A run with everything that happened in it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -120,10 +120,24 @@ pub struct RunCause {
     pub admitted_at: String,
     /// What was said; the whole text.
     pub text: String,
+    /// How soon it wanted its turn.
+    #[serde(default)]
+    pub priority: Priority,
+    /// What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+    #[serde(default)]
+    pub correlation_id: String,
+    /// What it was caused by: a run, a change, or the name that a sender gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub causation_id: Option<String>,
     /// `run`, or the code of the refusal; none while it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub verdict: Option<String>,
+    /// The run that took it up, if another did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub absorbed_by: Option<String>,
     /// Every check, in order.
     pub gates: Vec<Gate>,
 }

@@ -1,9 +1,11 @@
 //! Why something woke an agent, and why nothing did.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::{Control, Gate, Lifecycle, Mode, ScheduleStatus};
+use crate::{Control, Gate, Lifecycle, Mode, Priority, ScheduleStatus};
 
 /// What arose, as it was kept with its message.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -16,6 +18,19 @@ pub struct WakeCause {
     pub words: String,
     /// How many causes made by agents precede it.
     pub depth: u32,
+    /// How soon it wants its turn.
+    #[serde(default)]
+    pub priority: Priority,
+    /// What it belongs together with: the key with which its chain of causes began, or the name that a sender gave.
+    #[serde(default)]
+    pub correlation_id: String,
+    /// What it was caused by: a run, a change, or the name that a sender gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub causation_id: Option<String>,
+    /// What it names by id: subscription, change, schedule, moment, trigger, delivery or run.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub source_refs: BTreeMap<String, String>,
     /// The tokens of the change, at most 64.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tokens: Vec<String>,

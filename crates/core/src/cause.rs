@@ -6,7 +6,7 @@ mod words;
 use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
-use crate::id::{EventName, RuleId, SourceName};
+use crate::id::{EventName, RuleId, SourceName, TraceId};
 use crate::key::RunKey;
 use crate::time::Millis;
 
@@ -18,8 +18,14 @@ pub const DEPTH_MAX: u32 = 8;
 /// Most messages that one run takes up beside its own: as many as are told in words. What is left becomes the next run.
 pub const ABSORBED_MAX: usize = 32;
 
+/// Most of what a person says into a run that one round takes up. What is left joins the next round.
+pub const INTERJECTED_MAX: u32 = 8;
+
 /// Most tokens of a notice that its message keeps. The rest is in the journal's outbox.
 pub const CAUSE_TOKENS_MAX: usize = 64;
+
+/// Most characters that are kept of what a sender calls the kind of its contents.
+pub const CONTENT_TYPE_CHARS_MAX: usize = 100;
 
 /// How soon a message wants its turn. A hint on order, never on trust.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -99,6 +105,9 @@ pub enum Origin {
         trigger: RuleId,
         /// The delivery.
         delivery: String,
+        /// What kind of contents the sender says it is, at most [`CONTENT_TYPE_CHARS_MAX`] characters.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        content_type: Option<String>,
     },
     /// A run of another agent asks for something.
     Run {
@@ -142,6 +151,31 @@ pub struct Cause {
     /// How soon it wants its turn.
     #[serde(default)]
     pub priority: Priority,
+    /// What it belongs together with: the key with which its chain of causes began, or the name that a sender gave. None
+    /// where the chain begins with this very message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub correlation: Option<TraceId>,
+    /// What it was caused by: a run, a change, or the name that a sender gave. None where nothing precedes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub causation: Option<TraceId>,
+}
+
+impl Cause {
+    /// What a message with this cause belongs together with, by one name for the whole chain.
+    #[must_use]
+    pub fn correlation_of(&self, own: &RunKey) -> TraceId {
+        self.correlation.clone().unwrap_or_else(|| TraceId::of(&own.0))
+    }
+
+    /// The same, caused by something, in the chain that began with this name.
+    #[must_use]
+    pub fn following(self, causation: TraceId, correlation: TraceId) -> Self {
+        Self {
+            correlation: Some(correlation),
+            causation: Some(causation),
+            ..self
+        }
+    }
 }
 
 #[cfg(test)]

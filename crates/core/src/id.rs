@@ -95,6 +95,10 @@ text_id! {
     /// Where causes come from, as refusals are counted and people are told: `operator`, `subscription:` and an id, …
     SourceName
 }
+text_id! {
+    /// What belongs together, or what something was caused by: a key of ours, or the name that a sender gave.
+    TraceId
+}
 made_id!(
     SessionId,
     ThreadId,
@@ -114,6 +118,9 @@ pub enum BadId {
     /// The turn id or idempotency key is empty, too long or has control characters.
     #[error("idempotency key must be 1 to 200 characters without control characters")]
     Turn,
+    /// The name by which a sender says what belongs together is empty, too long or has control characters.
+    #[error("correlation and causation must be 1 to 200 characters without control characters")]
+    Trace,
     /// The name of a standing order has a character or a length we do not take.
     #[error("name {0:?} must be 1 to 64 of a-z, 0-9, '-' and '_', and begin with a letter or digit")]
     Rule(String),
@@ -198,6 +205,21 @@ impl TurnId {
             return Err(BadId::Turn);
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+impl TraceId {
+    /// Checks a name that a sender gave.
+    pub fn parse(text: &str) -> Result<Self, BadId> {
+        TurnId::parse(text)
+            .map(|turn| Self(turn.0))
+            .map_err(|_| BadId::Trace)
+    }
+
+    /// A key of ours, as a name.
+    #[must_use]
+    pub fn of(key: &crate::key::Digest) -> Self {
+        Self(key.to_string())
     }
 }
 

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobHash;
-use crate::cause::{Cause, Origin};
-use crate::id::{AgentId, SessionId, ThreadId, TurnId};
+use crate::cause::{Cause, Origin, Priority};
+use crate::id::{AgentId, SessionId, ThreadId, TraceId, TurnId};
 use crate::key::{OperationId, RunKey};
 use crate::time::Millis;
 
@@ -54,6 +54,8 @@ pub enum Authority {
 pub enum DeliverySurface {
     /// `wakeful run`.
     RunOnce,
+    /// `wakeful message`, in a process of its own beside no daemon.
+    CliPrompt,
     /// The daemon's API, used by a person or a program that holds the token.
     HttpControlPrompt,
     /// A trigger's address, called by a system outside.
@@ -223,11 +225,22 @@ impl Message {
         }
     }
 
-    /// What one run asks of another agent. Its key comes from the agent and the operation alone. The run gets a thread
-    /// of its own: nobody's conversation is continued by somebody else.
+    /// What one run asks of another agent, in the chain of causes that it belongs to. Its key comes from the agent and the
+    /// operation alone. The run gets a thread of its own: nobody's conversation is continued by somebody else.
     #[must_use]
-    pub fn from_run(agent: AgentId, parent: Parent, body: BlobHash, now: Millis) -> Self {
+    pub fn from_run(
+        agent: AgentId,
+        parent: Parent,
+        correlation: TraceId,
+        body: BlobHash,
+        now: Millis,
+    ) -> Self {
         let run_key = RunKey::of_spawn(&agent, &parent.operation_id);
+        let cause = Cause {
+            origin: Origin::Run { run: parent.run_key },
+            depth: parent.depth,
+            ..Cause::default()
+        };
         Self {
             run_key,
             thread_id: ThreadId::of_run(&agent, &run_key),
@@ -238,11 +251,7 @@ impl Message {
             context: AdmissionContext::RuntimeOwned,
             body,
             wishes: Wishes::default(),
-            cause: Cause {
-                origin: Origin::Run { run: parent.run_key },
-                depth: parent.depth,
-                ..Cause::default()
-            },
+            cause: cause.following(TraceId::of(&parent.run_key.0), correlation),
             parent: Some(parent),
             admitted_at: now,
         }
@@ -251,16 +260,40 @@ impl Message {
     /// The same message, come in through the daemon's API.
     #[must_use]
     pub fn through_api(self, wishes: Wishes) -> Self {
-        let (surface, context) = (
-            DeliverySurface::HttpControlPrompt,
-            AdmissionContext::ControlAuthenticated,
-        );
         Self {
-            surface,
-            context,
+            surface: DeliverySurface::HttpControlPrompt,
+            context: AdmissionContext::ControlAuthenticated,
             wishes,
             ..self
         }
+    }
+
+    /// The same message, put in line by a process of its own on this machine.
+    #[must_use]
+    pub fn through_cli(self, wishes: Wishes) -> Self {
+        Self {
+            surface: DeliverySurface::CliPrompt,
+            context: AdmissionContext::LocalProcess,
+            wishes,
+            ..self
+        }
+    }
+
+    /// The same message, which wants its turn this soon.
+    #[must_use]
+    pub fn with_priority(mut self, priority: Priority) -> Self {
+        self.cause.priority = priority;
+        self
+    }
+
+    /// Whether it may join a run that is under way, between what tools did and the next request. Only a person interrupts;
+    /// what others call urgent is only first in line. Who wishes for another model or fewer tools gets a run of its own:
+    /// the one under way has its own.
+    #[must_use]
+    pub fn may_join(&self) -> bool {
+        self.cause.priority == Priority::Interject
+            && self.authority == Authority::OperatorInstruction
+            && self.wishes == Wishes::default()
     }
 
     /// Whether two messages with one key are one message: whose they are and what they say must agree, or a key
@@ -286,42 +319,4 @@ impl Message {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::key::Digest;
-
-    fn message(text: &str, at: i64) -> Message {
-        let agent = AgentId::parse("main").expect("id");
-        let turn = TurnId::parse("t").expect("id");
-        Message::from_operator(
-            agent,
-            &SessionId::new("cli"),
-            &turn,
-            BlobHash(Digest::of(text.as_bytes())),
-            Millis(at),
-        )
-    }
-
-    #[test]
-    fn the_same_words_at_another_time_are_the_same_message() {
-        assert!(message("a", 1).is_same_as(&message("a", 2)));
-        assert!(!message("a", 1).is_same_as(&message("b", 1)));
-        assert_eq!(message("a", 1).run_key, message("b", 2).run_key);
-    }
-
-    #[test]
-    fn the_same_words_through_another_door_are_the_same_message() {
-        let wishes = Wishes {
-            max_rounds: Some(3),
-            ..Wishes::default()
-        };
-        let by_api = message("a", 1).through_api(wishes);
-        assert!(by_api.is_same_as(&message("a", 2)) && message("a", 2).is_same_as(&by_api));
-        assert!(!by_api.is_same_as(&message("b", 2)));
-        let with_other_wishes = message("a", 1).through_api(Wishes::default());
-        assert!(
-            !by_api.is_same_as(&with_other_wishes),
-            "one door, one key, two wishes"
-        );
-    }
-}
+mod tests;

@@ -160,13 +160,13 @@ pub fn hindrance(agent: &AgentId, standing: &Standing) -> Option<Fault> {
             "name another agent, or do it in this run",
         ));
     }
-    if let Some(refusal) = shut {
-        let hint = "name another agent, or do it in this run";
-        return Some(about_agent(refusal.code(), refusal.to_string(), hint));
-    }
     if depth > DEPTH_MAX {
         let message = format!("{depth} runs would stand above this one, at most {DEPTH_MAX} may");
         return Some(Fault::new("too_deep", &message, "do it in this run"));
+    }
+    if let Some(refusal) = shut {
+        let hint = "name another agent, or do it in this run";
+        return Some(about_agent(refusal.code(), refusal.to_string(), hint));
     }
     if waits_for_us {
         let message = format!("agent {agent} waits for this one, and both would wait for ever");
@@ -339,9 +339,17 @@ mod tests {
             (
                 Standing {
                     depth: DEPTH_MAX + 1,
-                    ..free
+                    shut: Some(Refusal::CausalDepthExceeded),
+                    ..free.clone()
                 },
                 "too_deep",
+            ),
+            (
+                Standing {
+                    shut: Some(Refusal::Dormant),
+                    ..free
+                },
+                "dormant",
             ),
         ];
         for (standing, word) in cases {

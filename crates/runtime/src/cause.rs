@@ -13,6 +13,9 @@ use crate::desk::append;
 /// What a message that waits is recorded as.
 pub(crate) const QUEUED: &str = "queued";
 
+/// What a message is recorded as that was taken back before its turn came.
+pub(crate) const CALLED_OFF: &str = "cancelled";
+
 /// A cause that arose, and what was found out about it. Prepared before the transaction, which may run more than once.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {

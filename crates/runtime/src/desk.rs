@@ -17,6 +17,7 @@ mod work;
 use std::future::Future;
 use std::pin::Pin;
 
+use wakeful_core::cause::Priority;
 use wakeful_core::conversation::{Attachment, Block};
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::key::RunKey;
@@ -97,6 +98,8 @@ pub struct Post {
     pub attachments: Vec<Attachment>,
     /// How its run is to be carried out.
     pub wishes: Wishes,
+    /// How soon it wants its turn.
+    pub priority: Priority,
 }
 
 /// A message that is durable.

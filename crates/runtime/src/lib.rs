@@ -30,6 +30,7 @@ pub mod desk;
 mod halt;
 pub mod hub;
 mod inquiry;
+mod interject;
 pub mod notice;
 pub mod outside;
 pub mod problem;

@@ -244,7 +244,7 @@ impl<S: Store> Watcher<S> {
         if judged.is_empty() && !seen.must_be_noted() {
             return Ok(Came::Through(seen.into_row()));
         }
-        let depth = self.depth(notice).await?;
+        let preceding = self.preceding(notice).await?;
         let records = told(notice, &entities);
         loop {
             let rest = judged.split_off(judged.len().min(CANDIDATES_MAX));
@@ -252,7 +252,10 @@ impl<S: Store> Watcher<S> {
             let next = if rest.is_empty() { None } else { last };
             let mut candidates = Vec::with_capacity(judged.len());
             for (_, row, predicate) in judged {
-                candidates.push(self.candidate(notice, &records, (&row, predicate), depth).await?);
+                candidates.push(
+                    self.candidate(notice, &records, (&row, predicate), &preceding)
+                        .await?,
+                );
             }
             let Some(after) = self.commit(&seen, notice.seq, next, candidates).await? else {
                 return Ok(Came::Conflict);

@@ -22,7 +22,7 @@ use wakeful_core::run::{Effect, Input, Reads, Turn, is_known, is_newer};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow};
+use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow, WakeRow};
 use wakeful_ports::store::{Store, StoreError};
 use wakeful_ports::tool::ToolHost;
 
@@ -61,6 +61,8 @@ pub struct Claimed {
     opening: Option<Entry>,
     /// The messages of the runs that are to be started next.
     pub(crate) starts: Vec<StartWrite>,
+    /// Records of starts that may not be made, for the transaction that tells so.
+    pub(crate) refused: Vec<WakeRow>,
 }
 
 /// Where driving a run has led.
@@ -112,6 +114,7 @@ impl Claimed {
             asked: Vec::new(),
             opening,
             starts: Vec::new(),
+            refused: Vec::new(),
         }
     }
 
@@ -201,6 +204,7 @@ pub async fn claim<S: Store>(
         asked,
         opening,
         starts: Vec::new(),
+        refused: Vec::new(),
     })))
 }
 
@@ -323,16 +327,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             blobs,
         } = performed;
         let mut reads = self.reads(claimed, &input).await?;
-        let done = match self
-            .try_transit(claimed, (&input, &reads), (&contents, blobs.clone()))
-            .await
-        {
-            Err(EngineError::Store(StoreError::Braked(_))) => {
-                reads.hold = true;
-                self.try_transit(claimed, (&input, &reads), (&contents, blobs))
-                    .await
+        // Each reason to try again holds at most once.
+        let done = loop {
+            let tried = self.try_transit(claimed, (&input, &reads), (&contents, blobs.clone()));
+            match tried.await {
+                Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
+                // A person took back what was said into the run. What an action did is known only here, so the run is
+                // not loaded again: it goes on without those words, and what is left of them joins the next round.
+                Err(EngineError::Store(StoreError::Conflict)) if !reads.interjected.is_empty() => {
+                    reads.interjected.clear();
+                }
+                done => break done,
             }
-            done => done,
         };
         let (row, turn, effects) = done?;
         let left = turn.pending();
@@ -364,10 +370,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let events = self.commit(&transition, claimed.fence).await?;
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
-        for start in &transition.starts {
+        let started = transition.starts.iter().map(|start| &start.message.agent_id);
+        for other in started.chain(&transition.ends) {
             // Its log has grown; whoever listens reads what it says.
-            self.observer.saw(&start.message.agent_id, &[]);
+            self.observer.saw(other, &[]);
         }
+        claimed.refused.clear();
         self.extend_thread(claimed, &entries, &contents).await?;
         Ok((transition.run.clone(), turn, effects))
     }
@@ -411,6 +419,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let now = may_lapse.then(|| self.clock.now());
         let nothing = Reads {
             now,
+            interjected: self.interjected(claimed, input).await?,
             ..Reads::default()
         };
         let Input::Replied(reply) = input else {

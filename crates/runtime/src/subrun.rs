@@ -1,25 +1,29 @@
 //! Runs that start others. A start is a message to another agent, kept in the transition that lets the run wait; an end
 //! rouses the one that waits in the transaction that ends. So neither can be lost, and neither happens twice.
 
+mod ending;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use wakeful_core::blob::Blob;
-use wakeful_core::conversation::{Block, text_of};
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, Parent, QUEUE_MAX};
 use wakeful_core::report::{Head, Sealed};
-use wakeful_core::run::{Effect, Input, Outcome, Phase, Start};
+use wakeful_core::run::{Effect, Input, Start};
 use wakeful_core::step::{Child, EffectClass, Fault};
-use wakeful_core::subrun::{Ending, GONE, Order, Standing, hindrance};
-use wakeful_core::wake::{Control, Lifecycle, Refusal};
+use wakeful_core::subrun::{Order, START_RUN, Standing, hindrance};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::{Admitted, Facts, Gate, admit};
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Admission, Agent, Fence, PackedBlob, RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_ports::records::{Admission, Fence, PackedBlob, WakeRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::{Done, ToolHost};
 
-use crate::cause::depth_of;
-use crate::run::{Claimed, broken, decode};
+use self::ending::ending;
+pub(crate) use self::ending::{all_under_way, concerned, end_children, ended, parent_of, take_back};
+use crate::cause::{QUEUED, depth_of, standing, wake_row};
+use crate::run::{Claimed, broken};
 use crate::step::{Next, Performed, Rest};
 use crate::wake::{admitted_event, opening};
 use crate::{Engine, EngineError};
@@ -39,7 +43,7 @@ pub(crate) struct StartWrite {
 /// other.
 pub(crate) struct Heads {
     pub(crate) own: Head,
-    others: BTreeMap<AgentId, Head>,
+    pub(crate) others: BTreeMap<AgentId, Head>,
 }
 
 impl Heads {
@@ -64,68 +68,16 @@ impl Heads {
     }
 }
 
-/// Locks an agent's head for what changes its runs from outside, and that of whoever waits for one of them.
-pub(crate) fn lock_with_parent(
+/// Locks heads for what changes runs from outside, in the order of their agents. Those that are not there are left out.
+pub(crate) fn lock_all(
     tx: &mut dyn Tx,
-    own: &AgentId,
-    parent: Option<&Parent>,
-) -> Result<Option<Head>, StoreError> {
-    let other = parent
-        .map(|parent| &parent.agent_id)
-        .filter(|other| *other != own);
-    if let Some(other) = other.filter(|other| *other < own) {
-        tx.lock_head_to_announce(other)?;
+    agents: &BTreeSet<AgentId>,
+) -> Result<BTreeMap<AgentId, Head>, StoreError> {
+    let mut heads = BTreeMap::new();
+    for agent in agents {
+        heads.extend(tx.lock_head_to_announce(agent)?.map(|head| (agent.clone(), head)));
     }
-    let head = tx.lock_head_to_announce(own)?;
-    if let Some(other) = other.filter(|other| *other > own) {
-        tx.lock_head_to_announce(other)?;
-    }
-    Ok(head)
-}
-
-/// Whose heads a transition needs beside its own.
-pub(crate) fn concerned(
-    tx: &mut dyn Tx,
-    (run, status): (&RunKey, &str),
-    starts: &[StartWrite],
-) -> Result<BTreeSet<AgentId>, StoreError> {
-    let mut agents: BTreeSet<AgentId> = starts
-        .iter()
-        .map(|start| start.message.agent_id.clone())
-        .collect();
-    if status != RUN_OPEN {
-        agents.extend(parent_of(tx, run)?.map(|parent| parent.agent_id));
-    }
-    if status == RUN_CANCELLED {
-        agents.extend(tx.children(run)?.into_iter().map(|child| child.agent_id));
-    }
-    Ok(agents)
-}
-
-/// The run that waits for this one.
-pub(crate) fn parent_of(view: &mut dyn View, run: &RunKey) -> Result<Option<Parent>, StoreError> {
-    Ok(view.message(run)?.and_then(|message| message.parent))
-}
-
-/// A run has ended: whoever waits for it is looked at, and what it started and was not told of ends with it where a
-/// person ended it. With the heads of all of them.
-pub(crate) fn ended(
-    tx: &mut dyn Tx,
-    (run, status): (&RunKey, &str),
-    at: wakeful_core::time::Millis,
-) -> Result<(), StoreError> {
-    if let Some(parent) = parent_of(tx, run)? {
-        tx.rouse_run(&parent.run_key)?;
-    }
-    if status == RUN_CANCELLED {
-        for child in tx.children(run)? {
-            // One whose turn has not come ends as soon as it begins.
-            if !has_ended(tx, &child.run_key)? {
-                tx.request_cancel(&child.run_key, at)?;
-            }
-        }
-    }
-    Ok(())
+    Ok(heads)
 }
 
 /// Keeps the messages of a transition that starts runs. What stands in the way since it was looked at is a conflict:
@@ -145,7 +97,8 @@ pub(crate) fn start_in(
     }
     for start in starts {
         let other = &start.message.agent_id;
-        if hindered(tx, (agent, run), other)?.is_some() {
+        let look = looked(tx, (agent, run), &start.message)?;
+        if look.fault.is_some() {
             return Err(StoreError::Conflict);
         }
         let head = heads.others.get_mut(other).ok_or(StoreError::Conflict)?;
@@ -153,8 +106,14 @@ pub(crate) fn start_in(
             Admission::New => {}
             Admission::Same | Admission::Differs => return Err(StoreError::Conflict),
         }
-        tx.enqueue(&start.message, head.next_seq, None)?;
+        tx.enqueue(&start.message, head.next_seq, look.not_before)?;
         tx.put_blob(&start.body)?;
+        tx.put_wake(&wake_row(
+            &start.message,
+            QUEUED,
+            &look.gates,
+            start.message.admitted_at,
+        ))?;
         let event = head.chain(other, start.admitted.clone());
         tx.append_event(other, &event)?;
         tx.put_head(other, head)?;
@@ -162,31 +121,66 @@ pub(crate) fn start_in(
     Ok(())
 }
 
-/// Why a run may not start one of another agent, if there is a reason.
-fn hindered(
+/// What was found out about a start.
+struct Look {
+    /// Why it may not be made, if there is a reason.
+    fault: Option<Fault>,
+    /// What that is recorded as.
+    verdict: String,
+    /// From when on the other agent may begin; none for at once.
+    not_before: Option<Millis>,
+    /// Every gate that was looked at.
+    gates: Vec<Gate>,
+}
+
+/// Judges a start: by the gates that every message passes, and by what only one that is waited for can do wrong.
+fn looked(
     view: &mut dyn View,
     (agent, run): (&AgentId, &RunKey),
-    other: &AgentId,
-) -> Result<Option<Fault>, StoreError> {
+    message: &Message,
+) -> Result<Look, StoreError> {
+    let other = &message.agent_id;
     let overview = view.overview(other)?;
-    let standing = Standing {
+    let facts = Facts {
+        cause: &message.cause,
+        predicate: None,
+        guard: None,
+        has_work: None,
+        not_before: None,
+        now: message.admitted_at,
+    };
+    let judged = overview
+        .as_ref()
+        .map(|overview| admit(&standing(&overview.agent), &facts));
+    let (shut, not_before, mut gates) = match judged {
+        Some((Admitted::Refused(refusal), gates)) => (Some(refusal), None, gates),
+        Some((Admitted::Queued { not_before }, gates)) => (None, not_before, gates),
+        None => (None, None, Vec::new()),
+    };
+    let found = Standing {
         is_itself: agent == other,
         is_there: overview.is_some(),
-        shut: overview.as_ref().and_then(|overview| shut(&overview.agent)),
         waits_for_us: waits_for(view, other, agent)?,
         is_full: overview.is_some_and(|overview| overview.queued >= QUEUE_MAX),
         depth: depth_below(view, run)?,
+        shut,
     };
-    Ok(hindrance(other, &standing))
-}
-
-/// Why an agent takes nothing in, whoever asks.
-const fn shut(agent: &Agent) -> Option<Refusal> {
-    match (agent.lifecycle, agent.control) {
-        (Lifecycle::Destroyed, _) => Some(Refusal::Destroyed),
-        (_, Control::Stopped) => Some(Refusal::Stopped),
-        (_, Control::Running | Control::Paused) => None,
+    let fault = hindrance(other, &found);
+    let verdict = match (&found.shut, &fault) {
+        (Some(refusal), _) => refusal.code().to_owned(),
+        (None, Some(fault)) => fault.kind.clone(),
+        (None, None) => QUEUED.to_owned(),
+    };
+    // Who is not there has no gates.
+    if let (true, None, Some(fault)) = (found.is_there, &found.shut, &fault) {
+        gates.push(Gate::new("start", false).with(fault.message.clone()));
     }
+    Ok(Look {
+        fault,
+        verdict,
+        not_before,
+        gates,
+    })
 }
 
 /// How many causes made by agents precede one that this run starts: runs above it, and changes that woke them.
@@ -211,70 +205,6 @@ fn waits_for(view: &mut dyn View, who: &AgentId, whom: &AgentId) -> Result<bool,
     Ok(false)
 }
 
-/// Whether a run that was started has come to an end, or never will begin.
-pub(crate) fn has_ended(view: &mut dyn View, run: &RunKey) -> Result<bool, StoreError> {
-    match view.run(run)? {
-        Some(row) => Ok(row.status != RUN_OPEN && row.status != RUN_QUARANTINED),
-        None => Ok(!view.is_queued(run)?),
-    }
-}
-
-/// Whether none of these has come to an end.
-pub(crate) fn all_under_way(view: &mut dyn View, runs: &[RunKey]) -> Result<bool, StoreError> {
-    for run in runs {
-        if has_ended(view, run)? {
-            return Ok(false);
-        }
-    }
-    Ok(true)
-}
-
-/// How a run that was started ended, and how long it took; none while it has not.
-fn ending(view: &mut dyn View, child: &Child) -> Result<Option<(Ending, u64)>, StoreError> {
-    if !has_ended(view, &child.run_key)? {
-        return Ok(None);
-    }
-    let (run_key, agent_id) = (child.run_key, child.agent_id.clone());
-    let Some(row) = view.run(&run_key)? else {
-        let verdict = view.wake(&run_key)?.map(|wake| wake.verdict);
-        let outcome = verdict.unwrap_or_else(|| GONE.to_owned());
-        let ending = Ending {
-            agent_id,
-            run_key,
-            outcome,
-            failure: None,
-            text: String::new(),
-        };
-        return Ok(Some((ending, 0)));
-    };
-    // A state that cannot be read is one of a run that was given up: there are no last words.
-    let (failure, reply) = match decode(&row).map(|turn| turn.phase) {
-        Ok(Phase::Ended { outcome, reply }) => (failure_kind(&outcome), reply),
-        Ok(Phase::Modelling { .. } | Phase::Parked { .. } | Phase::Acting { .. }) | Err(_) => (None, None),
-    };
-    let body = reply.map(|hash| view.blob(&hash)).transpose()?.flatten();
-    let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
-    let since = view
-        .message(&run_key)?
-        .map_or(row.started_at, |message| message.admitted_at);
-    let duration_ms = row.ended_at.map_or(0, |ended| ended.since(since));
-    let ending = Ending {
-        agent_id,
-        run_key,
-        outcome: row.status,
-        failure,
-        text: blocks.map(|blocks| text_of(&blocks)).unwrap_or_default(),
-    };
-    Ok(Some((ending, duration_ms)))
-}
-
-fn failure_kind(outcome: &Outcome) -> Option<String> {
-    match outcome {
-        Outcome::Failed(artifact) => Some(artifact.kind.clone()),
-        Outcome::Completed | Outcome::OutOfRounds | Outcome::Cancelled => None,
-    }
-}
-
 /// A start as the plan has it.
 #[derive(Debug, Clone)]
 struct Planned {
@@ -283,65 +213,69 @@ struct Planned {
     order: Order,
 }
 
-/// What a look at the starts of a plan found.
-enum Looked {
+/// What a run was at when it looked at the starts of its plan.
+enum Before {
     Braked,
-    Found(u32, Vec<Option<Fault>>),
+    /// How deep what it starts would be, and the chain of causes that it belongs to.
+    Free(u32, TraceId),
 }
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// Starts what the plan begins with. What may not be started is told at once; the rest is kept with the state that
-    /// waits for it.
+    /// Starts what the plan begins with. What may not be started is told at once, and recorded with the agent that it was
+    /// meant for; the rest is kept with the state that waits for it.
     pub(crate) async fn start_runs(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
         let run = claimed.run_key();
         let planned = self.planned(claimed).await?;
         let agent = claimed.row.agent_id.clone();
-        let others: Vec<AgentId> = planned.iter().map(|one| one.order.agent_id.clone()).collect();
-        let looked = self.store.read(move |view| {
-            if view.is_braked(&agent)? {
-                return Ok(Looked::Braked);
+        let whose = agent.clone();
+        let before = self.store.read(move |view| {
+            if view.is_braked(&whose)? {
+                return Ok(Before::Braked);
             }
-            let found = others.iter().map(|other| hindered(view, (&agent, &run), other));
-            let found = found.collect::<Result<Vec<_>, StoreError>>()?;
-            Ok(Looked::Found(depth_below(view, &run)?, found))
+            let cause = view
+                .message(&run)?
+                .map(|message| message.cause)
+                .unwrap_or_default();
+            Ok(Before::Free(depth_below(view, &run)?, cause.correlation_of(&run)))
         });
-        let (depth, found) = match looked.await? {
-            Looked::Braked => return Ok(Next::Rest(Rest::Braked)),
-            Looked::Found(depth, found) => (depth, found),
+        let (depth, correlation) = match before.await? {
+            Before::Braked => return Ok(Next::Rest(Rest::Braked)),
+            Before::Free(depth, correlation) => (depth, correlation),
         };
-        let told = planned.iter().zip(&found);
-        let refused: Vec<_> = told
-            .filter_map(|(one, fault)| Some((one, fault.as_ref()?)))
-            .map(|(one, fault)| {
-                let done = Done {
-                    content: fault.receipt(wakeful_core::subrun::START_RUN),
-                    code: Some(fault.kind.clone()),
-                    sandbox: None,
-                    blobs: Vec::new(),
-                    again: None,
-                };
-                ((one.operation_id, one.call_id.clone()), done, 0)
-            })
-            .collect();
+        let starts = planned
+            .iter()
+            .map(|one| self.message_of(claimed, one, (depth, &correlation)));
+        let starts: Vec<(Message, Blob, String)> = starts.collect();
+        let messages: Vec<Message> = starts.iter().map(|(message, _, _)| message.clone()).collect();
+        let looks = self.store.read(move |view| {
+            let looks = messages
+                .iter()
+                .map(|message| looked(view, (&agent, &run), message));
+            looks.collect::<Result<Vec<_>, StoreError>>()
+        });
+        let looks = looks.await?;
+        (claimed.starts, claimed.refused) = (Vec::new(), refusals(&starts, &looks));
+        let told = planned.iter().zip(&looks);
+        let told = told.filter_map(|(one, look)| Some((one, look.fault.as_ref()?)));
+        let refused: Vec<_> = told.map(|(one, fault)| refused(one, fault)).collect();
         if !refused.is_empty() {
             return self.told(run, refused);
         }
-        let mut starts = Vec::with_capacity(planned.len());
-        claimed.starts.clear();
-        for one in planned {
-            let write = self.start(claimed, &one, depth).await?;
+        let mut kept = Vec::with_capacity(planned.len());
+        for (one, (message, body, words)) in planned.into_iter().zip(starts) {
             let child = Child {
                 agent_id: one.order.agent_id,
-                run_key: write.message.run_key,
+                run_key: message.run_key,
             };
-            starts.push(Start {
+            kept.push(Start {
                 operation_id: one.operation_id,
                 child,
                 depth,
             });
+            let write = self.start(run, message, (body, &words)).await?;
             claimed.starts.push(write);
         }
-        Ok(Next::just(Input::Started { starts }))
+        Ok(Next::just(Input::Started { starts: kept }))
     }
 
     /// The starts that the plan begins with.
@@ -373,23 +307,39 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok(planned)
     }
 
-    /// Makes the message of a start ready.
-    async fn start(&self, claimed: &Claimed, one: &Planned, depth: u32) -> Result<StartWrite, EngineError> {
-        let (run_key, now) = (claimed.run_key(), self.clock.now());
+    /// The message of a start, what it says, and that in words.
+    fn message_of(
+        &self,
+        claimed: &Claimed,
+        one: &Planned,
+        (depth, correlation): (u32, &TraceId),
+    ) -> (Message, Blob, String) {
         let agent_id = claimed.row.agent_id.clone();
         let words = one.order.words(&agent_id);
         let (_, body) = opening(&words, Vec::new());
         let parent = Parent {
-            run_key,
+            run_key: claimed.run_key(),
             agent_id,
             operation_id: one.operation_id,
             depth,
         };
-        let message = Message::from_run(one.order.agent_id.clone(), parent, body.hash(), now);
-        let draft = admitted_event(&message, &words);
-        let admitted = Sealed::new(draft, now, Some(message.run_key), self.entropy.bytes32());
+        let other = one.order.agent_id.clone();
+        let message = Message::from_run(other, parent, correlation.clone(), body.hash(), self.clock.now());
+        (message, body, words)
+    }
+
+    /// Makes the message of a start ready to be kept.
+    async fn start(
+        &self,
+        run: RunKey,
+        message: Message,
+        (body, words): (Blob, &str),
+    ) -> Result<StartWrite, EngineError> {
+        let draft = admitted_event(&message, words);
+        let salt = self.entropy.bytes32();
+        let admitted = Sealed::new(draft, message.admitted_at, Some(message.run_key), salt);
         Ok(StartWrite {
-            admitted: admitted.map_err(|e| broken(run_key, &e))?,
+            admitted: admitted.map_err(|e| broken(run, &e))?,
             body: self.store.pack(body).await?,
             message,
         })
@@ -440,4 +390,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             contents,
         })))
     }
+}
+
+/// The records of what may not be started. An agent that is not there has none.
+fn refusals(starts: &[(Message, Blob, String)], looks: &[Look]) -> Vec<WakeRow> {
+    let refused = starts.iter().zip(looks).filter(|(_, look)| {
+        // No gate was looked at where there is nobody.
+        look.fault.is_some() && !look.gates.is_empty()
+    });
+    refused
+        .map(|((message, _, _), look)| wake_row(message, &look.verdict, &look.gates, message.admitted_at))
+        .collect()
+}
+
+/// What a run is told of a start that may not be made.
+fn refused(one: &Planned, fault: &Fault) -> ((OperationId, String), Done, u64) {
+    let done = Done {
+        content: fault.receipt(START_RUN),
+        code: Some(fault.kind.clone()),
+        sandbox: None,
+        blobs: Vec::new(),
+        again: None,
+    };
+    ((one.operation_id, one.call_id.clone()), done, 0)
 }

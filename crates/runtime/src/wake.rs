@@ -351,10 +351,18 @@ pub(crate) fn opening(prompt: &str, attachments: Vec<Attachment>) -> (Entry, Blo
 
 /// A message entered the queue.
 pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
-    let payload = serde_json::json!({
+    let cause = &message.cause;
+    let mut payload = serde_json::json!({
         "run_key": message.run_key, "kind": message.kind, "authority": message.authority,
         "surface": message.surface, "context": message.context, "text": wakeful_core::run::preview(prompt),
+        "origin": cause.origin.kind(), "priority": cause.priority,
+        "correlation_id": cause.correlation_of(&message.run_key),
     });
+    let (refs, causation) = (cause.origin.source_refs(), cause.causation.as_ref());
+    if let Some(members) = payload.as_object_mut() {
+        members.extend(causation.map(|by| ("causation_id".to_owned(), serde_json::json!(by))));
+        members.extend((!refs.is_empty()).then(|| ("source_refs".to_owned(), serde_json::json!(refs))));
+    }
     Draft::new(Kind::MessageAdmitted, payload)
 }
 

@@ -205,7 +205,7 @@ fn status_of(error: &EngineError) -> StatusCode {
 impl From<BadId> for ApiError {
     fn from(error: BadId) -> Self {
         let status = match error {
-            BadId::Agent(_) | BadId::Turn => StatusCode::BAD_REQUEST,
+            BadId::Agent(_) | BadId::Turn | BadId::Trace => StatusCode::BAD_REQUEST,
             BadId::Rule(_) | BadId::Event(_) => StatusCode::UNPROCESSABLE_ENTITY,
         };
         Self::new(status, "bad_id", error.to_string(), "choose another name")

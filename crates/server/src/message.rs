@@ -83,6 +83,7 @@ pub(crate) async fn send(
         deny_tools,
         ask_tools,
         attachments,
+        priority,
         ..
     } = told;
     let attachments = attached(attachments)?;
@@ -99,6 +100,7 @@ pub(crate) async fn send(
         text,
         attachments,
         wishes: app.host.wishes(wishes).map_err(ApiError::unusable)?,
+        priority: view::priority(priority),
     };
     let desk = app.desk()?;
     let posted = whole(async move { desk.post(post).await }).await;

@@ -10,7 +10,7 @@ use sha2::Sha256;
 use subtle::ConstantTimeEq as _;
 use tokio::sync::SemaphorePermit;
 use wakeful_api::{ErrorBody, ExternalTrigger, TriggerDelivered};
-use wakeful_core::id::{RuleId, TurnId};
+use wakeful_core::id::{RuleId, TraceId, TurnId};
 use wakeful_core::key::Digest;
 use wakeful_core::time::Millis;
 use wakeful_runtime::EngineError;
@@ -32,6 +32,10 @@ pub(crate) const DELIVERIES_PER_MINUTE_MAX: u32 = 600;
 
 /// Where a sender names its delivery.
 const NAME_HEADERS: [&str; 2] = ["idempotency-key", "x-delivery-id"];
+
+/// Where a sender says what its delivery belongs together with, and what it was caused by.
+const CORRELATION_HEADER: &str = "x-correlation-id";
+const CAUSATION_HEADER: &str = "x-causation-id";
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -178,6 +182,7 @@ pub(crate) async fn revoke(
 
 /// Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
 /// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
+/// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
 #[utoipa::path(
     post, path = "/api/triggers/{trigger_id}/{token}", tag = "messages", operation_id = "deliver_trigger",
     security(()),
@@ -222,6 +227,8 @@ pub(crate) async fn deliver(
     count(&app, &key, DELIVERIES_PER_MINUTE_MAX)?;
     let delivery = Delivery {
         name: name(&parts.headers)?,
+        correlation: trace(&parts.headers, CORRELATION_HEADER)?,
+        causation: trace(&parts.headers, CAUSATION_HEADER)?,
         content_type: text(&parts.headers, header::CONTENT_TYPE.as_str()),
         body: bounded(body, DELIVERY_BYTES_MAX).await?,
     };
@@ -244,6 +251,17 @@ fn name(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
     name.map(Some).ok_or_else(|| {
         let message = "the name of the delivery is empty, too long or not ASCII";
         ApiError::bad("bad_id", message, "name it with 1 to 128 letters and digits")
+    })
+}
+
+fn trace(headers: &HeaderMap, header: &'static str) -> Result<Option<TraceId>, ApiError> {
+    let Some(given) = headers.get(header) else {
+        return Ok(None);
+    };
+    let name = given.to_str().ok().and_then(|name| TraceId::parse(name).ok());
+    name.map(Some).ok_or_else(|| {
+        let message = format!("{header} is empty, too long or not ASCII");
+        ApiError::bad("bad_id", message, "use 1 to 200 letters and digits")
     })
 }
 

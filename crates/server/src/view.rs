@@ -4,6 +4,7 @@ mod budget;
 mod decision;
 mod event;
 mod journal;
+mod message;
 mod order;
 mod proof;
 mod schedule;
@@ -18,6 +19,7 @@ pub use self::event::event;
 pub use self::journal::{
     change, journal_category, note, record, record_kind, saga, task, task_status, written,
 };
+pub use self::message::{priority, queued};
 pub use self::order::{listing, mutation};
 pub use self::proof::erasure;
 pub use self::schedule::{UPCOMING_SHOWN, draft, edit, execution, execution_row, schedule, schedules};
@@ -28,9 +30,8 @@ pub use self::why::{why, why_not};
 pub use crate::trigger::external_trigger;
 use utoipa::IntoParams;
 use wakeful_api::{
-    Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, Gate, GuidanceRoot,
-    LoadedAgentsMd, Queued, Role, Run, RunCause, RunLine, RunLink, Step, StepKind, StepStatus, Stuck,
-    TokenUsage, ToolCall, TranscriptLine,
+    Activity, AgentStatus, Attached, Block, FailureArtifact, FailureCategory, GuidanceRoot, LoadedAgentsMd,
+    Role, Run, RunLine, RunLink, Step, StepKind, StepStatus, Stuck, TokenUsage, ToolCall, TranscriptLine,
 };
 use wakeful_core::conversation::{self, Usage};
 use wakeful_core::failure::{self, Category};
@@ -39,12 +40,11 @@ use wakeful_core::prompt::{Guidance, GuidanceKind};
 use wakeful_core::run::Phase;
 use wakeful_core::step::Status;
 use wakeful_core::time::Millis;
-use wakeful_core::wake;
 use wakeful_ports::records::{RUN_OPEN, RunRow, RunState, StepRow, Visibility};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AgentView, Line, RunGlance, Waiting};
+use wakeful_runtime::desk::{AgentView, Line, RunGlance};
 use wakeful_runtime::problem::Problem;
-use wakeful_runtime::report::{Cause, Related, RunReport};
+use wakeful_runtime::report::{Related, RunReport};
 use wakeful_runtime::run::decode;
 
 /// The agent in a path.
@@ -167,18 +167,6 @@ pub fn loaded_agents_md(guidance: &Guidance) -> Vec<LoadedAgentsMd> {
     loaded.collect()
 }
 
-/// A message that waits.
-#[must_use]
-pub fn queued(waiting: &Waiting) -> Queued {
-    let message = &waiting.row.message;
-    Queued {
-        run_key: message.run_key.to_string(),
-        seq: waiting.row.seq,
-        admitted_at: message.admitted_at.rfc3339(),
-        preview: waiting.preview.clone().unwrap_or_default(),
-    }
-}
-
 /// A run in a list.
 #[must_use]
 pub fn run_line(glance: &RunGlance) -> RunLine {
@@ -253,7 +241,7 @@ pub fn run(report: &RunReport) -> Run {
         failure_artifact: report.failure().map(failure_artifact),
         started_at: report.started_at.rfc3339(),
         ended_at: report.ended_at.map(Millis::rfc3339),
-        cause: report.cause.as_ref().map(cause),
+        cause: report.cause.as_ref().map(message::cause),
         model: begun_with.map(|with| with.model_ref.clone()),
         workspace: begun_with.map(|with| with.workspace.clone()),
         parent: report.parent.as_ref().map(link),
@@ -261,26 +249,6 @@ pub fn run(report: &RunReport) -> Run {
         steps: report.steps.iter().map(step).collect(),
         unreadable: report.unreadable.map(str::to_owned),
         fault: report.fault.clone(),
-    }
-}
-
-fn cause(cause: &Cause) -> RunCause {
-    let message = &cause.message;
-    let wake = cause.wake.as_ref();
-    // Gates were written by this program; a row that somebody else changed shows none.
-    let gates = wake.and_then(|wake| serde_json::from_str::<Vec<wake::Gate>>(&wake.gates).ok());
-    let gates = gates.unwrap_or_default().into_iter();
-    RunCause {
-        kind: word(&message.kind),
-        authority: word(&message.authority),
-        surface: word(&message.surface),
-        context: word(&message.context),
-        admitted_at: message.admitted_at.rfc3339(),
-        text: cause.text.clone().unwrap_or_default(),
-        verdict: wake.map(|wake| wake.verdict.clone()),
-        gates: gates
-            .map(|wake::Gate { gate, passed, detail }| Gate { gate, passed, detail })
-            .collect(),
     }
 }
 

@@ -205,6 +205,7 @@ impl Front {
                         deny_tools: message.deny_tools.into_iter().collect(),
                         ask_tools: message.ask_tools.into_iter().collect(),
                     },
+                    priority: view::priority(message.priority),
                 };
                 let posted = clerk.post(post).await?;
                 Ok(Accepted {

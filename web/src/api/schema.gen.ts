@@ -1229,6 +1229,7 @@ export interface paths {
         /**
          * Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
          *     `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
+         *     `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
          */
         post: operations["deliver_trigger"];
         delete?: never;
@@ -2606,6 +2607,11 @@ export interface components {
             /** @description How much it matters to a person. */
             visibility: components["schemas"]["Level"];
         };
+        /**
+         * @description How soon a message wants its turn.
+         * @enum {string}
+         */
+        Priority: "interject" | "next" | "normal" | "background";
         /** @description What is wrong, and what to do about it. */
         Problem: {
             /**
@@ -2642,11 +2648,13 @@ export interface components {
             admitted_at: string;
             /** @description How it begins. */
             preview: string;
+            /** @description How soon it wants its turn. */
+            priority?: components["schemas"]["Priority"];
             /** @description The run that will answer it. */
             run_key: string;
             /**
              * Format: int64
-             * @description The number of the event that announced it: the order of the queue.
+             * @description The number of the event that announced it: the order of the queue among equal priorities.
              */
             seq: number;
         };
@@ -2789,6 +2797,8 @@ export interface components {
         };
         /** @description Why a run ran: the message, and every gate it passed. */
         RunCause: {
+            /** @description The run that took it up, if another did. */
+            absorbed_by?: string;
             /**
              * Format: date-time
              * @description When it came.
@@ -2799,11 +2809,15 @@ export interface components {
              * @example operator_instruction
              */
             authority: string;
+            /** @description What it was caused by: a run, a change, or the name that a sender gave. */
+            causation_id?: string;
             /**
              * @description How that door knew the sender.
              * @example control_authenticated
              */
             context: string;
+            /** @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave. */
+            correlation_id?: string;
             /** @description Every check, in order. */
             gates: components["schemas"]["Gate"][];
             /**
@@ -2811,6 +2825,8 @@ export interface components {
              * @example operator_prompt
              */
             kind: string;
+            /** @description How soon it wanted its turn. */
+            priority?: components["schemas"]["Priority"];
             /**
              * @description The door by which it came.
              * @example http_control_prompt
@@ -3163,6 +3179,7 @@ export interface components {
              * @example demo
              */
             model?: string | null;
+            priority?: components["schemas"]["Priority"] | null;
             /**
              * @description What the agent is to do. At most 256 KiB.
              * @example Look at the newest log file
@@ -3547,8 +3564,12 @@ export interface components {
         WakeCause: {
             /** @description Who made the change: `person`, or `agent:` and its name. */
             author?: string;
+            /** @description What it was caused by: a run, a change, or the name that a sender gave. */
+            causation_id?: string;
             /** @description The change, by its logical key. */
             change?: string;
+            /** @description What it belongs together with: the key with which its chain of causes began, or the name that a sender gave. */
+            correlation_id?: string;
             /**
              * Format: int32
              * @description How many causes made by agents precede it.
@@ -3556,6 +3577,8 @@ export interface components {
             depth: number;
             /** @description `operator`, `subscription`, `schedule`, `trigger` or `run`. */
             kind: string;
+            /** @description How soon it wants its turn. */
+            priority?: components["schemas"]["Priority"];
             /** @description The run that asked for it. */
             run_key?: string;
             /**
@@ -3565,6 +3588,10 @@ export interface components {
             scheduled_at?: string;
             /** @description What refusals are counted by: the kind, and the name of the subscription, schedule, trigger or run. */
             source: string;
+            /** @description What it names by id: subscription, change, schedule, moment, trigger, delivery or run. */
+            source_refs?: {
+                [key: string]: string;
+            };
             /** @description The tokens of the change, at most 64. */
             tokens?: string[];
             /** @description What arose, in one sentence. */

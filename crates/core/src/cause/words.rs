@@ -1,5 +1,7 @@
 //! A cause in words, as `why` and `why-not` tell it. The same words for the command line, the API and the page.
 
+use std::collections::BTreeMap;
+
 use super::Origin;
 use crate::change::Token;
 
@@ -56,11 +58,49 @@ impl Origin {
                     scheduled_at.rfc3339()
                 )
             }
-            Self::Trigger { trigger, delivery } => {
+            Self::Trigger {
+                trigger, delivery, ..
+            } => {
                 format!("a system outside called trigger {trigger} (delivery {delivery})")
             }
             Self::Run { run } => format!("run {run} asked for it"),
         }
+    }
+}
+
+impl Origin {
+    /// What it names by id, each under the name of what it is.
+    #[must_use]
+    pub fn source_refs(&self) -> BTreeMap<&'static str, String> {
+        let refs: Vec<(&'static str, String)> = match self {
+            Self::Operator => Vec::new(),
+            Self::Subscription {
+                subscription,
+                change,
+                seq,
+                ..
+            } => vec![
+                ("subscription_id", subscription.to_string()),
+                ("change_key", change.0.to_string()),
+                ("change_seq", seq.to_string()),
+            ],
+            Self::Schedule {
+                schedule,
+                scheduled_at,
+                ..
+            } => vec![
+                ("schedule_id", schedule.to_string()),
+                ("scheduled_at", scheduled_at.rfc3339()),
+            ],
+            Self::Trigger {
+                trigger, delivery, ..
+            } => vec![
+                ("external_trigger_id", trigger.to_string()),
+                ("delivery_id", delivery.clone()),
+            ],
+            Self::Run { run } => vec![("run_key", run.to_string())],
+        };
+        refs.into_iter().collect()
     }
 }
 
@@ -142,6 +182,7 @@ mod tests {
         let outside = Origin::Trigger {
             trigger: rule("ci"),
             delivery: "d1".into(),
+            content_type: None,
         };
         assert_eq!(
             outside.words(),

@@ -271,6 +271,7 @@ fn wake_decided(payload: &Value) -> Row {
     match word(payload, "verdict") {
         Some("run") => Row::plain(Level::Trace, "Message became a run"),
         Some("cancelled") => Row::plain(Level::TurnResult, "Message taken back before its turn"),
+        Some("absorbed") => Row::plain(Level::Progress, "Message joined the run under way"),
         Some(reason) => {
             let row = Row::plain(Level::TurnResult, "Message did not become a run");
             row.with_summary(format!("Message did not become a run: {reason}"))

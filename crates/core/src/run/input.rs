@@ -8,7 +8,7 @@ use crate::budget::Exceeded;
 use crate::conversation::Usage;
 use crate::decision::{Inquiry, Ruling};
 use crate::failure::ModelFailure;
-use crate::key::{ActionParts, DecisionId, OperationId};
+use crate::key::{ActionParts, DecisionId, OperationId, RunKey};
 use crate::step::{CallReads, Child, StepResult};
 use crate::time::Millis;
 
@@ -144,4 +144,16 @@ pub struct Reads {
     /// What time it is, where a permission may have run out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now: Option<Millis>,
+    /// What a person says into the run, in its order. It joins where the next request is made, and waits else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub interjected: Vec<Interjection>,
+}
+
+/// A message that may join a run under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Interjection {
+    /// Its key: the run that it would else become.
+    pub run_key: RunKey,
+    /// What it says, as a transcript entry.
+    pub body: BlobHash,
 }

@@ -31,7 +31,7 @@ use crate::retry::RetryPolicy;
 use crate::step::{Action, EffectClass, Fate, model_operation};
 
 pub use ask::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
-pub use input::{Call, Input, Reads, Reply, Start};
+pub use input::{Call, Input, Interjection, Reads, Reply, Start};
 pub use moved::{DecisionWrite, EntryWrite, Moved, StepWrite};
 pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX, Unpaid};
 
@@ -405,6 +405,7 @@ impl Turn {
             decisions: vec![],
             events: vec![],
             blobs: vec![],
+            joined: vec![],
         }
     }
 }

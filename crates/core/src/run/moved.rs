@@ -2,12 +2,12 @@
 
 use serde_json::json;
 
-use super::{Effect, Outcome, Phase, Turn, is_free};
+use super::{Effect, Interjection, Outcome, Phase, Turn, is_free};
 use crate::attempt::AttemptRecord;
 use crate::blob::{Blob, BlobHash};
 use crate::conversation::{Role, Usage};
 use crate::decision::Inquiry;
-use crate::key::{ActionBase, DecisionId, OperationId};
+use crate::key::{ActionBase, DecisionId, OperationId, RunKey};
 use crate::report::{Draft, Kind};
 use crate::saga::Saga;
 use crate::step::{EffectClass, Status};
@@ -92,9 +92,25 @@ pub struct Moved {
     pub events: Vec<Draft>,
     /// Contents that the above names by hash.
     pub blobs: Vec<Blob>,
+    /// Messages that the run took up, by their keys: they leave the queue with it.
+    pub joined: Vec<RunKey>,
 }
 
 impl Moved {
+    /// What a person said into the run stands behind the results of the round, and before the next request.
+    pub(super) fn join(&mut self, interjected: &[Interjection]) {
+        for Interjection { run_key, body } in interjected {
+            self.entries.push(EntryWrite {
+                role: Role::User,
+                content: *body,
+            });
+            let by = self.turn.run_key;
+            let payload = json!({"run_key": run_key, "verdict": "absorbed", "absorbed_by": by});
+            self.events.push(Draft::new(Kind::WakeDecided, payload));
+            self.joined.push(*run_key);
+        }
+    }
+
     pub(super) fn end(&mut self, outcome: Outcome, reply: Option<BlobHash>) {
         let (rounds, usage) = (self.turn.rounds, self.turn.usage);
         let mut payload = json!({"outcome": outcome.as_str(), "rounds": rounds, "token_usage": usage});

@@ -300,6 +300,7 @@ impl Moved {
         if self.turn.rounds >= self.turn.max_rounds {
             self.end(Outcome::OutOfRounds, Some(reply));
         } else {
+            self.join(&reads.interjected);
             self.ask(1, 0, Vec::new());
         }
     }

@@ -4,6 +4,7 @@ mod ask;
 mod case;
 mod draw;
 mod golden;
+mod interject;
 mod law;
 mod misfit;
 mod route;

@@ -7,12 +7,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::RUN_OPEN;
 use wakeful_ports::store::{StoreError, Tx};
 
-use super::clerk::append;
-use crate::cause::wake_row;
-use crate::subrun::lock_with_parent;
-
-/// What was decided about a message that a person took back before its turn came.
-pub(super) const CALLED_OFF: &str = "cancelled";
+use crate::subrun::{lock_all, take_back};
 
 /// What became of a wish to end a run.
 pub(super) enum Called {
@@ -33,8 +28,10 @@ pub(super) fn call_off_in(
         return Ok(Called::Unknown);
     };
     let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
+    let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
     // Before the look at the queue: whoever begins this run holds the same lock while it does.
-    let Some(mut head) = lock_with_parent(tx, &agent_id, parent.as_ref())? else {
+    let mut heads = lock_all(tx, &waiting.into_iter().chain([agent_id.clone()]).collect())?;
+    let Some(head) = heads.get_mut(&agent_id) else {
         return Ok(Called::Unknown);
     };
     if !tx.is_queued(&run)? {
@@ -48,9 +45,7 @@ pub(super) fn call_off_in(
             Called::TooLate
         });
     }
-    tx.dequeue(&agent_id, &run)?;
-    let event = append(tx, &agent_id, &mut head, sealed)?;
-    tx.put_wake(&wake_row(&message, CALLED_OFF, &[], at))?;
+    let event = take_back(tx, &message, head, (sealed, &[]))?;
     if let Some(parent) = parent {
         tx.rouse_run(&parent.run_key)?;
     }

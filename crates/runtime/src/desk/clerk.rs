@@ -16,14 +16,14 @@ use wakeful_ports::journal::Journal;
 use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
-use super::calling::{CALLED_OFF, Called, call_off_in};
+use super::calling::{Called, call_off_in};
 use super::spoil;
 use super::work::Work;
 use super::{
     AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
 };
-use crate::cause::{Arrival, Arrived};
+use crate::cause::{Arrival, Arrived, CALLED_OFF};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::report::{self, RunReport};
@@ -40,6 +40,16 @@ pub struct Clerk<S> {
     pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<Work>,
     pub(super) governance: Governance,
+    door: Door,
+}
+
+/// By which door messages come to a desk.
+#[derive(Debug, Clone, Copy)]
+enum Door {
+    /// The API of a daemon.
+    Daemon,
+    /// A process of its own, beside no daemon.
+    Process,
 }
 
 impl<S: Store> Clerk<S> {
@@ -57,6 +67,7 @@ impl<S: Store> Clerk<S> {
             hub,
             work,
             governance: Governance::default(),
+            door: Door::Daemon,
         }
     }
 
@@ -68,7 +79,10 @@ impl<S: Store> Clerk<S> {
 
     /// One who serves a single call, in a process without a service: what is posted waits for one that has it.
     pub fn alone(store: S, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
-        Self::new(store, clock, entropy, Arc::default(), Arc::default())
+        Self {
+            door: Door::Process,
+            ..Self::new(store, clock, entropy, Arc::default(), Arc::default())
+        }
     }
 
     /// Whoever makes wakes of changes for the service whose desk this is.
@@ -98,12 +112,17 @@ impl<S: Store> Clerk<S> {
             text,
             attachments,
             wishes,
+            priority,
         } = post;
         let now = self.clock.now();
         let (_, body) = opening(&text, attachments);
         let session = SessionId::new(SESSION);
         let message = Message::from_operator(agent.clone(), &session, &turn, body.hash(), now);
-        let message = message.through_api(wishes);
+        let message = match self.door {
+            Door::Daemon => message.through_api(wishes),
+            Door::Process => message.through_cli(wishes),
+        };
+        let message = message.with_priority(priority);
         let run_key = message.run_key;
         if let Some(posted) = spoil::dropped(run_key, now) {
             return Ok(posted);

@@ -17,7 +17,7 @@ use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 use super::clerk::{announce, append};
 use super::{Asked, Clerk};
 use crate::report::{self, RunReport};
-use crate::subrun::{lock_with_parent, parent_of};
+use crate::subrun::{end_children, lock_all, parent_of};
 use crate::{EngineError, Observer as _};
 
 /// Longest reason for a brake.
@@ -66,7 +66,8 @@ enum Found {
 
 /// What became of a wish about a run that stands aside.
 enum Moved {
-    Done(AgentId, Box<Event>),
+    /// With those whose runs end with it.
+    Done(AgentId, Box<Event>, Vec<AgentId>),
     Not(RunRow),
     Unknown,
 }
@@ -193,38 +194,24 @@ impl<S: Store> Clerk<S> {
         let at = self.clock.now();
         let payload = serde_json::json!({"run_key": run, "status": status});
         let sealed = self.seal(Draft::new(Kind::RunReleased, payload), Some(run), at)?;
-        let moved = self.store.write(move |tx| {
-            let Some(row) = tx.run(&run)? else {
-                return Ok(Moved::Unknown);
-            };
-            let parent = parent_of(tx, &run)?;
-            let Some(mut head) = lock_with_parent(tx, &row.agent_id, parent.as_ref())? else {
-                return Ok(Moved::Unknown);
-            };
-            let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
-            if !is_aside || !tx.set_aside(&run, status, None, at)? {
-                return Ok(Moved::Not(row));
-            }
-            // Nobody goes on with it, so nobody will ever find out.
-            if status == RUN_ABANDONED {
-                tx.leave_steps(&run)?;
-            }
-            // One that goes on has not ended; who waits for it looks in vain, and waits on.
-            if let Some(parent) = parent {
-                tx.rouse_run(&parent.run_key)?;
-            }
-            let event = append(tx, &row.agent_id, &mut head, &sealed)?;
-            Ok(Moved::Done(row.agent_id, Box::new(event)))
-        });
+        let salt = self.entropy.bytes32();
+        let moved = self
+            .store
+            .write(move |tx| move_aside_in(tx, (run, status), &sealed, (at, salt)));
         match moved.await? {
             Moved::Unknown => return Err(EngineError::UnknownRun(run)),
             Moved::Not(row) => {
                 let status = row.status;
                 return Err(EngineError::NotQuarantined { run, status });
             }
-            Moved::Done(agent, event) => {
+            Moved::Done(agent, event, others) => {
                 self.hub.saw(&agent, &[*event]);
                 self.work.look_at(agent);
+                for other in others {
+                    // Its log has grown; whoever listens reads what it says.
+                    self.hub.saw(&other, &[]);
+                    self.work.look_at(other);
+                }
             }
         }
         report::load(&self.store, run).await
@@ -291,6 +278,47 @@ impl<S: Store> Deciding for Clerk<S> {
     fn abandon(&self, run: RunKey) -> Asked<'_, RunReport> {
         Box::pin(self.move_aside(run, RUN_ABANDONED))
     }
+}
+
+/// Lets a run that stands aside go on, or ends it with what it started.
+fn move_aside_in(
+    tx: &mut dyn Tx,
+    (run, status): (RunKey, &'static str),
+    sealed: &Sealed,
+    moment: (Millis, [u8; 32]),
+) -> Result<Moved, StoreError> {
+    let Some(row) = tx.run(&run)? else {
+        return Ok(Moved::Unknown);
+    };
+    let (agent, parent, is_end) = (
+        row.agent_id.clone(),
+        parent_of(tx, &run)?,
+        status == RUN_ABANDONED,
+    );
+    // Whoever could start more holds the same head, and nobody drives a run that stands aside.
+    let children = if is_end { tx.children(&run)? } else { Vec::new() };
+    let concerned = children.into_iter().map(|child| child.agent_id);
+    let concerned = concerned.chain(parent.as_ref().map(|parent| parent.agent_id.clone()));
+    let mut heads = lock_all(tx, &concerned.chain([agent.clone()]).collect())?;
+    let Some(mut head) = heads.remove(&agent) else {
+        return Ok(Moved::Unknown);
+    };
+    let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
+    if !is_aside || !tx.set_aside(&run, status, None, moment.0)? {
+        return Ok(Moved::Not(row));
+    }
+    let mut others = Vec::new();
+    if is_end {
+        // Nobody goes on with it, so nobody will ever find out, or be told of what it started.
+        tx.leave_steps(&run)?;
+        others = end_children(tx, &run, &mut heads, moment)?;
+    }
+    // One that goes on has not ended; who waits for it looks in vain, and waits on.
+    if let Some(parent) = parent {
+        tx.rouse_run(&parent.run_key)?;
+    }
+    let event = append(tx, &agent, &mut head, sealed)?;
+    Ok(Moved::Done(agent, Box::new(event), others))
 }
 
 /// Takes an answer, writes it into the log, and has the run looked at.

@@ -1,8 +1,8 @@
 //! A subscription that a notice may concern, on its way to a message or a refusal.
 
-use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, Origin, Priority};
+use wakeful_core::cause::{CAUSE_TOKENS_MAX, Cause, Origin};
 use wakeful_core::change::Token;
-use wakeful_core::id::{AgentId, RuleId};
+use wakeful_core::id::{AgentId, RuleId, TraceId};
 use wakeful_core::key::{self, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::{Told, words, words_of_agent};
@@ -69,13 +69,22 @@ impl Candidate {
     }
 }
 
+/// What precedes a notice.
+#[derive(Debug, Default)]
+pub(super) struct Preceding {
+    /// How many causes made by agents.
+    depth: u32,
+    /// What it belongs together with; none where nothing precedes the change.
+    correlation: Option<TraceId>,
+}
+
 impl<S: Store> Watcher<S> {
     pub(super) async fn candidate(
         &self,
         notice: &Notice,
         records: &[Told],
         (row, predicate): (&SubscriptionRow, Option<bool>),
-        depth: u32,
+        preceding: &Preceding,
     ) -> Result<Candidate, NoticeError> {
         let now = self.clock.now();
         let rule = &row.subscription_id;
@@ -105,9 +114,12 @@ impl<S: Store> Watcher<S> {
                     .collect(),
                 author: notice.author.clone(),
             },
-            depth,
-            priority: Priority::Normal,
+            depth: preceding.depth,
+            ..Cause::default()
         };
+        let change = TraceId::of(&notice.key.0);
+        let first = preceding.correlation.clone().unwrap_or_else(|| change.clone());
+        let cause = cause.following(change, first);
         let message = Message::from_cause(agent, run_key, cause, body.hash(), now);
         let draft = admitted_event(&message, &text);
         let sealed = Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
@@ -122,10 +134,10 @@ impl<S: Store> Watcher<S> {
         })
     }
 
-    /// How many causes made by agents precede what a notice tells of.
-    pub(super) async fn depth(&self, notice: &Notice) -> Result<u32, NoticeError> {
+    /// What precedes what a notice tells of.
+    pub(super) async fn preceding(&self, notice: &Notice) -> Result<Preceding, NoticeError> {
         let run = match notice.by {
-            By::Person => return Ok(0),
+            By::Person => return Ok(Preceding::default()),
             By::Operation(operation) => {
                 self.store
                     .read(move |view| view.run_of_operation(&operation))
@@ -133,10 +145,21 @@ impl<S: Store> Watcher<S> {
             }
             By::Run(run) => run,
         };
-        let before = match run {
-            Some(run) => self.store.read(move |view| depth_of(view, &run)).await?,
-            None => 0,
+        let Some(run) = run else {
+            return Ok(Preceding {
+                depth: 1,
+                correlation: None,
+            });
         };
-        Ok(before.saturating_add(1))
+        let before = self.store.read(move |view| {
+            let cause = view.message(&run)?.map(|message| message.cause);
+            let correlation = cause.map(|cause| cause.correlation_of(&run));
+            Ok((depth_of(view, &run)?, correlation))
+        });
+        let (before, correlation) = before.await?;
+        Ok(Preceding {
+            depth: before.saturating_add(1),
+            correlation,
+        })
     }
 }

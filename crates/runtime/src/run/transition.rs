@@ -3,7 +3,7 @@
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Decision, DecisionStatus};
-use wakeful_core::id::ThreadId;
+use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, digest};
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::message::Message;
@@ -19,12 +19,13 @@ use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::records::{
     EntryRow, Fence, JournalRow, NEVER, PackedBlob, RUN_OPEN, RunRow, Settlement, StepEnd, StepRow,
-    TellingRow,
+    TellingRow, WakeRow,
 };
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
 use super::{Claimed, broken};
+use crate::interject;
 use crate::subrun::{self, Heads, StartWrite};
 use crate::wait::NAP_MS_MAX;
 use crate::{Engine, EngineError};
@@ -48,6 +49,13 @@ pub(crate) struct Transition {
     patience_ms: Option<u64>,
     /// The runs that it starts.
     pub(crate) starts: Vec<StartWrite>,
+    /// Records of starts that may not be made.
+    refused: Vec<WakeRow>,
+    /// What a person said into the run.
+    joined: Vec<RunKey>,
+    /// Whose runs end with this one, where a person ended it; and the chance that their logs need.
+    pub(crate) ends: Vec<AgentId>,
+    salt: [u8; 32],
     /// The runs for one of whose ends the run waits afterwards.
     waits_on_runs: Vec<RunKey>,
     /// What its end says to other agents.
@@ -87,8 +95,10 @@ impl Transition {
         };
         tx.put_state(&run, run.version - 1)?;
         subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
+        self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
+        interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;
         if run.status != RUN_OPEN {
-            subrun::ended(tx, whose, self.journal.at)?;
+            subrun::ended(tx, whose, &mut heads.others, (self.journal.at, self.salt))?;
         }
         self.write_with(tx, heads.own, fence)
     }
@@ -229,21 +239,30 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         cause: (&Input, &Reads),
         blobs: Vec<Blob>,
     ) -> Result<Transition, EngineError> {
-        let starts = match cause.0 {
-            Input::Started { .. } => claimed.starts.clone(),
+        let transition = self.transition(claimed.row.clone(), moved, cause, blobs).await?;
+        Ok(match cause.0 {
+            Input::Started { .. } => Transition {
+                starts: claimed.starts.clone(),
+                ..transition
+            },
+            Input::Settled { .. } => Transition {
+                refused: claimed.refused.clone(),
+                ..transition
+            },
+            Input::Cancelled => Transition {
+                ends: children_of(&claimed.turn),
+                salt: self.entropy.bytes32(),
+                ..transition
+            },
             Input::Admitted { .. }
             | Input::Replied(_)
             | Input::AttemptFailed { .. }
             | Input::Parked { .. }
             | Input::Resumed
-            | Input::Settled { .. }
             | Input::Postponed
             | Input::Decided { .. }
-            | Input::Lapsed { .. }
-            | Input::Cancelled => Vec::new(),
-        };
-        let transition = self.transition(claimed.row.clone(), moved, cause, blobs).await?;
-        Ok(Transition { starts, ..transition })
+            | Input::Lapsed { .. } => transition,
+        })
     }
 
     async fn transition(
@@ -298,6 +317,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             waits_on,
             waits_on_runs,
             starts: Vec::new(),
+            refused: Vec::new(),
+            joined: moved.joined,
+            ends: Vec::new(),
+            salt: [0; 32],
             patience_ms: self.governance.decision_patience_ms,
             telling: ended(&before, outcome.as_deref()),
             run: RunRow {
@@ -337,6 +360,12 @@ pub(super) fn runs_awaited(turn: &Turn) -> Vec<RunKey> {
     }
     let children = turn.children().into_iter();
     children.map(|(_, child)| child.run_key).collect()
+}
+
+/// Whose runs a run has started and was not told the end of.
+fn children_of(turn: &Turn) -> Vec<AgentId> {
+    let children = turn.children().into_iter();
+    children.map(|(_, child)| child.agent_id).collect()
 }
 
 /// Whether an action is among these.

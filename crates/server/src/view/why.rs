@@ -9,12 +9,13 @@ use wakeful_core::wake::{self, Refusal};
 use wakeful_ports::records::{Execution, QueueRow, RefusalRow, WakeRow};
 use wakeful_runtime::desk;
 
+use super::message::told_priority;
 use super::{schedule, standing};
 
 /// Why there is a run, or why there is none.
 #[must_use]
 pub fn why(why: &desk::Why) -> WhyRun {
-    let cause = cause(&why.cause);
+    let cause = cause(&why.cause, &why.run_key);
     let waits = why.status == wakeful_runtime::report::RUN_QUEUED;
     let verdict = why.verdict.as_deref();
     // What was once said of a message that still waits is not the last word on it.
@@ -89,13 +90,21 @@ fn summary(why: &desk::WhyNot) -> String {
     )
 }
 
-fn cause(cause: &Cause) -> WakeCause {
+fn cause(cause: &Cause, own: &RunKey) -> WakeCause {
     let origin = &cause.origin;
     let plain = WakeCause {
         kind: origin.kind().to_owned(),
         source: origin.source().as_str().to_owned(),
         words: origin.words(),
         depth: cause.depth,
+        priority: told_priority(cause.priority),
+        correlation_id: cause.correlation_of(own).to_string(),
+        causation_id: cause.causation.as_ref().map(ToString::to_string),
+        source_refs: origin
+            .source_refs()
+            .into_iter()
+            .map(|(name, id)| (name.to_owned(), id))
+            .collect(),
         tokens: Vec::new(),
         author: None,
         change: None,
@@ -131,7 +140,7 @@ fn wake(row: &WakeRow) -> Wake {
     let gates: Vec<wake::Gate> = serde_json::from_str(&row.gates).unwrap_or_default();
     Wake {
         run_key: row.run_key.to_string(),
-        cause: cause(&row.cause),
+        cause: cause(&row.cause, &row.run_key),
         verdict: row.verdict.clone(),
         words: verdict_words(&row.verdict, row.absorbed_by),
         at: row.at.rfc3339(),
@@ -157,7 +166,7 @@ fn hold(hold: &wake::Hold) -> Hold {
 fn waiting(row: &QueueRow, now: Millis) -> WaitingWake {
     WaitingWake {
         run_key: row.message.run_key.to_string(),
-        cause: cause(&row.message.cause),
+        cause: cause(&row.message.cause, &row.message.run_key),
         since: row.message.admitted_at.rfc3339(),
         not_before: row.not_before.filter(|moment| *moment > now).map(Millis::rfc3339),
     }

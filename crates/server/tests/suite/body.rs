@@ -45,6 +45,43 @@ async fn a_body_is_checked_and_the_wrong_part_named() {
 }
 
 #[tokio::test]
+async fn a_message_says_neither_whose_word_it_is_nor_what_it_belongs_to() {
+    let world = World::new();
+    for (field, value) in [
+        ("authority", r#""operator_instruction""#),
+        ("origin", r#"{"kind":"operator"}"#),
+        ("trust", r#""trusted_operator""#),
+        ("surface", r#""run_once""#),
+        ("context", r#""local_process""#),
+        ("kind", r#""operator_prompt""#),
+        ("correlation_id", r#""c1""#),
+        ("causation_id", r#""c1""#),
+        ("source_refs", "{}"),
+        ("work_item_id", r#""w1""#),
+        ("metadata", r#"{"workItemId":"w1"}"#),
+    ] {
+        let answer = world
+            .post(MESSAGES, &format!(r#"{{"text":"a","{field}":{value}}}"#))
+            .await;
+        assert_eq!(answer.code(), (400, "bad_field".to_owned()), "{field}");
+        assert!(answer.message().contains(field), "{}", answer.message());
+    }
+    let strange = world.post(MESSAGES, r#"{"text":"a","priority":"soon"}"#).await;
+    assert_eq!(strange.code(), (400, "bad_field".to_owned()));
+    assert_eq!(world.posts.load(Ordering::Relaxed), 0);
+    for priority in [
+        r#""interject""#,
+        r#""next""#,
+        r#""normal""#,
+        r#""background""#,
+        "null",
+    ] {
+        let body = format!(r#"{{"text":"a","priority":{priority}}}"#);
+        assert_eq!(world.post(MESSAGES, &body).await.status, 202, "{priority}");
+    }
+}
+
+#[tokio::test]
 async fn a_body_is_read_up_to_a_mebibyte_and_one_with_attachments_up_to_what_they_may_weigh() {
     let world = World::new();
     let mebibytes = |path, count: usize| {

@@ -1,6 +1,7 @@
 //! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
 
 mod aside;
+mod said;
 mod tend;
 mod told;
 mod worked;
@@ -193,6 +194,7 @@ async fn what_a_person_says_is_never_taken_up_by_another_run() {
         text: "hello".into(),
         attachments: Vec::new(),
         wishes: wakeful_core::message::Wishes::default(),
+        priority: wakeful_core::cause::Priority::Normal,
     };
     daemon.clerk.post(post).await.expect("posted");
     home.add_task("two", None).await;

@@ -22,6 +22,7 @@ async fn say(daemon: &Daemon, turn: &str) -> Result<(), EngineError> {
         text: "hello".into(),
         attachments: Vec::new(),
         wishes: Wishes::default(),
+        priority: wakeful_core::cause::Priority::Normal,
     };
     daemon.clerk.post(post).await.map(drop)
 }

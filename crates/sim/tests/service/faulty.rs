@@ -1,16 +1,22 @@
 //! A store on a disk that is sometimes full.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::blob::{Blob, BlobHash};
+use wakeful_core::key::RunKey;
 use wakeful_ports::records::PackedBlob;
 use wakeful_ports::store::{StoreError, Tx, View};
 use wakeful_runtime::run::CLAIMS_MAX;
 use wakeful_store::Store;
 
+use super::Mailer;
+
 /// How often the disk is full before it is not: more often than a run may be taken up without moving.
 pub(super) const FULL_TIMES: u32 = CLAIMS_MAX + 5;
+
+/// A message that somebody takes back, and who has to have sent a mail before.
+type TakenBack = Option<(RunKey, Arc<Mailer>)>;
 
 /// A store whose writes fail when they are told to, and are counted.
 #[derive(Clone)]
@@ -21,6 +27,8 @@ pub(super) struct Faulty {
     /// How often the disk was full.
     pub(super) filled: Arc<AtomicU32>,
     pub(super) writes: Arc<AtomicU32>,
+    /// A message that somebody takes back right before the first write after a mail was sent.
+    pub(super) taken_back: Arc<Mutex<TakenBack>>,
 }
 
 impl Faulty {
@@ -30,7 +38,15 @@ impl Faulty {
             failing: Arc::default(),
             filled: Arc::default(),
             writes: Arc::default(),
+            taken_back: Arc::default(),
         }
+    }
+
+    /// The message whose moment to be taken back has come.
+    fn taken(&self) -> Option<RunKey> {
+        let mut taken_back = self.taken_back.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_sent = |(_, mailer): &mut (RunKey, Arc<Mailer>)| mailer.0.load(Ordering::Relaxed) > 0;
+        taken_back.take_if(has_sent).map(|(run, _)| run)
     }
 
     /// The next commit fails, and so does whatever is written because of that.
@@ -60,6 +76,13 @@ impl wakeful_ports::store::Store for Faulty {
         if left > 0 {
             self.failing.store(left - 1, Ordering::Relaxed);
             return Err(StoreError::Full);
+        }
+        if let Some(run) = self.taken() {
+            let taken = self.inner.write(move |tx| {
+                let agent = tx.message(&run)?.expect("a message").agent_id;
+                tx.dequeue(&agent, &run)
+            });
+            taken.await?;
         }
         self.inner.write(f).await
     }

@@ -2,6 +2,7 @@
 //! the moment has come.
 
 mod faulty;
+mod meddled;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
@@ -321,6 +322,7 @@ impl Daemon {
             text: "do it".into(),
             attachments: Vec::new(),
             wishes: Wishes::default(),
+            priority: wakeful_core::cause::Priority::Normal,
         };
         let run = clerk.post(post).await.expect("posted").run_key;
         let daemon = Self {

@@ -246,6 +246,7 @@ async fn play(seed: u64) -> (usize, usize) {
             text: format!("task {number} fuel=3 now"),
             attachments: Vec::new(),
             wishes: Wishes::default(),
+            priority: wakeful_core::cause::Priority::Normal,
         };
         clerk.post(post).await.expect("posted");
     }

@@ -3,6 +3,7 @@
 use wakeful_core::budget::Day;
 use wakeful_core::cause::{Cause, Origin, Priority};
 use wakeful_core::id::RuleId;
+use wakeful_core::key::Digest;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX};
@@ -76,6 +77,40 @@ fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
         let released = store.write(|tx| tx.release_held(&sample::agent_id("main")));
         released.await.expect("written");
         assert_eq!(next(0).await, (key("held"), None));
+    });
+}
+
+#[test]
+fn what_came_at_random_goes_in_the_order_of_its_ranks_with_all_it_came_with() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let mut ranks = Vec::new();
+        for seq in 1..=60_u64 {
+            let turn = format!("turn {seq}");
+            // A few of each, in no order; the same in every run.
+            let digest = Digest::of(turn.as_bytes());
+            let priority = Priority::ALL[usize::from(digest.as_bytes()[0] % 4)];
+            let cause = Cause {
+                priority,
+                ..if seq % 2 == 0 {
+                    tick(seq.cast_signed())
+                } else {
+                    Cause::default()
+                }
+            };
+            post(&store, &turn, cause.clone(), (seq, None)).await;
+            ranks.push((priority.rank(seq), sample::message(&turn, "hello").run_key, cause));
+        }
+        ranks.sort_by_key(|(rank, _, _)| *rank);
+        for (_, run, cause) in ranks {
+            let next = store.write(move |tx| {
+                let agent = sample::agent_id("main");
+                let next = tx.next_message(&agent, Millis(0))?.expect("one more");
+                tx.dequeue(&agent, &next.message.run_key)?;
+                Ok((next.message.run_key, next.message.cause))
+            });
+            assert_eq!(next.await.expect("taken"), (run, cause));
+        }
     });
 }
 

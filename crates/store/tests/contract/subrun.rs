@@ -1,6 +1,6 @@
 //! Runs that started others.
 
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, TraceId};
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::message::{Message, Parent};
 use wakeful_core::time::Millis;
@@ -24,7 +24,8 @@ fn sent(to: &str, by: RunKey, operation: &str) -> Message {
         depth: 3,
     };
     let body = sample::message("t", "hello").body;
-    Message::from_run(sample::agent_id(to), parent, body, Millis(7))
+    let chain = TraceId::of(&parent.run_key.0);
+    Message::from_run(sample::agent_id(to), parent, chain, body, Millis(7))
 }
 
 async fn awaited(store: &Store, agent: &'static str) -> Vec<AgentId> {

@@ -269,7 +269,7 @@ async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), F
     );
     out.answer(&found, &words);
     if found.trigger_path.is_some() {
-        out.note("whoever knows this address can wake the agent: give it only to the system that is to");
+        out.note("this address is a secret: whoever knows it can wake the agent, so give it only to the system that is to");
     }
     Ok(())
 }

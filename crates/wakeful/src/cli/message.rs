@@ -1,7 +1,7 @@
 //! `wakeful message`: puts a message into an agent's queue and does not wait for the answer.
 
-use clap::Args;
-use wakeful_api::{Admission, SendMessage};
+use clap::{Args, ValueEnum};
+use wakeful_api::{Admission, Priority, SendMessage};
 use wakeful_core::id::AgentId;
 
 use super::Shared;
@@ -20,6 +20,29 @@ pub(crate) struct MessageArgs {
     /// Names this message: the same key again is the same message
     #[arg(long, value_name = "K")]
     idempotency_key: Option<String>,
+    /// How soon it wants its turn; `interject` joins a run that is under way
+    #[arg(long, value_enum, default_value_t = Soon::Normal)]
+    priority: Soon,
+}
+
+/// How soon a message wants its turn. What each means is told with the wire type.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Soon {
+    Interject,
+    Next,
+    Normal,
+    Background,
+}
+
+impl From<Soon> for Priority {
+    fn from(soon: Soon) -> Self {
+        match soon {
+            Soon::Interject => Self::Interject,
+            Soon::Next => Self::Next,
+            Soon::Normal => Self::Normal,
+            Soon::Background => Self::Background,
+        }
+    }
 }
 
 /// Runs the verb.
@@ -28,6 +51,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> R
     let message = SendMessage {
         text: read_prompt(&args.text)?,
         key: args.idempotency_key.clone(),
+        priority: Some(args.priority.into()),
         ..SendMessage::default()
     };
     // Looked at before it is sent: a message that was accepted is not to fail afterwards.
@@ -42,7 +66,15 @@ pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> R
         Admission::New => "queued",
         Admission::Known => "known already",
     };
-    let words = format!("{how}: `wakeful runs show {}` shows the answer", accepted.run_key);
+    let key = &accepted.run_key;
+    let words = match args.priority {
+        Soon::Interject => {
+            format!("{how}: `wakeful why {key}` says which run took it up, or that it became one")
+        }
+        Soon::Next | Soon::Normal | Soon::Background => {
+            format!("{how}: `wakeful runs show {key}` shows the answer")
+        }
+    };
     out.answer(&accepted, &words);
     Ok(0)
 }

@@ -86,6 +86,15 @@ fn run_words(why: &WhyRun) -> String {
         let depth = why.cause.depth;
         lines.push(format!("depth    {depth} causes made by agents precede it"));
     }
+    if why.cause.correlation_id != why.run_key {
+        lines.push(format!("belongs  {}", why.cause.correlation_id));
+    }
+    lines.extend(
+        why.cause
+            .causation_id
+            .as_ref()
+            .map(|by| format!("caused   by {by}")),
+    );
     for gate in &why.gates {
         let verdict = if gate.passed { "passed" } else { "shut" };
         let detail = gate

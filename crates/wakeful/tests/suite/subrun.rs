@@ -1,9 +1,13 @@
 //! Runs that start others: they wait, are told, are called off together, and nothing of it is lost or done twice.
 
 use serde_json::{Value, json};
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::RUN_QUARANTINED;
 
 use super::crash::call;
 use super::daemon::Daemon;
+use super::decision::write;
 use super::world::{SILENT, Said, World, statuses, wait_until};
 
 /// Starts one run of the helper and then says so.
@@ -197,6 +201,160 @@ fn a_started_run_that_a_person_ends_is_told_to_the_one_that_waits() {
     let key = runs(&world, "main")[0]["waiting_on"][0].clone();
     world.wakeful(&["runs", "cancel", key.as_str().expect("a key")]);
     wait_until(|| runs(&world, "main")[0]["status"] == "completed");
+    drop(daemon);
+}
+
+/// Starts one run of the helper and one of the other.
+const BOTH: &str = r#"
+rounds:
+  - tools:
+      - { name: StartRun, input: { agent_id: helper, initial_message: "What is it?" } }
+      - { name: StartRun, input: { agent_id: other, initial_message: "And what is that?" } }
+  - text: "both have spoken"
+"#;
+
+/// `main` waits for a run of the helper that has begun, and for a message to the other, who is paused. The three keys.
+fn both_started(world: &World) -> [String; 3] {
+    assert_eq!(world.wakeful(&["agent", "pause", "other"]).code, Some(0));
+    assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
+    wait_until(|| {
+        runs(world, "helper")
+            .first()
+            .is_some_and(|run| run["status"] == "open")
+    });
+    let key = |run: &Value| run["run_key"].as_str().expect("a key").to_owned();
+    let main = key(&runs(world, "main")[0]);
+    let children = show(world, &json!(main))["children"].clone();
+    let of = |agent: &str| {
+        let mut children = children.as_array().expect("children").iter();
+        key(children
+            .find(|child| child["agent_id"] == agent)
+            .expect("a child"))
+    };
+    [main.clone(), of("helper"), of("other")]
+}
+
+/// How a message that never became a run ended.
+fn verdict(world: &World, key: &str) -> Value {
+    world.wakeful(&["why", key, "--json"]).json()
+}
+
+#[test]
+fn who_ends_a_run_takes_back_what_it_started_and_has_not_begun() {
+    let world = World::new();
+    stage(&world, BOTH, SILENT);
+    let daemon = Daemon::serve(&world, &[]);
+    let [main, helper, other] = both_started(&world);
+    let why = verdict(&world, &other);
+    assert_eq!(
+        (&why["status"], &why["verdict"]),
+        (&json!("queued"), &json!("queued")),
+        "{why}"
+    );
+    assert_eq!(
+        (&why["cause"]["correlation_id"], &why["cause"]["causation_id"]),
+        (&json!(main), &json!(main)),
+        "{why}"
+    );
+    world.wakeful(&["runs", "cancel", &main]);
+    wait_until(|| runs(&world, "main")[0]["status"] == "cancelled");
+    // In the same transaction, although its agent is paused and nobody begins it.
+    let why = verdict(&world, &other);
+    assert_eq!(
+        (&why["status"], &why["verdict"]),
+        (&json!("cancelled"), &json!("cancelled")),
+        "{why}"
+    );
+    let gates = why["gates"].to_string();
+    assert!(gates.contains("lifecycle") && gates.contains(&main), "{gates}");
+    assert_eq!(
+        world.wakeful(&["agent", "show", "other", "--json"]).json()["pending"],
+        0
+    );
+    let events = world.wakeful(&["events", "other", "--json"]).stdout;
+    assert!(events.contains("taken back before its turn"), "{events}");
+    wait_until(|| show(&world, &json!(helper))["outcome"] == "cancelled");
+    let verified = world.wakeful(&["verify"]);
+    assert_eq!(verified.code, Some(0), "{verified:?}");
+    drop(daemon);
+}
+
+#[test]
+fn who_gives_up_a_run_ends_what_it_started() {
+    let world = World::new();
+    stage(&world, BOTH, SILENT);
+    let daemon = Daemon::serve(&world, &[]);
+    let [main, helper, other] = both_started(&world);
+    daemon.kill();
+    let key = RunKey(Digest::from_hex(&main).expect("a key"));
+    write(&world, move |tx| {
+        tx.set_aside(&key, RUN_QUARANTINED, Some("it broke"), Millis(9))
+    });
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(show(&world, &json!(helper))["outcome"], "open");
+    let said = world.wakeful(&["runs", "abandon", &main, "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(verdict(&world, &other)["status"], "cancelled");
+    wait_until(|| show(&world, &json!(helper))["outcome"] == "cancelled");
+    drop(daemon);
+}
+
+#[test]
+fn a_start_passes_the_gates_of_every_message_and_leaves_a_record() {
+    for (change, code) in [
+        (vec!["dormant", "helper"], "dormant"),
+        (vec!["mode", "helper", "interactive"], "interactive_only"),
+        (vec!["stop", "helper"], "stopped"),
+    ] {
+        let world = World::new();
+        stage(&world, PARENT, CHILD);
+        let said = world.wakeful(&[&["agent"], change.as_slice()].concat());
+        assert_eq!(said.code, Some(0), "{said:?}");
+        start(&world);
+        let told = told(&world);
+        assert_eq!((told.len(), &told[0]["kind"]), (1, &json!(code)), "{told:?}");
+        assert!(runs(&world, "helper").is_empty(), "{code}");
+        let why = world.wakeful(&["why-not", "helper", "--json"]).json();
+        let refused = why["refused"].as_array().expect("refusals");
+        assert_eq!(
+            (refused.len(), &refused[0]["verdict"]),
+            (1, &json!(code)),
+            "{why}"
+        );
+        let run = runs(&world, "main")[0]["run_key"].clone();
+        assert_eq!(refused[0]["cause"]["run_key"], run, "{why}");
+        assert_eq!(
+            runs(&world, "main")[0]["status"],
+            "completed",
+            "{code}: it goes on"
+        );
+    }
+}
+
+#[test]
+fn a_start_waits_for_the_barrier_of_a_sleeping_agent() {
+    let world = World::new();
+    stage(&world, PARENT, CHILD);
+    let daemon = Daemon::serve(&world, &[]);
+    let said = world.wakeful(&["agent", "sleep", "helper", "--for", "1h"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(world.wakeful(&["message", "main", "do it"]).code, Some(0));
+    wait_until(|| {
+        runs(&world, "main")
+            .first()
+            .is_some_and(|run| run["waiting_on"].is_array())
+    });
+    let child = runs(&world, "main")[0]["waiting_on"][0].clone();
+    let why = verdict(&world, child.as_str().expect("a key"));
+    assert_eq!(
+        (&why["status"], why["not_before"].is_string()),
+        (&json!("queued"), true),
+        "{why}"
+    );
+    assert!(why["gates"].to_string().contains("asleep until"), "{why}");
+    assert_eq!(world.wakeful(&["agent", "wake", "helper"]).code, Some(0));
+    wait_until(|| runs(&world, "main")[0]["status"] == "completed");
+    judge(&world, "woken");
     drop(daemon);
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
@@ -149,4 +150,94 @@ fn a_forged_revoked_or_unknown_address_gets_the_same_answer() {
     let most = (0..700).map(|_| call(&address, &third, Some("d4"), b"x").0);
     assert!(most.into_iter().any(|status| status == 429), "a flood is bounded");
     daemon.kill();
+}
+
+/// Every file below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").flatten();
+    let found = entries.flat_map(|entry| match entry.path() {
+        path if path.is_dir() => files(&path),
+        path if path.is_file() => vec![path],
+        _ => Vec::new(),
+    });
+    found.collect()
+}
+
+#[test]
+fn the_secret_of_a_trigger_is_marked_and_stands_in_no_file_of_the_home() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "coach"]);
+    let model = world.script(ANSWER);
+    let daemon = world.wakeful(&["daemon", "start", "--port", "0", "--json", "--model", &model]);
+    assert_eq!(daemon.code, Some(0), "{daemon:?}");
+    let record = std::fs::read(world.home().join("run/daemon.json")).expect("a record");
+    let record: Value = serde_json::from_slice(&record).expect("JSON");
+    let address = record["http_addr"].as_str().expect("an address").to_owned();
+    let shown = world.wakeful(&["agent", "trigger", "show", "coach"]);
+    assert!(
+        shown.stderr.contains("secret"),
+        "who is shown it is told so: {shown:?}"
+    );
+    let path = json(&world, &["agent", "trigger", "show", "coach"])["trigger_path"].clone();
+    let path = path.as_str().expect("a path");
+    assert_eq!(call(&address, path, Some("d1"), b"x").0, 202);
+    wait_until(|| runs(&world).iter().any(|run| run["status"] == "completed"));
+    assert_eq!(call(&address, &format!("{path}0"), None, b"x").0, 404);
+    world.wakeful(&["agent", "trigger", "revoke", "coach"]);
+    assert_eq!(call(&address, path, Some("d2"), b"x").0, 404);
+    let prompt = world
+        .wakeful(&["debug", "prompt", "coach", "--text", "--json"])
+        .stdout;
+    let log = world.wakeful(&["daemon", "logs"]).stdout;
+    assert_eq!(world.wakeful(&["daemon", "stop"]).code, Some(0));
+    let (_, token) = path.rsplit_once('/').expect("a token");
+    assert!(!prompt.contains(token) && !log.contains(token));
+    let all = files(&world.home());
+    assert!(all.iter().any(|file| file.ends_with("agent.sqlite")), "{all:?}");
+    for file in all {
+        let bytes = std::fs::read(&file).expect("a file");
+        let is_there = bytes.windows(token.len()).any(|part| part == token.as_bytes());
+        assert!(!is_there, "{}", file.display());
+    }
+}
+
+#[test]
+fn what_belongs_to_the_runtime_is_no_tool() {
+    let world = World::new();
+    world.wakeful(&["agent", "create", "coach"]);
+    let names = [
+        "SystemTick",
+        "CreateExternalTrigger",
+        "CancelExternalTrigger",
+        "RecordExternalWait",
+    ];
+    let frame = json(&world, &["debug", "prompt", "coach"]);
+    let offered: Vec<&str> = frame["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .map(|tool| tool["name"].as_str().expect("a name"))
+        .collect();
+    assert!(
+        !offered.is_empty() && names.iter().all(|name| !offered.contains(name)),
+        "{offered:?}"
+    );
+    let calls = names.map(|name| format!("{{ name: {name}, input: {{}} }}"));
+    let script = format!("rounds:\n  - tools: [{}]\n  - text: no\n", calls.join(", "));
+    let model = world.script(&script);
+    let said = world.wakeful(&["run", "forge", "--agent", "coach", "--model", &model, "--json"]);
+    let run = json(
+        &world,
+        &["runs", "show", said.json()["run_key"].as_str().expect("a key")],
+    );
+    let steps = run["steps"]
+        .as_array()
+        .expect("steps")
+        .iter()
+        .filter(|step| step["kind"] == "tool");
+    let ends: Vec<(&Value, &Value)> = steps.map(|step| (&step["status"], &step["reason"])).collect();
+    let (denied, unknown) = (Value::from("denied"), Value::from("unknown_tool"));
+    assert_eq!(ends, vec![(&denied, &unknown); names.len()], "{run}");
+    let shown = json(&world, &["agent", "trigger", "show", "coach"]);
+    assert_eq!(shown["trigger_count"], 0, "the way for people is there: {shown}");
 }

@@ -16,9 +16,9 @@ pub struct Provenance {
     pub surface: Option<String>,
     /// How that door knew the sender.
     pub context: Option<String>,
-    /// What belongs together: the run.
+    /// What belongs together: the chain of causes that a message is of, else the run.
     pub correlation_id: Option<String>,
-    /// The operation that caused it.
+    /// What caused a message, else the operation that caused the event.
     pub causation_id: Option<String>,
 }
 
@@ -36,7 +36,7 @@ pub fn provenance(kind: &str, payload: &Value) -> Provenance {
         authority: fact("authority"),
         surface: fact("surface"),
         context: fact("context"),
-        correlation_id: fact("run_key"),
-        causation_id: fact("operation_id"),
+        correlation_id: fact("correlation_id").or_else(|| fact("run_key")),
+        causation_id: fact("causation_id").or_else(|| fact("operation_id")),
     }
 }

@@ -21,6 +21,7 @@ agent_state_changed | {"change": "control", "control": "paused"} | Trace | Agent
 agent_state_changed | {"change": "control", "control": "running"} | Trace | Agent goes on
 wake_decided | {"verdict": "run", "reason": "operator_prompt"} | Trace | Message became a run
 wake_decided | {"verdict": "cancelled"} | TurnResult | Message taken back before its turn
+wake_decided | {"verdict": "absorbed"} | Progress | Message joined the run under way
 wake_decided | {"verdict": "paused"} | TurnResult | Message did not become a run: paused
 run_started | {"model_ref": "scripted:a", "max_rounds": 50} | Progress | Run started with scripted:a
 provider_round_completed | {"outcome": "succeeded", "duration_ms": 7} | Trace | Model answered in 7 ms

@@ -52,6 +52,7 @@ pub(super) async fn start(
         workspace,
         deny_tools: call.deny_tools.iter().cloned().collect(),
         ask_tools: call.ask_tools.iter().cloned().collect(),
+        priority: None,
         attachments: call.attachments.iter().map(attached).collect(),
     };
     let accepted = front.send(call.agent.clone(), message).await?;

@@ -1,0 +1,162 @@
+use super::*;
+use crate::change::LogicalChangeKey;
+use crate::id::RuleId;
+use crate::key::Digest;
+
+fn message(text: &str, at: i64) -> Message {
+    let agent = AgentId::parse("main").expect("id");
+    let turn = TurnId::parse("t").expect("id");
+    Message::from_operator(
+        agent,
+        &SessionId::new("cli"),
+        &turn,
+        BlobHash(Digest::of(text.as_bytes())),
+        Millis(at),
+    )
+}
+
+#[test]
+fn the_same_words_at_another_time_are_the_same_message() {
+    assert!(message("a", 1).is_same_as(&message("a", 2)));
+    assert!(!message("a", 1).is_same_as(&message("b", 1)));
+    assert_eq!(message("a", 1).run_key, message("b", 2).run_key);
+}
+
+#[test]
+fn only_a_persons_interjection_without_wishes_joins_a_run() {
+    let said = message("a", 1).through_api(Wishes::default());
+    assert!(!said.may_join(), "it did not ask for it");
+    let urgent = said.with_priority(Priority::Interject);
+    assert!(urgent.may_join());
+    let with_wishes = Message {
+        wishes: Wishes {
+            max_rounds: Some(3),
+            ..Wishes::default()
+        },
+        ..urgent.clone()
+    };
+    assert!(!with_wishes.may_join());
+    let signal = Message {
+        authority: Authority::IntegrationSignal,
+        ..urgent
+    };
+    assert!(
+        !signal.may_join(),
+        "what others call urgent is only first in line"
+    );
+}
+
+/// What comes by itself, by each way there is.
+fn origins() -> [Origin; 4] {
+    let rule = || RuleId::parse("rule").expect("id");
+    [
+        Origin::Subscription {
+            subscription: rule(),
+            change: LogicalChangeKey(Digest::of(b"change")),
+            seq: 1,
+            tokens: Vec::new(),
+            author: "person".into(),
+        },
+        Origin::Schedule {
+            schedule: rule(),
+            scheduled_at: Millis(0),
+            is_catch_up: false,
+        },
+        Origin::Run {
+            run: RunKey(Digest::of(b"run")),
+        },
+        Origin::Trigger {
+            trigger: rule(),
+            delivery: "operator_instruction".into(),
+            content_type: None,
+        },
+    ]
+}
+
+/// Kind, authority, surface and context as they are written.
+fn written(message: &Message) -> String {
+    let json = serde_json::to_value(message).expect("json");
+    let word = |field: &str| json[field].as_str().expect("a word").to_owned();
+    ["kind", "authority", "surface", "context"].map(word).join(" ")
+}
+
+#[test]
+fn whose_word_it_is_follows_from_where_it_comes_from() {
+    let agent = AgentId::parse("main").expect("id");
+    let (run, body) = (RunKey(Digest::of(b"run")), BlobHash(Digest::of(b"x")));
+    let came = origins().map(|origin| {
+        let cause = Cause {
+            origin,
+            ..Cause::default()
+        };
+        written(&Message::from_cause(agent.clone(), run, cause, body, Millis(0)))
+    });
+    let wanted = [
+        "notice runtime_instruction runtime_system runtime_owned",
+        "timer_tick runtime_instruction timer_scheduler runtime_owned",
+        "internal_followup runtime_instruction runtime_system runtime_owned",
+        "hint integration_signal http_callback_wake external_trigger_capability",
+    ];
+    assert_eq!(came, wanted);
+    let said = [
+        message("a", 1),
+        message("a", 1).through_cli(Wishes::default()),
+        message("a", 1).through_api(Wishes::default()),
+    ];
+    let wanted = [
+        "operator_prompt operator_instruction run_once local_process",
+        "operator_prompt operator_instruction cli_prompt local_process",
+        "operator_prompt operator_instruction http_control_prompt control_authenticated",
+    ];
+    assert_eq!(said.each_ref().map(written), wanted);
+}
+
+#[test]
+fn a_message_is_read_as_it_was_written_with_all_that_it_can_hold_and_with_the_least() {
+    let least = message("a", 1);
+    let json = serde_json::to_value(&least).expect("json");
+    for optional in ["parent", "correlation", "causation"] {
+        assert!(json.get(optional).is_none() && json["cause"].get(optional).is_none());
+    }
+    let parent = Parent {
+        run_key: RunKey(Digest::of(b"parent")),
+        agent_id: AgentId::parse("other").expect("id"),
+        operation_id: OperationId(Digest::of(b"operation")),
+        depth: 1,
+    };
+    let first = TraceId::parse("order 66").expect("a name");
+    let agent = AgentId::parse("main").expect("id");
+    let body = BlobHash(Digest::of(b"x"));
+    let all = Message::from_run(agent, parent.clone(), first.clone(), body, Millis(1));
+    assert_eq!(
+        (all.cause.correlation.as_ref(), all.cause.causation.as_ref()),
+        (Some(&first), Some(&TraceId::of(&parent.run_key.0)))
+    );
+    for message in [least, all] {
+        let json = serde_json::to_value(&message).expect("json");
+        let read: Message = serde_json::from_value(json.clone()).expect("a message");
+        assert_eq!(read, message);
+        let mut strange = json;
+        strange["kind"] = "task_result".into();
+        assert!(
+            serde_json::from_value::<Message>(strange).is_err(),
+            "an unknown kind"
+        );
+    }
+}
+
+#[test]
+fn the_same_words_through_another_door_are_the_same_message() {
+    let wishes = Wishes {
+        max_rounds: Some(3),
+        ..Wishes::default()
+    };
+    let by_api = message("a", 1).through_api(wishes);
+    assert!(by_api.is_same_as(&message("a", 2)) && message("a", 2).is_same_as(&by_api));
+    assert!(!by_api.is_same_as(&message("b", 2)));
+    let with_other_wishes = message("a", 1).through_api(Wishes::default());
+    assert!(
+        !by_api.is_same_as(&with_other_wishes),
+        "one door, one key, two wishes"
+    );
+}

@@ -1,0 +1,72 @@
+//! What a person says into a run that is under way: it joins between what tools did and the next request, in the
+//! transaction that intends that request. So it is told once, and its record says by which run it was taken up.
+
+use wakeful_core::cause::{INTERJECTED_MAX, Priority};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::run::{Input, Interjection};
+use wakeful_core::time::Millis;
+use wakeful_ports::model::Model;
+use wakeful_ports::records::QueueRow;
+use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_ports::tool::ToolHost;
+
+use crate::absorb::take_up;
+use crate::run::Claimed;
+use crate::{Engine, EngineError};
+
+impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// What may join the run with this input. Looked for only where a round may end with it.
+    pub(crate) async fn interjected(
+        &self,
+        claimed: &Claimed,
+        input: &Input,
+    ) -> Result<Vec<Interjection>, EngineError> {
+        let may_end_round = match input {
+            Input::Replied(reply) => !reply.calls.is_empty(),
+            Input::Settled { .. } | Input::Decided { .. } => true,
+            Input::Admitted { .. }
+            | Input::AttemptFailed { .. }
+            | Input::Parked { .. }
+            | Input::Resumed
+            | Input::Started { .. }
+            | Input::Postponed
+            | Input::Cancelled
+            | Input::Lapsed { .. } => false,
+        };
+        if !may_end_round {
+            return Ok(Vec::new());
+        }
+        let agent = claimed.row.agent_id.clone();
+        Ok(self.store.read(move |view| waiting(view, &agent)).await?)
+    }
+}
+
+/// What waits for an agent and may join its run, in its order. Interjections stand first in line, so that one look at its
+/// head is enough where there are none.
+fn waiting(view: &mut dyn View, agent: &AgentId) -> Result<Vec<Interjection>, StoreError> {
+    let is_urgent = |row: &QueueRow| row.message.cause.priority == Priority::Interject;
+    if !view.queue(agent, 1)?.iter().any(is_urgent) {
+        return Ok(Vec::new());
+    }
+    let rows = view.queue(agent, INTERJECTED_MAX)?.into_iter();
+    let joins = rows.filter(|row| row.not_before.is_none() && row.message.may_join());
+    let joins = joins.map(|row| Interjection {
+        run_key: row.message.run_key,
+        body: row.message.body,
+    });
+    Ok(joins.collect())
+}
+
+/// Takes these out of the queue: this run answers them. One that has gone meanwhile is a conflict, because the run was
+/// about to be told of it. With the agent's head.
+pub(crate) fn join_in(tx: &mut dyn Tx, joined: &[RunKey], by: RunKey, at: Millis) -> Result<(), StoreError> {
+    for run in joined {
+        if !tx.is_queued(run)? {
+            return Err(StoreError::Conflict);
+        }
+        let message = tx.message(run)?.ok_or(StoreError::Conflict)?;
+        take_up(tx, &[message], by, at)?;
+    }
+    Ok(())
+}

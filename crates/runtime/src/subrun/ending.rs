@@ -1,0 +1,180 @@
+//! Ends of runs that others started: who is told of them, and what ends with them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wakeful_core::conversation::{Block, text_of};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::message::{Message, Parent};
+use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
+use wakeful_core::run::{Outcome, Phase};
+use wakeful_core::step::Child;
+use wakeful_core::subrun::{Ending, GONE};
+use wakeful_core::time::Millis;
+use wakeful_core::wake::Gate;
+use wakeful_ports::records::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_ports::store::{StoreError, Tx, View};
+
+use super::StartWrite;
+use crate::absorb::known_gates;
+use crate::cause::{CALLED_OFF, wake_row};
+use crate::desk::append;
+use crate::run::decode;
+
+/// Whose heads a transition needs beside its own.
+pub(crate) fn concerned(
+    tx: &mut dyn Tx,
+    (run, status): (&RunKey, &str),
+    starts: &[StartWrite],
+) -> Result<BTreeSet<AgentId>, StoreError> {
+    let mut agents: BTreeSet<AgentId> = starts
+        .iter()
+        .map(|start| start.message.agent_id.clone())
+        .collect();
+    if status != RUN_OPEN {
+        agents.extend(parent_of(tx, run)?.map(|parent| parent.agent_id));
+    }
+    if status == RUN_CANCELLED {
+        agents.extend(tx.children(run)?.into_iter().map(|child| child.agent_id));
+    }
+    Ok(agents)
+}
+
+/// The run that waits for this one.
+pub(crate) fn parent_of(view: &mut dyn View, run: &RunKey) -> Result<Option<Parent>, StoreError> {
+    Ok(view.message(run)?.and_then(|message| message.parent))
+}
+
+/// A run has ended: whoever waits for it is looked at, and what it started and was not told of ends with it where a
+/// person ended it. With the heads of all of them.
+pub(crate) fn ended(
+    tx: &mut dyn Tx,
+    (run, status): (&RunKey, &str),
+    heads: &mut BTreeMap<AgentId, Head>,
+    moment: (Millis, [u8; 32]),
+) -> Result<(), StoreError> {
+    if let Some(parent) = parent_of(tx, run)? {
+        tx.rouse_run(&parent.run_key)?;
+    }
+    if status == RUN_CANCELLED {
+        end_children(tx, run, heads, moment)?;
+    }
+    Ok(())
+}
+
+/// Ends what a run started and was not told of, because a person ended that run: a message that waits is taken back here
+/// and now; a run that has begun is asked to end, and takes down what it started itself. A reply starts a bounded number,
+/// and nothing else is left when the next one is asked for. Whose they are, with their heads locked.
+pub(crate) fn end_children(
+    tx: &mut dyn Tx,
+    run: &RunKey,
+    heads: &mut BTreeMap<AgentId, Head>,
+    (at, salt): (Millis, [u8; 32]),
+) -> Result<Vec<AgentId>, StoreError> {
+    let mut whose = Vec::new();
+    for child in tx.children(run)? {
+        if has_ended(tx, &child.run_key)? {
+            continue;
+        }
+        let message = tx.message(&child.run_key)?;
+        let waits = tx.is_queued(&child.run_key)?;
+        match (message, heads.get_mut(&child.agent_id)) {
+            (Some(message), Some(head)) if waits => {
+                // One chance for all of them; their names make it many.
+                let salt = Digest::of(&[salt, *child.run_key.0.as_bytes()].concat());
+                let sealed = called_off(child.run_key, (at, *salt.as_bytes()))?;
+                let gate =
+                    Gate::new("parent", false).with(format!("run {run}, which asked for it, was ended"));
+                take_back(tx, &message, head, (&sealed, &[gate]))?;
+            }
+            (_, _) => tx.request_cancel(&child.run_key, at)?,
+        }
+        whose.push(child.agent_id);
+    }
+    Ok(whose)
+}
+
+/// Takes a message out of the queue for good. With the head of its agent.
+pub(crate) fn take_back(
+    tx: &mut dyn Tx,
+    message: &Message,
+    head: &mut Head,
+    (sealed, gates): (&Sealed, &[Gate]),
+) -> Result<Event, StoreError> {
+    tx.dequeue(&message.agent_id, &message.run_key)?;
+    let event = append(tx, &message.agent_id, head, sealed)?;
+    let gates = known_gates(tx, message, gates)?;
+    tx.put_wake(&wake_row(message, CALLED_OFF, &gates, sealed.at))?;
+    Ok(event)
+}
+
+/// The event by which a message that was taken back is told of.
+fn called_off(run: RunKey, (at, salt): (Millis, [u8; 32])) -> Result<Sealed, StoreError> {
+    let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
+    let sealed = Sealed::new(Draft::new(Kind::WakeDecided, payload), at, Some(run), salt);
+    sealed.map_err(|_| StoreError::Malformed("an announcement"))
+}
+
+/// Whether a run that was started has come to an end, or never will begin.
+pub(crate) fn has_ended(view: &mut dyn View, run: &RunKey) -> Result<bool, StoreError> {
+    match view.run(run)? {
+        Some(row) => Ok(row.status != RUN_OPEN && row.status != RUN_QUARANTINED),
+        None => Ok(!view.is_queued(run)?),
+    }
+}
+
+/// Whether none of these has come to an end.
+pub(crate) fn all_under_way(view: &mut dyn View, runs: &[RunKey]) -> Result<bool, StoreError> {
+    for run in runs {
+        if has_ended(view, run)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// How a run that was started ended, and how long it took; none while it has not.
+pub(super) fn ending(view: &mut dyn View, child: &Child) -> Result<Option<(Ending, u64)>, StoreError> {
+    if !has_ended(view, &child.run_key)? {
+        return Ok(None);
+    }
+    let (run_key, agent_id) = (child.run_key, child.agent_id.clone());
+    let Some(row) = view.run(&run_key)? else {
+        let verdict = view.wake(&run_key)?.map(|wake| wake.verdict);
+        let outcome = verdict.unwrap_or_else(|| GONE.to_owned());
+        let ending = Ending {
+            agent_id,
+            run_key,
+            outcome,
+            failure: None,
+            text: String::new(),
+        };
+        return Ok(Some((ending, 0)));
+    };
+    // A state that cannot be read is one of a run that was given up: there are no last words.
+    let (failure, reply) = match decode(&row).map(|turn| turn.phase) {
+        Ok(Phase::Ended { outcome, reply }) => (failure_kind(&outcome), reply),
+        Ok(Phase::Modelling { .. } | Phase::Parked { .. } | Phase::Acting { .. }) | Err(_) => (None, None),
+    };
+    let body = reply.map(|hash| view.blob(&hash)).transpose()?.flatten();
+    let blocks = body.and_then(|body| serde_json::from_slice::<Vec<Block>>(&body).ok());
+    let since = view
+        .message(&run_key)?
+        .map_or(row.started_at, |message| message.admitted_at);
+    let duration_ms = row.ended_at.map_or(0, |ended| ended.since(since));
+    let ending = Ending {
+        agent_id,
+        run_key,
+        outcome: row.status,
+        failure,
+        text: blocks.map(|blocks| text_of(&blocks)).unwrap_or_default(),
+    };
+    Ok(Some((ending, duration_ms)))
+}
+
+fn failure_kind(outcome: &Outcome) -> Option<String> {
+    match outcome {
+        Outcome::Failed(artifact) => Some(artifact.kind.clone()),
+        Outcome::Completed | Outcome::OutOfRounds | Outcome::Cancelled => None,
+    }
+}

@@ -1,0 +1,52 @@
+//! What is said into a run and taken back in the same moment.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use wakeful_core::cause::Priority;
+use wakeful_core::decision::{APPROVE, Channel, Reply};
+use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::message::Wishes;
+use wakeful_core::step::Status;
+use wakeful_runtime::desk::{Deciding as _, Desk as _, Post};
+
+use super::{Daemon, First};
+
+#[tokio::test]
+async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as_it_is() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    let post = Post {
+        agent: AgentId::parse("main").expect("a name"),
+        turn: TurnId::parse("turn-2").expect("a turn"),
+        text: "never mind".into(),
+        attachments: Vec::new(),
+        wishes: Wishes::default(),
+        priority: Priority::Interject,
+    };
+    let said = daemon.clerk.post(post).await.expect("posted").run_key;
+    let taken = daemon.store.taken_back.lock().map(|mut place| {
+        *place = Some((said, Arc::clone(&daemon.mailer)));
+    });
+    taken.expect("a place");
+    let question = daemon.clerk.decisions(true).await.expect("questions").remove(0);
+    let reply = Reply {
+        option: APPROVE.into(),
+        version: None,
+        channel: Channel::Page,
+        note: None,
+    };
+    let name = question.inquiry.decision_id.to_string();
+    daemon.clerk.answer(name, reply).await.expect("taken");
+    daemon.settle().await;
+    assert!(
+        daemon.store.taken_back.lock().expect("a place").is_none(),
+        "it was taken back"
+    );
+    let report = daemon.clerk.run(daemon.run).await.expect("a report");
+    assert_eq!(report.status, "completed");
+    let calls: Vec<Status> = report.tool_calls().map(|step| step.status).collect();
+    assert_eq!(
+        (calls, daemon.mailer.0.load(Ordering::Relaxed)),
+        (vec![Status::Ok], 1)
+    );
+}
