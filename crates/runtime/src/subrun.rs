@@ -143,6 +143,7 @@ fn looked(
     let overview = view.overview(other)?;
     let facts = Facts {
         cause: &message.cause,
+        is_paused: false,
         predicate: None,
         guard: None,
         has_work: None,

@@ -79,6 +79,8 @@ async fn an_unnamed_delivery_that_comes_again_after_the_turn_of_a_minute_is_the_
         let delivery = Delivery {
             name: None,
             content_type: None,
+            correlation: None,
+            causation: None,
             body: b"the build is red".to_vec(),
         };
         daemon.clerk.deliver(trigger.clone(), delivery)

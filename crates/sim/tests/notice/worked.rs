@@ -119,6 +119,7 @@ async fn a_persons_turn_leaves_the_same_pairs_of_calls_and_results_as_a_run_that
         text: "by a person".into(),
         attachments: Vec::new(),
         wishes: Wishes::default(),
+        priority: Priority::default(),
     };
     daemon.clerk.post(post).await.expect("posted");
     daemon.settle().await;
