@@ -13,11 +13,12 @@ use wakeful_runtime::run::Driven;
 use wakeful_runtime::{EngineError, Waiting};
 use wakeful_store::Store;
 
+use crate::alert;
 use crate::chance::Chance;
 use crate::evidence::{Evidence, Moment};
 use crate::invariant::{Summary, Violation, judge};
 use crate::life::{Doings, End, Life};
-use crate::schedule::{Schedule, What};
+use crate::schedule::{Kind, Schedule, What};
 use crate::script::{Opinion, Script};
 use crate::service::{Way, open_only, repeat, run_of, serve};
 use crate::tally::Tally;
@@ -37,6 +38,9 @@ const TRIES_MAX: u32 = 20;
 
 /// Plays a schedule and judges it after every mishap and at the end.
 pub fn play(schedule: &Schedule) -> Result<Tally, Violation> {
+    if schedule.kind == Kind::Alert {
+        return alert::play(schedule).map(|scene| alert::tally(&scene));
+    }
     let evidence = Stage::new(schedule, Timing::Any, Judging::Always)?.play()?;
     Ok(Tally::of(&evidence))
 }
@@ -59,6 +63,9 @@ pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
 
 /// The last link of the chain of events that a schedule leaves: it stands for every event, time and salt before it.
 pub fn log_hash(schedule: &Schedule) -> Result<Digest, Violation> {
+    if schedule.kind == Kind::Alert {
+        return alert::play(schedule).map(|scene| alert::log_hash(&scene));
+    }
     let evidence = Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()?;
     Ok(evidence.events.last().map_or(Digest::ZERO, |event| event.hash))
 }

@@ -17,15 +17,34 @@ pub const ASKS_MAX: u32 = 2;
 /// The word for no mishap at all.
 const CALM: &str = "calm";
 
+/// The word for the world that is woken.
+const ALERT: &str = "alert";
+
+/// One seed in so many is played as a world that is woken, where nobody says which.
+const ALERT_ONE_IN: u32 = 3;
+
+/// Which world a seed makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Processes that answer what people ask, one run after another.
+    Run,
+    /// A daemon that is woken by changes, moments, calls from outside, people and other agents.
+    Alert,
+}
+
 /// A seed and its mishaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
+    /// Which world it makes.
+    pub kind: Kind,
     /// Fixes everything but the mishaps.
     pub seed: u64,
     /// What goes wrong, in order.
     pub mishaps: Vec<Mishap>,
     /// Most things that are asked for, where the seed has more.
     pub asks: u32,
+    /// The moves of the seed that are played, where not all of them are.
+    pub moves: Option<Vec<u32>>,
 }
 
 /// One thing that goes wrong.
@@ -60,11 +79,13 @@ pub enum What {
     Poison,
     /// Every process dies soon after it took up the run, until somebody moves it aside.
     Loop,
+    /// The wall clock is set, forward or back, up to ten years. In a world that is woken.
+    Jump,
 }
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Crash,
         Self::Sleep,
         Self::StoreFails,
@@ -75,6 +96,7 @@ impl What {
         Self::Release,
         Self::Poison,
         Self::Loop,
+        Self::Jump,
     ];
 
     /// The word in a line.
@@ -91,6 +113,7 @@ impl What {
             Self::Release => "release",
             Self::Poison => "poison",
             Self::Loop => "loop",
+            Self::Jump => "jump",
         }
     }
 }
@@ -131,29 +154,61 @@ impl Schedule {
                 _ if chance.one_in(4) => What::Loop,
                 _ => What::Crash,
             };
-            // Small gaps hit the recovery from the mishap before; large ones the rest of the run.
-            let after = if chance.one_in(2) {
-                chance.below(10)
-            } else {
-                chance.below(90)
-            };
+            let after = gap(&mut chance);
             Mishap { what, after }
         });
-        let mishaps = mishaps.collect();
         Self {
-            seed,
-            mishaps,
-            asks: ASKS_MAX,
+            mishaps: mishaps.collect(),
+            ..Self::calm(seed)
         }
+    }
+
+    /// The schedule that belongs to a seed in a world that is woken.
+    #[must_use]
+    pub fn drawn_alert(seed: u64) -> Self {
+        let mut chance = Chance::at(seed, "alert mishaps");
+        let count = chance.below(MISHAPS_MAX + 1);
+        let mishaps = (0..count).map(|_| {
+            let what = match chance.below(12) {
+                0..8 => What::Crash,
+                8..10 => What::StoreFails,
+                10 => What::Halt,
+                _ => What::Jump,
+            };
+            let after = gap(&mut chance);
+            Mishap { what, after }
+        });
+        Self {
+            kind: Kind::Alert,
+            mishaps: mishaps.collect(),
+            ..Self::calm(seed)
+        }
+    }
+
+    /// The schedule that belongs to a seed where nobody says in which world.
+    #[must_use]
+    pub fn any(seed: u64) -> Self {
+        match Chance::at(seed, "kind").one_in(ALERT_ONE_IN) {
+            true => Self::drawn_alert(seed),
+            false => Self::drawn(seed),
+        }
+    }
+
+    /// Whether a move of the seed is played.
+    #[must_use]
+    pub fn has_move(&self, number: u32) -> bool {
+        self.moves.as_ref().is_none_or(|kept| kept.contains(&number))
     }
 
     /// A seed without mishaps.
     #[must_use]
     pub const fn calm(seed: u64) -> Self {
         Self {
+            kind: Kind::Run,
             seed,
             mishaps: Vec::new(),
             asks: ASKS_MAX,
+            moves: None,
         }
     }
 
@@ -168,6 +223,10 @@ impl Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.seed)?;
+        match self.kind {
+            Kind::Run => {}
+            Kind::Alert => write!(f, " {ALERT}")?,
+        }
         if self.mishaps.is_empty() {
             write!(f, " {CALM}")?;
         }
@@ -176,6 +235,10 @@ impl fmt::Display for Schedule {
         }
         if self.asks < ASKS_MAX {
             write!(f, " asks={}", self.asks)?;
+        }
+        if let Some(moves) = &self.moves {
+            let moves: Vec<String> = moves.iter().map(u32::to_string).collect();
+            write!(f, " moves={}", moves.join(","))?;
         }
         Ok(())
     }
@@ -191,9 +254,11 @@ impl FromStr for Schedule {
         let mut schedule = Self::calm(seed);
         for word in words.filter(|word| *word != CALM) {
             let bad = || BadSchedule(word.to_owned());
-            match word.strip_prefix("asks=") {
-                Some(asks) => schedule.asks = asks.parse().map_err(|_| bad())?,
-                None => schedule.mishaps.push(parse_mishap(word).ok_or_else(bad)?),
+            match word.split_once('=') {
+                Some(("asks", asks)) => schedule.asks = asks.parse().map_err(|_| bad())?,
+                Some(("moves", moves)) => schedule.moves = Some(parse_moves(moves).ok_or_else(bad)?),
+                None if word == ALERT => schedule.kind = Kind::Alert,
+                Some(_) | None => schedule.mishaps.push(parse_mishap(word).ok_or_else(bad)?),
             }
         }
         Ok(schedule)
@@ -205,6 +270,20 @@ fn parse_seed(word: &str) -> Option<u64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),
     }
+}
+
+/// Small gaps hit the recovery from the mishap before; large ones the rest of the run.
+fn gap(chance: &mut Chance) -> u32 {
+    if chance.one_in(2) {
+        chance.below(10)
+    } else {
+        chance.below(90)
+    }
+}
+
+fn parse_moves(list: &str) -> Option<Vec<u32>> {
+    let numbers = list.split(',').filter(|number| !number.is_empty());
+    numbers.map(|number| number.parse().ok()).collect()
 }
 
 fn parse_mishap(word: &str) -> Option<Mishap> {
@@ -227,6 +306,15 @@ mod tests {
             assert_eq!(schedule.to_string().parse(), Ok(schedule.clone()));
             let smaller = Schedule { asks: 1, ..schedule };
             assert_eq!(smaller.to_string().parse(), Ok(smaller));
+            let woken = Schedule::drawn_alert(seed);
+            assert_eq!(woken.to_string().parse(), Ok(woken.clone()));
+            for moves in [vec![], vec![0, 3, 11]] {
+                let smaller = Schedule {
+                    moves: Some(moves),
+                    ..woken.clone()
+                };
+                assert_eq!(smaller.to_string().parse(), Ok(smaller));
+            }
         }
     }
 
@@ -238,6 +326,7 @@ mod tests {
             ("1 crash", "crash"),
             ("1 flood+3", "flood+3"),
             ("1 asks=some", "asks=some"),
+            ("1 alert moves=1,two", "moves=1,two"),
         ] {
             assert_eq!(
                 line.parse::<Schedule>(),

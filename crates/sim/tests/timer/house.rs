@@ -23,13 +23,14 @@ use wakeful_core::time::Millis;
 use wakeful_core::timer::{Draft, Outcome, Timer, When};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::guidance::NoGuide;
-use wakeful_ports::journal::{Journal as _, Order};
+use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::records::{Agent, Execution, RunFilter, Visibility};
 use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Scheduling as _};
+use wakeful_runtime::desk::{AlertClerk, Clerk, Desk as _, NewAgent, Scheduling as _};
 use wakeful_runtime::hub::Hub;
+use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Ending, Options, Service, Workshop, Writers};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
@@ -298,6 +299,7 @@ impl Ground {
 pub(super) struct House {
     pub(super) ground: Ground,
     pub(super) clerk: Clerk<Store>,
+    pub(super) alert: AlertClerk<Store>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -338,12 +340,29 @@ impl House {
             entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
             governance: Governance::default(),
         });
-        let timers = clerk.timers(Arc::new(ground.journal.clone()), Writers::Alone);
+        let journal: Arc<dyn Journal> = Arc::new(ground.journal.clone());
+        let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
         let ticking = async move { timers.run(&Halt::never()).await };
-        let tasks = vec![tokio::spawn(service.run()), tokio::spawn(ticking)];
+        let book: Arc<Book> = Arc::default();
+        let watcher = clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
+        let watching = async move {
+            watcher.run(&Halt::never(), |error| panic!("{error}")).await;
+        };
+        let tasks = vec![
+            tokio::spawn(service.run()),
+            tokio::spawn(ticking),
+            tokio::spawn(watching),
+        ];
         let house = Self {
             ground: ground.clone(),
             clerk,
+            alert: AlertClerk {
+                store: ground.store.clone(),
+                journal,
+                clock: Arc::<Wall>::clone(&ground.wall),
+                entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
+                book,
+            },
             tasks,
         };
         house.ground.settle().await;
