@@ -299,11 +299,7 @@ impl House {
         };
         let all = self.ask(self.clerk.schedules(filter)).await?.unwrap_or_default();
         for timer in all {
-            let name = timer.schedule_id.clone();
-            self.being
-                .world
-                .note(|ledger| ledger.touched.extend([name.clone()]));
-            let status = wakeful_core::timer::Status::Disabled;
+            let (name, status) = (timer.schedule_id, wakeful_core::timer::Status::Disabled);
             self.ask(self.clerk.set_schedule_status(name, status)).await?;
         }
         Ok(())

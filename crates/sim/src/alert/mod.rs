@@ -153,19 +153,18 @@ impl Stage {
         let gone = runtime.block_on(async {
             let house = House::open(&self.world, &idle);
             match self.serve(&house, is_first).await {
-                Ok(true) => Ok(None),
-                Ok(false) => Ok(Some(house.stop().await)),
-                Err(Cut::Gone(gone)) => Ok(Some(gone)),
-                Err(Cut::Broken(violation)) => Err(violation),
+                Ok(true) => None,
+                Ok(false) => Some(house.stop().await),
+                Err(gone) => Some(gone),
             }
         });
         // Whatever it was doing ends here.
         drop(runtime);
-        gone
+        Ok(gone)
     }
 
     /// Lets what happens happen to a daemon. True when all of it has.
-    async fn serve(&mut self, house: &House, is_first: bool) -> Result<bool, Cut> {
+    async fn serve(&mut self, house: &House, is_first: bool) -> Result<bool, Gone> {
         if is_first {
             house.people().await?;
             house.settle().await?;
@@ -183,8 +182,6 @@ impl Stage {
             return Ok(false);
         }
         self.world.expect(&[]);
-        // Before schedules are ended, which nobody could judge afterwards.
-        judge(&self.scene(Moment::Midway).map_err(Cut::Broken)?).map_err(Cut::Broken)?;
         house.calm().await?;
         Ok(true)
     }
@@ -199,18 +196,6 @@ impl Stage {
         let struck = ledger.struck.iter();
         let struck = struck.map(|(what, life, site)| format!("daemon {life}: {} at {site:?}", what.word()));
         done.chain(struck).collect()
-    }
-}
-
-/// Why a daemon served no longer.
-enum Cut {
-    Gone(Gone),
-    Broken(Violation),
-}
-
-impl From<Gone> for Cut {
-    fn from(gone: Gone) -> Self {
-        Self::Gone(gone)
     }
 }
 
