@@ -22,7 +22,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 const JOBS_MAX: u64 = 64;
 
 const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|alert]
-       wakeful-sim --seed SEED [alert] [calm | MISHAP…] [asks=1] [moves=0,3]     a mishap reads crash+12";
+       wakeful-sim --seed SEED [alert] [small] [calm | MISHAP…] [asks=1] [moves=0,3]     a mishap reads crash+12";
 
 /// How long to search.
 #[derive(Clone, Copy)]
@@ -130,7 +130,8 @@ impl Search {
             if is_over {
                 break;
             }
-            let schedule = args.kind.map_or(Schedule::any as fn(u64) -> Schedule, drawn)(args.from.wrapping_add(number));
+            let schedule =
+                args.kind.map_or(Schedule::any as fn(u64) -> Schedule, drawn)(args.from.wrapping_add(number));
             match examine(&schedule) {
                 Ok(met) => tally.add(&met),
                 Err(violation) => {
@@ -207,7 +208,7 @@ fn kind(word: &str) -> Result<Kind, String> {
 
 fn drawn(kind: Kind) -> fn(u64) -> Schedule {
     match kind {
-        Kind::Run => Schedule::drawn,
+        Kind::Run => Schedule::drawn_of_any_size,
         Kind::Alert => Schedule::drawn_alert,
     }
 }

@@ -20,8 +20,14 @@ const CALM: &str = "calm";
 /// The word for the world that is woken.
 const ALERT: &str = "alert";
 
+/// The word for a world in which less is asked and done.
+const SMALL: &str = "small";
+
 /// One seed in so many is played as a world that is woken, where nobody says which.
 const ALERT_ONE_IN: u32 = 3;
+
+/// One of the others in so many is as large as worlds are: many small ones find more in the same time.
+const LARGE_ONE_IN: u32 = 5;
 
 /// Which world a seed makes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +49,8 @@ pub struct Schedule {
     pub mishaps: Vec<Mishap>,
     /// Most things that are asked for, where the seed has more.
     pub asks: u32,
+    /// Whether less is asked and done than the seed has.
+    pub is_small: bool,
     /// The moves of the seed that are played, where not all of them are.
     pub moves: Option<Vec<u32>>,
 }
@@ -190,7 +198,16 @@ impl Schedule {
     pub fn any(seed: u64) -> Self {
         match Chance::at(seed, "kind").one_in(ALERT_ONE_IN) {
             true => Self::drawn_alert(seed),
-            false => Self::drawn(seed),
+            false => Self::drawn_of_any_size(seed),
+        }
+    }
+
+    /// The schedule that belongs to a seed, in a world that is mostly small.
+    #[must_use]
+    pub fn drawn_of_any_size(seed: u64) -> Self {
+        Self {
+            is_small: !Chance::at(seed, "size").one_in(LARGE_ONE_IN),
+            ..Self::drawn(seed)
         }
     }
 
@@ -208,6 +225,7 @@ impl Schedule {
             seed,
             mishaps: Vec::new(),
             asks: ASKS_MAX,
+            is_small: false,
             moves: None,
         }
     }
@@ -226,6 +244,9 @@ impl fmt::Display for Schedule {
         match self.kind {
             Kind::Run => {}
             Kind::Alert => write!(f, " {ALERT}")?,
+        }
+        if self.is_small {
+            write!(f, " {SMALL}")?;
         }
         if self.mishaps.is_empty() {
             write!(f, " {CALM}")?;
@@ -258,6 +279,7 @@ impl FromStr for Schedule {
                 Some(("asks", asks)) => schedule.asks = asks.parse().map_err(|_| bad())?,
                 Some(("moves", moves)) => schedule.moves = Some(parse_moves(moves).ok_or_else(bad)?),
                 None if word == ALERT => schedule.kind = Kind::Alert,
+                None if word == SMALL => schedule.is_small = true,
                 Some(_) | None => schedule.mishaps.push(parse_mishap(word).ok_or_else(bad)?),
             }
         }
@@ -304,7 +326,11 @@ mod tests {
         for seed in 0..200 {
             let schedule = Schedule::drawn(seed);
             assert_eq!(schedule.to_string().parse(), Ok(schedule.clone()));
-            let smaller = Schedule { asks: 1, ..schedule };
+            let smaller = Schedule {
+                asks: 1,
+                is_small: true,
+                ..schedule
+            };
             assert_eq!(smaller.to_string().parse(), Ok(smaller));
             let woken = Schedule::drawn_alert(seed);
             assert_eq!(woken.to_string().parse(), Ok(woken.clone()));

@@ -60,7 +60,10 @@ impl Wall {
         let to_ms = first.map_or(until_ms, |(at_ms, _)| at_ms.min(until_ms));
         let step = to_ms.saturating_sub(state.ticks_ms);
         state.ticks_ms += step;
-        state.wall.0 = state.wall.0.saturating_add(i64::try_from(step).unwrap_or(i64::MAX));
+        state.wall.0 = state
+            .wall
+            .0
+            .saturating_add(i64::try_from(step).unwrap_or(i64::MAX));
         let Some(key) = first.filter(|(at_ms, _)| *at_ms <= state.ticks_ms) else {
             return false;
         };
@@ -141,7 +144,10 @@ mod tests {
         let (mut moment, mut time) = (Box::pin(wall.wait_until(Millis(500))), Box::pin(wall.wait(500)));
         assert_eq!((at_once(moment.as_mut()), at_once(time.as_mut())), (None, None));
         wall.set(-100);
-        assert_eq!((at_once(moment.as_mut()), at_once(time.as_mut())), (Some(()), None));
+        assert_eq!(
+            (at_once(moment.as_mut()), at_once(time.as_mut())),
+            (Some(()), None)
+        );
         assert!(wall.advance(1_000), "somebody waits");
         assert_eq!((wall.ticks_ms(), wall.now()), (500, Millis(400)));
         assert_eq!(at_once(time), Some(()));

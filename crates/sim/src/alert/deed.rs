@@ -60,9 +60,7 @@ impl House {
                 world.set_clock(&mut chance);
                 Ok(())
             }
-            Move::Control(agent, control) => {
-                self.ask(self.clerk.set_control(agent, control)).await.map(drop)
-            }
+            Move::Control(agent, control) => self.ask(self.clerk.set_control(agent, control)).await.map(drop),
             Move::Mode(agent, mode) => self.tend(agent, AgentChange::Mode(mode)).await,
             Move::Life(agent, life) => self.tend(agent, AgentChange::Life(life)).await,
             Move::Sleep(agent, ms) => {
@@ -74,10 +72,7 @@ impl House {
                 let braked = self.clerk.brake(agent, "stop".to_owned(), Channel::Page);
                 self.ask(braked).await.map(drop)
             }
-            Move::Release(agent) => self
-                .ask(self.clerk.release(agent, Channel::Page))
-                .await
-                .map(drop),
+            Move::Release(agent) => self.ask(self.clerk.release(agent, Channel::Page)).await.map(drop),
             Move::Cancel(agent) => self.cancel(agent).await,
             Move::Restart => {
                 self.being.halt();
@@ -210,7 +205,8 @@ impl House {
         match answer {
             Ok(posted) if is_forged => world.complain(format!("a forged delivery was taken in: {posted:?}")),
             Ok(posted) => {
-                let is_known = before.delivered.contains_key(&posted.run_key) || key.is_none_or(|key| !is_heard(&key));
+                let is_known =
+                    before.delivered.contains_key(&posted.run_key) || key.is_none_or(|key| !is_heard(&key));
                 if !posted.is_new && !is_known {
                     world.complain(format!("a first delivery was taken for a second one: {posted:?}"));
                 }

@@ -278,7 +278,8 @@ impl House {
             self.ask(self.clerk.release(Some(agent.clone()), channel)).await?;
             self.ask(self.clerk.set_control(agent.clone(), Control::Running))
                 .await?;
-            self.ask(self.clerk.tend(agent.clone(), AgentChange::Wake)).await?;
+            self.ask(self.clerk.tend(agent.clone(), AgentChange::Wake))
+                .await?;
             let life = AgentChange::Life(Lifecycle::Active);
             self.ask(self.clerk.tend(agent, life)).await?;
         }

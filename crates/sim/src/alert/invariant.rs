@@ -24,15 +24,24 @@ pub(crate) const ALL: [Invariant<Scene>; 16] = [
     named("NoAcknowledgedInputLost", no_acknowledged_input_lost),
     named("NoRunKeyRunsTwice", no_run_key_runs_twice),
     named("NoPlainEffectTwice", no_plain_effect_twice),
-    named("EveryOccurrenceIsDecidedOnce", occurrence::every_occurrence_is_decided_once),
+    named(
+        "EveryOccurrenceIsDecidedOnce",
+        occurrence::every_occurrence_is_decided_once,
+    ),
     named("NoOccurrenceRunsTwice", occurrence::no_occurrence_runs_twice),
     named("NothingWakesOnItsOwnWrite", nothing_wakes_on_its_own_write),
-    named("OneNoticeWakesOncePerSubscription", one_notice_wakes_once_per_subscription),
+    named(
+        "OneNoticeWakesOncePerSubscription",
+        one_notice_wakes_once_per_subscription,
+    ),
     named("EveryNoticeIsAnswered", every_notice_is_answered),
     named("RefusedTriggersLeaveNothing", refused_triggers_leave_nothing),
     named("ADeliveryIsTakenInOnce", a_delivery_is_taken_in_once),
     named("NoChainOfWakesIsEndless", no_chain_of_wakes_is_endless),
-    named("EachStartIsOneRunAndToldOnce", each_start_is_one_run_and_told_once),
+    named(
+        "EachStartIsOneRunAndToldOnce",
+        each_start_is_one_run_and_told_once,
+    ),
     named("ChainIsWhole", chain_is_whole),
     named("EverythingComesToRest", everything_comes_to_rest),
     named("NobodyComplains", nobody_complains),
@@ -71,7 +80,10 @@ fn every_message_has_its_place(scene: &Scene) -> Verdict {
             format!("{key} is nowhere: {verdict:?}, taken up by {taken_up_by:?}, waits: {waits}")
         })?;
     }
-    let refused = scene.wakes.iter().filter(|(key, _)| !scene.messages.contains_key(key));
+    let refused = scene
+        .wakes
+        .iter()
+        .filter(|(key, _)| !scene.messages.contains_key(key));
     for (key, wake) in refused {
         unless(Refusal::of_code(&wake.verdict).is_some(), || {
             format!("{key} was never let in, and its record says {}", wake.verdict)
@@ -89,7 +101,9 @@ fn no_acknowledged_input_lost(scene: &Scene) -> Verdict {
     let fired = scene.schedules.iter().flat_map(|(_, rows)| rows);
     for row in fired.filter(|row| row.outcome == wakeful_core::timer::Outcome::Run) {
         let is_there = row.run_key.is_some_and(|key| scene.messages.contains_key(&key));
-        unless(is_there, || format!("a firing is said to run, and has no message: {row:?}"))?;
+        unless(is_there, || {
+            format!("a firing is said to run, and has no message: {row:?}")
+        })?;
     }
     Ok(())
 }
@@ -110,8 +124,12 @@ fn no_run_key_runs_twice(scene: &Scene) -> Verdict {
     }
     let keys: BTreeSet<String> = scene.runs.iter().map(|run| run.row.run_key.to_string()).collect();
     let stray = scene.ledger.asked.keys().find(|asked| !keys.contains(*asked));
-    unless(stray.is_none(), || format!("the model was asked for {stray:?}, which is no run"))?;
-    unless(keys.len() == scene.runs.len(), || "two runs have one key".to_owned())
+    unless(stray.is_none(), || {
+        format!("the model was asked for {stray:?}, which is no run")
+    })?;
+    unless(keys.len() == scene.runs.len(), || {
+        "two runs have one key".to_owned()
+    })
 }
 
 fn no_plain_effect_twice(scene: &Scene) -> Verdict {
@@ -143,7 +161,10 @@ fn nothing_wakes_on_its_own_write(scene: &Scene) -> Verdict {
 fn one_notice_wakes_once_per_subscription(scene: &Scene) -> Verdict {
     let mut seen = BTreeSet::new();
     for (key, message) in &scene.messages {
-        let Origin::Subscription { subscription, change, .. } = &message.cause.origin else {
+        let Origin::Subscription {
+            subscription, change, ..
+        } = &message.cause.origin
+        else {
             continue;
         };
         unless(seen.insert((subscription, *change)), || {
@@ -157,8 +178,13 @@ fn one_notice_wakes_once_per_subscription(scene: &Scene) -> Verdict {
             format!("{key} is not named by what it is for")
         })?;
         let notice = scene.notices.iter().find(|notice| notice.key == *change);
-        let rows = scene.subscriptions.iter().filter(|row| row.subscription_id == *subscription);
-        let row = rows.into_iter().find(|_| !scene.ledger.dropped.contains(subscription));
+        let rows = scene
+            .subscriptions
+            .iter()
+            .filter(|row| row.subscription_id == *subscription);
+        let row = rows
+            .into_iter()
+            .find(|_| !scene.ledger.dropped.contains(subscription));
         let (Some(notice), Some(row)) = (notice, row) else {
             continue;
         };
@@ -182,9 +208,8 @@ fn every_notice_is_answered(scene: &Scene) -> Verdict {
         .filter(|row| !scene.ledger.dropped.contains(&row.subscription_id));
     for row in kept {
         let filter = row.terms.filter().map_err(|error| error.to_string())?;
-        let concern = |notice: &&super::scene::Notice| {
-            notice.seq > row.journal_seq && filter.admits(&notice.tokens)
-        };
+        let concern =
+            |notice: &&super::scene::Notice| notice.seq > row.journal_seq && filter.admits(&notice.tokens);
         for notice in scene.notices.iter().filter(concern) {
             let named = Cause::Subscription {
                 subscription: row.subscription_id.as_str(),
@@ -222,13 +247,17 @@ fn refused_triggers_leave_nothing(scene: &Scene) -> Verdict {
 fn a_delivery_is_taken_in_once(scene: &Scene) -> Verdict {
     let mut often = scene.ledger.delivered.iter();
     let twice = often.find(|(_, times)| **times > 1);
-    unless(twice.is_none(), || format!("a delivery was new more than once: {twice:?}"))
+    unless(twice.is_none(), || {
+        format!("a delivery was new more than once: {twice:?}")
+    })
 }
 
 fn no_chain_of_wakes_is_endless(scene: &Scene) -> Verdict {
     let mut messages = scene.messages.iter();
     let deep = messages.find(|(_, message)| message.cause.depth > DEPTH_MAX);
-    unless(deep.is_none(), || format!("too many agents' acts precede {deep:?}"))
+    unless(deep.is_none(), || {
+        format!("too many agents' acts precede {deep:?}")
+    })
 }
 
 /// A start leads to one run at most, and whoever started it is told of its end once.
@@ -237,7 +266,9 @@ fn each_start_is_one_run_and_told_once(scene: &Scene) -> Verdict {
     for (key, message) in &scene.messages {
         let Some(parent) = &message.parent else { continue };
         let other = started.insert(parent.operation_id, key);
-        unless(other.is_none(), || format!("one start, two runs: {key} and {other:?}"))?;
+        unless(other.is_none(), || {
+            format!("one start, two runs: {key} and {other:?}")
+        })?;
     }
     for (run, lines) in &scene.said {
         let children = scene.messages.iter().filter(|(_, message)| {
@@ -266,8 +297,12 @@ fn everything_comes_to_rest(scene: &Scene) -> Verdict {
     if scene.moment == Moment::Midway {
         return Ok(());
     }
-    unless(scene.queued.is_empty(), || format!("these still wait: {:?}", scene.queued))?;
-    unless(scene.tellings == 0, || format!("{} tellings are not seen to", scene.tellings))?;
+    unless(scene.queued.is_empty(), || {
+        format!("these still wait: {:?}", scene.queued)
+    })?;
+    unless(scene.tellings == 0, || {
+        format!("{} tellings are not seen to", scene.tellings)
+    })?;
     for run in &scene.runs {
         let is_over = run.row.status != RUN_OPEN && run.row.status != RUN_QUARANTINED;
         unless(is_over, || format!("{} is {}", run.row.run_key, run.row.status))?;
@@ -275,11 +310,14 @@ fn everything_comes_to_rest(scene: &Scene) -> Verdict {
             .steps
             .iter()
             .find(|step| matches!(step.status, Status::Planned | Status::Intended));
-        unless(left.is_none(), || format!("the run is over, and this is not: {left:?}"))?;
-        let starts = run.steps.iter().filter(|step| step.name == START_RUN);
-        unless(starts.count() == 0 || scene.said.contains_key(&run.row.run_key), || {
-            "nobody looked at what was said".to_owned()
+        unless(left.is_none(), || {
+            format!("the run is over, and this is not: {left:?}")
         })?;
+        let starts = run.steps.iter().filter(|step| step.name == START_RUN);
+        unless(
+            starts.count() == 0 || scene.said.contains_key(&run.row.run_key),
+            || "nobody looked at what was said".to_owned(),
+        )?;
     }
     Ok(())
 }

@@ -64,7 +64,10 @@ pub(crate) fn tally(scene: &Scene) -> Tally {
     for (what, _, site) in &ledger.struck {
         met(format!("alert: {} at {site:?}", what.word()));
     }
-    ledger.moves.iter().for_each(|word| met(format!("alert: move {word}")));
+    ledger
+        .moves
+        .iter()
+        .for_each(|word| met(format!("alert: move {word}")));
     for wake in scene.wakes.values() {
         let source = wake.cause.origin.source();
         let source = source.as_str().split(':').next().unwrap_or_default().to_owned();
@@ -81,7 +84,10 @@ pub(crate) fn tally(scene: &Scene) -> Tally {
         .for_each(|run| met(format!("alert: run {}", run.row.status)));
     let counts = [
         ("alert: notices", scene.notices.len()),
-        ("alert: clock set", usize::try_from(ledger.jumps).unwrap_or(usize::MAX)),
+        (
+            "alert: clock set",
+            usize::try_from(ledger.jumps).unwrap_or(usize::MAX),
+        ),
         ("alert: deeds", ledger.deeds.len()),
         ("alert: worlds", 1),
     ];
@@ -139,7 +145,10 @@ impl Stage {
                 Some(Gone::Died | Gone::Stopped) => judge(&self.scene(Moment::Midway)?)?,
             }
         }
-        Err(violation("EverythingComesToRest", "there is no end to it".to_owned()))
+        Err(violation(
+            "EverythingComesToRest",
+            "there is no end to it".to_owned(),
+        ))
     }
 
     /// One daemon, from its beginning to its end. None when there is nothing left to do.
@@ -195,7 +204,14 @@ impl Stage {
         let done = ledger.moves.iter().map(|word| format!("move: {word}"));
         let struck = ledger.struck.iter();
         let struck = struck.map(|(what, life, site)| format!("daemon {life}: {} at {site:?}", what.word()));
-        done.chain(struck).collect()
+        // What was met until then tells most about a world that does not come to rest.
+        let met = self
+            .scene(Moment::Midway)
+            .map(|scene| tally(&scene))
+            .unwrap_or_default();
+        let met = met.0.into_iter().filter(|(name, _)| !name.contains(": move "));
+        let met = met.map(|(name, count)| format!("{count} {name}"));
+        done.chain(struck).chain(met).collect()
     }
 }
 

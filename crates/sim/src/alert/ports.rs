@@ -46,6 +46,9 @@ const MAIL: &str = "Mail";
 /// Most requests of a run in which the model wants something.
 const WANTS_MAX: u32 = 2;
 
+/// The longest that an answer takes. While it is under way a daemon looks many times a second whether somebody wants its end.
+const DELAY_MS_MAX: u32 = 1_500;
+
 /// The store of a daemon.
 pub(crate) type AlertStore = FaultyStore<Store, Being>;
 
@@ -94,7 +97,7 @@ impl AlertModel {
         let place = format!("said/{}/{request}", parts.next().unwrap_or_default());
         let mut chance = Chance::at(self.0.world.seed, &place);
         let delay_ms = match chance.below(5) {
-            0 => u64::from(1 + chance.below(90_000)),
+            0 => u64::from(1 + chance.below(DELAY_MS_MAX)),
             _ => 0,
         };
         let text = || vec![Block::Text { text: "done".into() }];
@@ -210,7 +213,9 @@ impl ToolHost for AlertTools {
             let operation = act.operation_id;
             self.0.world.note(|ledger| ledger.deeds.push(operation));
         } else if let Err(why) = self.write(act).await {
-            self.0.world.complain(format!("the journal refused an agent: {why}"));
+            self.0
+                .world
+                .complain(format!("the journal refused an agent: {why}"));
         }
         self.0.pass(Site::AfterAct).await;
         Done {
@@ -242,7 +247,9 @@ impl Workshop<AlertStore> for Shop {
     fn limits(&self, _: &Agent, message: &Message) -> Limits {
         let above = message.parent.as_ref().map_or(0, |parent| parent.depth);
         let depth = message.cause.depth.saturating_add(above);
-        let others = AGENTS.into_iter().filter(|name| *name != message.agent_id.as_str());
+        let others = AGENTS
+            .into_iter()
+            .filter(|name| *name != message.agent_id.as_str());
         Limits {
             model_ref: named(depth, message),
             fallbacks: Vec::new(),
@@ -276,10 +283,7 @@ impl Workshop<AlertStore> for Shop {
         })
     }
 
-    fn ending(
-        &self,
-        agent: &AgentId,
-    ) -> Result<Ending<AlertStore, AlertModel, AlertTools>, EngineError> {
+    fn ending(&self, agent: &AgentId) -> Result<Ending<AlertStore, AlertModel, AlertTools>, EngineError> {
         Err(EngineError::UnknownAgent(agent.clone()))
     }
 }

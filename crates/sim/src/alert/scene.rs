@@ -163,7 +163,11 @@ fn messages(
     keys.extend(runs.iter().map(|run| run.row.run_key));
     keys.extend(ledger.posted.keys().chain(ledger.delivered.keys()));
     keys.extend(ledger.forged.iter().chain(&ledger.refused));
-    keys.extend(schedules.iter().flat_map(|(_, rows)| rows.iter().filter_map(|row| row.run_key)));
+    keys.extend(
+        schedules
+            .iter()
+            .flat_map(|(_, rows)| rows.iter().filter_map(|row| row.run_key)),
+    );
     let (mut messages, mut queued) = (BTreeMap::new(), BTreeSet::new());
     for key in keys {
         messages.extend(view.message(&key)?.map(|message| (key, message)));

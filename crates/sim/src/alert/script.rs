@@ -48,16 +48,19 @@ const CRONS: [&str; 7] = [
     "0 12 * * MON",
 ];
 
-const INTERVALS_SECONDS: [u64; 5] = [1_800, 3_600, 5_400, 6 * 3_600, 86_400];
+const INTERVALS_SECONDS: [u64; 5] = [3_600, 5_400, 4 * 3_600, 6 * 3_600, 86_400];
 
-const PASSES_MS: [u64; 7] = [
+const PASSES_MS: [u64; 10] = [
     1_000,
+    70_000,
     70_000,
     20 * 60_000,
     61 * 60_000,
+    61 * 60_000,
     3 * 3_600_000,
-    9 * 3_600_000,
-    26 * 3_600_000,
+    3 * 3_600_000,
+    7 * 3_600_000,
+    25 * 3_600_000,
 ];
 
 /// The words of tokens that subscriptions name.
@@ -178,7 +181,10 @@ impl Script {
             85..87 => Move::TriggerNow(rule("t", chance.below(4))?, chance.below(2)),
             87..90 => Move::Control(agent, one_of(&mut chance, &Control::ALL)),
             90 => Move::Mode(agent, one_of(&mut chance, &Mode::ALL)),
-            91 => Move::Life(agent, one_of(&mut chance, &[Lifecycle::Active, Lifecycle::Dormant])),
+            91 => Move::Life(
+                agent,
+                one_of(&mut chance, &[Lifecycle::Active, Lifecycle::Dormant]),
+            ),
             92..94 => Move::Sleep(agent, i64::from(1 + chance.below(600)) * 1_000),
             94 => Move::Wake(agent),
             95 => Move::Brake(chance.one_in(2).then_some(agent)),

@@ -68,11 +68,7 @@ pub(super) fn chain_is_whole(evidence: &Evidence) -> Verdict {
 }
 
 /// The head to which the whole log of an agent leads, if it is a chain.
-pub(crate) fn chain(
-    agent: &AgentId,
-    incarnation: &Incarnation,
-    events: &[EventRow],
-) -> Result<Head, String> {
+pub(crate) fn chain(agent: &AgentId, incarnation: &Incarnation, events: &[EventRow]) -> Result<Head, String> {
     let mut head = Head {
         next_seq: 1,
         chain_hash: Digest::ZERO,

@@ -1,7 +1,7 @@
 //! From change to wake in a daemon in memory: each change once, bursts as one run, and no two agents for ever.
 
 mod tend;
-mod world;
+pub(crate) mod world;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;

@@ -37,9 +37,9 @@ use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
 use wakeful_store::{JournalStore, Store};
 
 /// 2026-03-01T06:00:00Z.
-pub(super) const BEGIN: Millis = Millis(1_772_344_800_000);
-pub(super) const MINUTE_MS: u64 = 60_000;
-pub(super) const HOUR_MS: u64 = 60 * MINUTE_MS;
+pub(crate) const BEGIN: Millis = Millis(1_772_344_800_000);
+pub(crate) const MINUTE_MS: u64 = 60_000;
+pub(crate) const HOUR_MS: u64 = 60 * MINUTE_MS;
 
 /// Turns of everybody in which somebody who is at work does something.
 const TURNS: u32 = 60;
@@ -48,7 +48,7 @@ const TURNS: u32 = 60;
 const LATER_MS: u64 = MINUTE_MS;
 
 /// Time that moves when it is told to, and a wall clock that can be set.
-pub(super) struct Wall(Mutex<State>, AtomicU32);
+pub(crate) struct Wall(Mutex<State>, AtomicU32);
 
 struct State {
     ticks_ms: u64,
@@ -58,7 +58,7 @@ struct State {
 }
 
 impl Wall {
-    pub(super) fn at(wall: Millis) -> Arc<Self> {
+    pub(crate) fn at(wall: Millis) -> Arc<Self> {
         let state = State {
             ticks_ms: 0,
             wall,
@@ -78,7 +78,7 @@ impl Wall {
     }
 
     /// Somebody sets the clock. Who sleeps goes on sleeping.
-    pub(super) fn set(&self, wall: Millis) {
+    pub(crate) fn set(&self, wall: Millis) {
         self.state().wall = wall;
     }
 
@@ -139,7 +139,7 @@ impl Entropy for Salts {
 
 /// What the model does.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Says {
+pub(crate) enum Says {
     Done,
     /// It fails for good.
     No,
@@ -241,15 +241,15 @@ impl Workshop<Store> for Shop {
 
 /// What outlives a daemon.
 #[derive(Clone)]
-pub(super) struct Ground {
-    pub(super) wall: Arc<Wall>,
-    pub(super) store: Store,
-    pub(super) journal: JournalStore,
-    pub(super) asked: Arc<AtomicU32>,
+pub(crate) struct Ground {
+    pub(crate) wall: Arc<Wall>,
+    pub(crate) store: Store,
+    pub(crate) journal: JournalStore,
+    pub(crate) asked: Arc<AtomicU32>,
 }
 
 impl Ground {
-    pub(super) fn at(wall: Millis) -> Self {
+    pub(crate) fn at(wall: Millis) -> Self {
         Self {
             wall: Wall::at(wall),
             store: Store::in_memory("timers").expect("a store"),
@@ -259,7 +259,7 @@ impl Ground {
     }
 
     /// Lets everybody have their turns while time stands still, until nobody stirs.
-    pub(super) async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         loop {
             let before = self.wall.1.load(Ordering::Relaxed);
             for _ in 0..TURNS {
@@ -272,7 +272,7 @@ impl Ground {
     }
 
     /// Lets time pass.
-    pub(super) async fn pass(&self, ms: u64) {
+    pub(crate) async fn pass(&self, ms: u64) {
         self.settle().await;
         let until_ms = self.wall.ticks_ms() + ms;
         while self.wall.ticks_ms() < until_ms || self.wall.advance(until_ms) {
@@ -282,7 +282,7 @@ impl Ground {
     }
 
     /// Somebody writes a note.
-    pub(super) async fn write(&self, name: &str, author: Author) {
+    pub(crate) async fn write(&self, name: &str, author: Author) {
         let order = Order {
             operation_id: OperationId(h("test", &[name])),
             author,
@@ -296,22 +296,22 @@ impl Ground {
 }
 
 /// A daemon that lives until it is killed.
-pub(super) struct House {
-    pub(super) ground: Ground,
-    pub(super) clerk: Clerk<Store>,
-    pub(super) alert: AlertClerk<Store>,
+pub(crate) struct House {
+    pub(crate) ground: Ground,
+    pub(crate) clerk: Clerk<Store>,
+    pub(crate) alert: AlertClerk<Store>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-pub(super) fn agent(name: &str) -> AgentId {
+pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a name")
 }
 
-pub(super) fn rule(name: &str) -> RuleId {
+pub(crate) fn rule(name: &str) -> RuleId {
     RuleId::parse(name).expect("a name")
 }
 
-pub(super) fn every(seconds: u64) -> When {
+pub(crate) fn every(seconds: u64) -> When {
     When::Every {
         interval_seconds: seconds,
         anchor: BEGIN,
@@ -320,7 +320,7 @@ pub(super) fn every(seconds: u64) -> When {
 
 impl House {
     /// A daemon over this ground.
-    pub(super) async fn open(ground: &Ground, says: Says) -> Self {
+    pub(crate) async fn open(ground: &Ground, says: Says) -> Self {
         let hub: Arc<Hub> = Arc::default();
         let shop = Shop {
             store: ground.store.clone(),
@@ -370,13 +370,13 @@ impl House {
     }
 
     /// The same with an agent `main`.
-    pub(super) async fn fresh(says: Says) -> Self {
+    pub(crate) async fn fresh(says: Says) -> Self {
         let house = Self::open(&Ground::at(BEGIN), says).await;
         house.make(&["main"]).await;
         house
     }
 
-    pub(super) async fn make(&self, names: &[&str]) {
+    pub(crate) async fn make(&self, names: &[&str]) {
         for name in names {
             let new = NewAgent {
                 agent_id: agent(name),
@@ -388,7 +388,7 @@ impl House {
     }
 
     /// Ends it at once, as a power cut does.
-    pub(super) async fn kill(self) -> Ground {
+    pub(crate) async fn kill(self) -> Ground {
         for task in &self.tasks {
             task.abort();
         }
@@ -399,7 +399,7 @@ impl House {
     }
 
     /// A schedule of `main` that wakes it in any case, and what is special about it.
-    pub(super) async fn add(&self, id: &str, when: When, with: impl FnOnce(&mut Draft)) -> Timer {
+    pub(crate) async fn add(&self, id: &str, when: When, with: impl FnOnce(&mut Draft)) -> Timer {
         let mut draft = Draft::new(rule(id), agent("main"), when, "Look at the day.".to_owned());
         draft.always = true;
         with(&mut draft);
@@ -408,25 +408,25 @@ impl House {
         added
     }
 
-    pub(super) async fn timer(&self, id: &str) -> Timer {
+    pub(crate) async fn timer(&self, id: &str) -> Timer {
         self.clerk.schedule(rule(id)).await.expect("a schedule")
     }
 
     /// What became of a schedule's firings, oldest first.
-    pub(super) async fn records(&self, id: &str) -> Vec<Execution> {
+    pub(crate) async fn records(&self, id: &str) -> Vec<Execution> {
         let (_, mut records) = self.clerk.executions(rule(id), 1_000).await.expect("records");
         records.reverse();
         records
     }
 
     /// The same in short.
-    pub(super) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<String>)> {
+    pub(crate) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<String>)> {
         let records = self.records(id).await.into_iter();
         records.map(|one| (one.row.outcome, one.row.reason)).collect()
     }
 
     /// How many runs there are.
-    pub(super) async fn runs(&self) -> usize {
+    pub(crate) async fn runs(&self) -> usize {
         let filter = RunFilter {
             limit: 10_000,
             ..RunFilter::default()
@@ -435,7 +435,7 @@ impl House {
         runs.expect("runs").len()
     }
 
-    pub(super) fn asked(&self) -> u32 {
+    pub(crate) fn asked(&self) -> u32 {
         self.ground.asked.load(Ordering::Relaxed)
     }
 }

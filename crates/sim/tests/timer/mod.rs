@@ -1,6 +1,6 @@
 //! The clock's loop in virtual time: what is due fires once, what was missed is told, and a set clock fools nobody.
 
-mod house;
+pub(crate) mod house;
 mod overlap;
 mod quiet;
 

@@ -29,7 +29,10 @@ async fn watchful(house: &House, name: &str, is_guarded: bool) {
     let draft = Draft::new(rule(name), agent(name), when, "Anything new?".to_owned());
     house.clerk.add_schedule(draft).await.expect("a schedule");
     let (token, guard) = match is_guarded {
-        true => ("CATEGORY", Some(json!({"field": "depth", "op": "gt", "value": 0}))),
+        true => (
+            "CATEGORY",
+            Some(json!({"field": "depth", "op": "gt", "value": 0})),
+        ),
         false => ("task.status=done", None),
     };
     let terms = Terms {
@@ -38,7 +41,7 @@ async fn watchful(house: &House, name: &str, is_guarded: bool) {
         ..Terms::default()
     };
     let new = NewSubscription {
-        subscription_id: None,
+        subscription_id: Some(rule(name)),
         agent_id: agent(name),
         terms,
     };
@@ -54,7 +57,10 @@ async fn a_quiet_day_of_a_thousand_agents_asks_no_model_and_writes_no_line() {
     }
     house.ground.pass(21 * HOUR_MS).await;
     for number in 0..WRITES {
-        house.ground.write(&format!("garden {number}"), Author::Person).await;
+        house
+            .ground
+            .write(&format!("garden {number}"), Author::Person)
+            .await;
         house.ground.pass(HOUR_MS).await;
     }
     let last = names.last().cloned().expect("a name");
@@ -82,5 +88,9 @@ async fn a_quiet_day_of_a_thousand_agents_asks_no_model_and_writes_no_line() {
     let (tokens, queued, refused, lines, contents) = found.await.expect("read");
     assert_eq!((tokens, queued), (0, 0), "no token was used");
     assert_eq!((lines, contents), (0, 0), "nobody said a word");
-    assert_eq!(refused, 4 * AGENTS as u64 + (WRITES * AGENTS / 2) as u64, "and each no is counted");
+    assert_eq!(
+        refused,
+        4 * AGENTS as u64 + (WRITES * AGENTS / 2) as u64,
+        "and each no is counted"
+    );
 }

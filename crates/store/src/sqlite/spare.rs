@@ -87,8 +87,10 @@ mod tests {
     fn one_that_was_written_to_is_fresh_again() {
         let mut used = take(&AGENT, "host").unwrap();
         let before = used.contents().unwrap();
-        used.batch("INSERT INTO cap VALUES ('main', 7, 1); UPDATE host SET host_id = 'other'; DELETE FROM care;")
-            .unwrap();
+        used.batch(
+            "INSERT INTO cap VALUES ('main', 7, 1); UPDATE host SET host_id = 'other'; DELETE FROM care;",
+        )
+        .unwrap();
         let rows = used.query(COUNT, &[]).unwrap();
         assert_eq!(rows.into_iter().next().unwrap().int("count").unwrap(), 1);
         used.begin_writing().unwrap();

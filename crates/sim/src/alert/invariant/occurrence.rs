@@ -20,7 +20,8 @@ pub(super) fn every_occurrence_is_decided_once(scene: &Scene) -> Verdict {
         .iter()
         .filter(|(timer, _)| !scene.ledger.touched.contains(&timer.schedule_id));
     for (timer, rows) in untouched {
-        walk(timer, rows).map_err(|what| format!("schedule {} ({:?}): {what}", timer.schedule_id, timer.when))?;
+        walk(timer, rows)
+            .map_err(|what| format!("schedule {} ({:?}): {what}", timer.schedule_id, timer.when))?;
     }
     Ok(())
 }
@@ -31,11 +32,17 @@ pub(super) fn no_occurrence_runs_twice(scene: &Scene) -> Verdict {
         let (mut moments, mut runs) = (BTreeSet::new(), BTreeSet::new());
         for row in rows.iter().filter(|row| row.outcome == Outcome::Run) {
             let is_new = row.run_key.is_some_and(|run| runs.insert(run));
-            unless(is_new, || format!("two firings of {} have one run: {row:?}", timer.schedule_id))?;
+            unless(is_new, || {
+                format!("two firings of {} have one run: {row:?}", timer.schedule_id)
+            })?;
             if row.source == TriggerSource::Tick {
                 let is_named = row.run_key == Some(timer.run_key(row.due_at));
                 unless(moments.insert(row.due_at) && is_named, || {
-                    format!("the moment {} of {} runs again: {row:?}", row.due_at.rfc3339(), timer.schedule_id)
+                    format!(
+                        "the moment {} of {} runs again: {row:?}",
+                        row.due_at.rfc3339(),
+                        timer.schedule_id
+                    )
                 })?;
             }
         }
@@ -66,9 +73,15 @@ fn walk(timer: &Timer, rows: &[ExecutionRow]) -> Verdict {
     let left = first_after(&timer.when, seen_until)?.filter(|next| *next <= timer.seen_until);
     unless(left.is_none(), || format!("nobody decided about {left:?}"))?;
     let next = first_after(&timer.when, timer.seen_until)?;
-    unless(timer.status != Status::Active || timer.next_execution_at == next, || {
-        format!("the next moment is {next:?}, and it waits for {:?}", timer.next_execution_at)
-    })
+    unless(
+        timer.status != Status::Active || timer.next_execution_at == next,
+        || {
+            format!(
+                "the next moment is {next:?}, and it waits for {:?}",
+                timer.next_execution_at
+            )
+        },
+    )
 }
 
 /// Whether a record is about a moment.
@@ -83,7 +96,11 @@ const fn decides(outcome: Outcome) -> bool {
 fn decided(when: &When, (after, until): (Millis, Millis), look: &[&ExecutionRow]) -> Verdict {
     let is_missed = |row: &&&ExecutionRow| row.reason.as_deref() == Some(MISSED);
     let missed = look.iter().find(is_missed);
-    let mut fired: Vec<Millis> = look.iter().filter(|row| !is_missed(row)).map(|row| row.due_at).collect();
+    let mut fired: Vec<Millis> = look
+        .iter()
+        .filter(|row| !is_missed(row))
+        .map(|row| row.due_at)
+        .collect();
     fired.sort_unstable();
     let count = missed.map_or(0, |row| row.count);
     let first = first_after(when, after)?;
@@ -93,9 +110,10 @@ fn decided(when: &When, (after, until): (Millis, Millis), look: &[&ExecutionRow]
     if count > MOMENTS_MAX || missed.is_some_and(|row| row.is_capped) {
         for moment in fired {
             let before = Millis(moment.0.saturating_sub(1));
-            unless(first_after(when, before)? == Some(moment) && moment <= until, || {
-                format!("{moment:?} is no moment of it")
-            })?;
+            unless(
+                first_after(when, before)? == Some(moment) && moment <= until,
+                || format!("{moment:?} is no moment of it"),
+            )?;
         }
         return Ok(());
     }

@@ -33,7 +33,10 @@ fn has_verdict(scene: &Scene, verdict: &str) -> bool {
 
 fn first_with(scene: &Scene, verdict: &str) -> RunKey {
     let mut wakes = scene.wakes.iter();
-    *wakes.find(|(_, wake)| wake.verdict == verdict).expect("a record").0
+    *wakes
+        .find(|(_, wake)| wake.verdict == verdict)
+        .expect("a record")
+        .0
 }
 
 fn is_woken(message: &Message) -> bool {
@@ -44,10 +47,16 @@ fn is_woken(message: &Message) -> bool {
 fn noticed(scene: &Scene) -> Option<(RunKey, Message)> {
     let mut messages = scene.messages.iter().filter(|(_, message)| is_woken(message));
     let found = messages.find(|(_, message)| {
-        let Origin::Subscription { subscription, change, .. } = &message.cause.origin else {
+        let Origin::Subscription {
+            subscription, change, ..
+        } = &message.cause.origin
+        else {
             return false;
         };
-        let is_kept = scene.subscriptions.iter().any(|row| row.subscription_id == *subscription);
+        let is_kept = scene
+            .subscriptions
+            .iter()
+            .any(|row| row.subscription_id == *subscription);
         let is_known = scene.notices.iter().any(|notice| notice.key == *change);
         is_kept && is_known && !scene.ledger.dropped.contains(subscription)
     });
@@ -111,7 +120,8 @@ fn a_key_that_runs_twice_is_found() {
     let ran = |scene: &Scene| !scene.runs.is_empty();
     let again = |scene: &mut Scene| {
         let logs = scene.logs.iter_mut().map(|(_, events)| events);
-        let mut logs = logs.filter(|events| events.iter().any(|event| event.kind == Kind::RunStarted.as_str()));
+        let mut logs =
+            logs.filter(|events| events.iter().any(|event| event.kind == Kind::RunStarted.as_str()));
         let log = logs.next().expect("a log");
         let started = log.iter().find(|event| event.kind == Kind::RunStarted.as_str());
         let started = started.expect("a beginning").clone();
@@ -139,11 +149,15 @@ fn is_by_clock(row: &ExecutionRow) -> bool {
 
 /// The place of a firing that ran, of a schedule that nobody touched.
 fn fired(scene: &Scene) -> Option<(usize, usize)> {
-    scene.schedules.iter().enumerate().find_map(|(place, (timer, rows))| {
-        let is_untouched = !scene.ledger.touched.contains(&timer.schedule_id);
-        let row = rows.iter().position(is_by_clock).filter(|_| is_untouched)?;
-        Some((place, row))
-    })
+    scene
+        .schedules
+        .iter()
+        .enumerate()
+        .find_map(|(place, (timer, rows))| {
+            let is_untouched = !scene.ledger.touched.contains(&timer.schedule_id);
+            let row = rows.iter().position(is_by_clock).filter(|_| is_untouched)?;
+            Some((place, row))
+        })
 }
 
 fn fired_row(scene: &mut Scene) -> ExecutionRow {
@@ -176,7 +190,12 @@ fn a_moment_that_nobody_decided_about_or_two_did_is_found() {
         scene.schedules[place].0.seen_until = Millis(scene.schedules[place].0.seen_until.0 + 40 * 86_400_000);
     };
     let recurs = |scene: &Scene| {
-        let is_cron = |place: usize| !matches!(scene.schedules[place].0.when, wakeful_core::timer::When::At { .. });
+        let is_cron = |place: usize| {
+            !matches!(
+                scene.schedules[place].0.when,
+                wakeful_core::timer::When::At { .. }
+            )
+        };
         fired(scene).is_some_and(|(place, _)| is_cron(place))
     };
     assert!(tampered(name, recurs, late).is_err());
@@ -191,7 +210,9 @@ fn moments_that_were_missed_and_miscounted_are_found() {
     };
     let miscounted = |scene: &mut Scene| {
         for (_, rows) in &mut scene.schedules {
-            rows.iter_mut().filter(|row| is_missed(row)).for_each(|row| row.count += 1);
+            rows.iter_mut()
+                .filter(|row| is_missed(row))
+                .for_each(|row| row.count += 1);
         }
     };
     assert!(tampered("EveryOccurrenceIsDecidedOnce", missed, miscounted).is_err());
@@ -225,7 +246,10 @@ fn a_wake_by_ones_own_write_is_found() {
     let own = |scene: &mut Scene| {
         let (_, message) = noticed(scene).expect("a notice");
         let author = format!("agent:{}", message.agent_id);
-        scene.notices.iter_mut().for_each(|notice| notice.author.clone_from(&author));
+        scene
+            .notices
+            .iter_mut()
+            .for_each(|notice| notice.author.clone_from(&author));
     };
     assert!(tampered("NothingWakesOnItsOwnWrite", wanted, own).is_err());
 }
@@ -240,7 +264,10 @@ fn a_notice_that_woke_twice_or_should_not_have_is_found() {
     };
     assert!(tampered(name, wanted, twice).is_err());
     let too_early = |scene: &mut Scene| {
-        scene.subscriptions.iter_mut().for_each(|row| row.journal_seq = u64::MAX);
+        scene
+            .subscriptions
+            .iter_mut()
+            .for_each(|row| row.journal_seq = u64::MAX);
     };
     assert!(tampered(name, wanted, too_early).is_err());
     let unconcerned = |scene: &mut Scene| {
@@ -299,7 +326,11 @@ fn a_start_with_two_runs_or_an_end_that_was_told_twice_or_never_is_found() {
     let parent = |scene: &Scene| -> Option<(RunKey, Parent)> {
         scene.messages.iter().find_map(|(key, message)| {
             let parent = message.parent.clone()?;
-            let is_told = scene.said.get(&parent.run_key)?.concat().contains(&key.to_string());
+            let is_told = scene
+                .said
+                .get(&parent.run_key)?
+                .concat()
+                .contains(&key.to_string());
             is_told.then_some((*key, parent))
         })
     };
@@ -318,9 +349,16 @@ fn a_start_with_two_runs_or_an_end_that_was_told_twice_or_never_is_found() {
     assert!(tampered(name, started, again).is_err());
     let unsaid = |scene: &mut Scene| {
         let (_, parent) = parent(scene).expect("a start");
-        let run = scene.runs.iter_mut().find(|run| run.row.run_key == parent.run_key);
+        let run = scene
+            .runs
+            .iter_mut()
+            .find(|run| run.row.run_key == parent.run_key);
         "completed".clone_into(&mut run.expect("its run").row.status);
-        scene.said.get_mut(&parent.run_key).expect("what was said").clear();
+        scene
+            .said
+            .get_mut(&parent.run_key)
+            .expect("what was said")
+            .clear();
     };
     assert!(tampered(name, started, unsaid).is_err());
 }
