@@ -24,6 +24,7 @@ mod world;
 use std::sync::Arc;
 
 use tokio::runtime::Builder;
+use wakeful_core::failure::clip;
 use wakeful_core::key::{Digest, h};
 use wakeful_ports::store::StoreError;
 use wakeful_store::{JournalStore, Store};
@@ -42,6 +43,9 @@ use crate::tally::Tally;
 
 /// Daemons that a world may need beyond those that its mishaps end: each restart takes one.
 const LIVES_MAX: usize = 20;
+
+/// Most characters of the state of an open run that a story tells.
+const PHASE_CHARS_MAX: usize = 400;
 
 /// Plays a schedule and judges it after every daemon and at the end.
 pub(crate) fn play(schedule: &Schedule) -> Result<Scene, Violation> {
@@ -190,7 +194,7 @@ impl Stage {
         if house.being.is_halted() {
             return Ok(false);
         }
-        self.world.expect(&[]);
+        self.world.heal();
         house.calm().await?;
         Ok(true)
     }
@@ -204,14 +208,19 @@ impl Stage {
         let done = ledger.moves.iter().map(|word| format!("move: {word}"));
         let struck = ledger.struck.iter();
         let struck = struck.map(|(what, life, site)| format!("daemon {life}: {} at {site:?}", what.word()));
+        let Ok(scene) = self.scene(Moment::Midway) else {
+            return done.chain(struck).collect();
+        };
         // What was met until then tells most about a world that does not come to rest.
-        let met = self
-            .scene(Moment::Midway)
-            .map(|scene| tally(&scene))
-            .unwrap_or_default();
-        let met = met.0.into_iter().filter(|(name, _)| !name.contains(": move "));
+        let met = tally(&scene).0.into_iter();
+        let met = met.filter(|(name, _)| !name.contains(": move "));
         let met = met.map(|(name, count)| format!("{count} {name}"));
-        done.chain(struck).chain(met).collect()
+        let open = scene.runs.iter().filter(|run| run.is_open()).map(|run| {
+            let (row, phase) = (&run.row, clip(&format!("{:?}", run.turn.phase), PHASE_CHARS_MAX));
+            format!("open: {} of {}, due {:?}, {phase}", row.run_key, row.agent_id, row.due_at)
+        });
+        let now = format!("the clock shows {:?}", self.world.wall.now());
+        done.chain(struck).chain(met).chain(open).chain([now]).collect()
     }
 }
 
