@@ -217,7 +217,10 @@ impl Stage {
         let met = met.map(|(name, count)| format!("{count} {name}"));
         let open = scene.runs.iter().filter(|run| run.is_open()).map(|run| {
             let (row, phase) = (&run.row, clip(&format!("{:?}", run.turn.phase), PHASE_CHARS_MAX));
-            format!("open: {} of {}, due {:?}, {phase}", row.run_key, row.agent_id, row.due_at)
+            format!(
+                "open: {} of {}, due {:?}, {phase}",
+                row.run_key, row.agent_id, row.due_at
+            )
         });
         let now = format!("the clock shows {:?}", self.world.wall.now());
         done.chain(struck).chain(met).chain(open).chain([now]).collect()

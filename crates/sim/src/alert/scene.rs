@@ -133,7 +133,7 @@ fn runs(view: &mut dyn View) -> Result<Vec<RunEvidence>, StoreError> {
     rows.into_iter().map(|row| load(view, row, &ledger)).collect()
 }
 
-fn schedules(view: &mut dyn View) -> Result<Vec<(Timer, Vec<ExecutionRow>)>, StoreError> {
+fn schedules(view: &mut dyn View) -> Result<Vec<Fired>, StoreError> {
     let filter = ScheduleFilter {
         agent_id: None,
         after: None,
@@ -149,15 +149,14 @@ fn schedules(view: &mut dyn View) -> Result<Vec<(Timer, Vec<ExecutionRow>)>, Sto
 
 type Found = (BTreeMap<RunKey, Message>, BTreeSet<RunKey>);
 
+/// A schedule and what became of its firings.
+type Fired = (Timer, Vec<ExecutionRow>);
+
 /// Every message that anything or anybody speaks of, and which of them wait.
 fn messages(
     view: &mut dyn View,
     ledger: &Ledger,
-    (wakes, runs, schedules): (
-        &BTreeMap<RunKey, WakeRow>,
-        &[RunEvidence],
-        &[(Timer, Vec<ExecutionRow>)],
-    ),
+    (wakes, runs, schedules): (&BTreeMap<RunKey, WakeRow>, &[RunEvidence], &[Fired]),
 ) -> Result<Found, StoreError> {
     let mut keys: BTreeSet<RunKey> = wakes.keys().copied().collect();
     keys.extend(runs.iter().map(|run| run.row.run_key));

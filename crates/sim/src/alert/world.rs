@@ -137,7 +137,10 @@ impl World {
     pub(crate) fn heal(&self) {
         self.expect(&[]);
         let mut state = self.state();
-        state.lives.iter_mut().for_each(|life| life.store = Condition::Well);
+        state
+            .lives
+            .iter_mut()
+            .for_each(|life| life.store = Condition::Well);
     }
 
     /// A new daemon; returns its number.

@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn each_kind_and_each_host_has_its_own() {
-        let mut contents = |schema, host| take(schema, host).unwrap().contents().unwrap();
+        let contents = |schema, host| take(schema, host).unwrap().contents().unwrap();
         let one = contents(&AGENT, "one");
         assert_ne!(one, contents(&AGENT, "two"));
         assert_ne!(one, contents(&JOURNAL, "one"));
