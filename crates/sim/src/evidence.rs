@@ -126,7 +126,8 @@ impl Evidence {
     }
 }
 
-fn load(view: &mut dyn View, mut row: RunRow, ledger: &Ledger) -> Result<RunEvidence, StoreError> {
+/// A run with all that belongs to it.
+pub(crate) fn load(view: &mut dyn View, mut row: RunRow, ledger: &Ledger) -> Result<RunEvidence, StoreError> {
     let run = row.run_key;
     // What rotted is judged by what it was: the journal knows of no rot.
     if row.state == POISON

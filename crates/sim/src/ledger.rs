@@ -150,7 +150,13 @@ impl Ledger {
     pub(crate) fn disturbances(&self) -> usize {
         let struck = self.struck.iter().filter(|(what, ..)| match what {
             What::Crash | What::Loop | What::Sleep | What::StoreFails => true,
-            What::Halt | What::Cancel | What::Answer | What::Brake | What::Release | What::Poison => false,
+            What::Halt
+            | What::Cancel
+            | What::Answer
+            | What::Brake
+            | What::Release
+            | What::Poison
+            | What::Jump => false,
         });
         struck.count()
     }

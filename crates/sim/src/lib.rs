@@ -11,10 +11,11 @@
 //! | `script` | what people ask, what the model answers, how tools behave |
 //! | `world`, `time`, `ledger` | the mishaps to come; virtual time; what really happened |
 //! | `life` | one process: the ports of an engine, and the loop that polls it until it ends or dies |
-//! | `ports` | model, tools, store, clock and salts of such a process |
+//! | `ports`, `faulty` | model, tools, clock and salts of such a process; a store that may fail it |
 //! | `person` | people: answers, brakes, and what they do about runs that stand aside |
 //! | `service` | what a process does for an ask, as the command line or as the daemon |
 //! | `play`, `tally` | a whole schedule: asks, processes, sleepers, and the judge after each |
+//! | `alert` | the other kind of world: a daemon that is woken by changes, moments and calls from outside |
 //! | `evidence`, `invariant` | what ledger and store say, and what must hold of it |
 //! | [`search`](mod@search) | many schedules, and the smallest one that still fails |
 //!
@@ -23,8 +24,10 @@
 //! that nothing in it runs again, while the database and the ledger keep what they were told.
 #![forbid(unsafe_code)]
 
+mod alert;
 mod chance;
 mod evidence;
+mod faulty;
 mod invariant;
 mod ledger;
 mod life;
@@ -41,5 +44,5 @@ mod world;
 
 pub use crate::invariant::Violation;
 pub use crate::play::{crashing_equals_not_crashing, log_hash, play, same_again};
-pub use crate::schedule::{ASKS_MAX, BadSchedule, Mishap, Schedule, What};
+pub use crate::schedule::{ASKS_MAX, BadSchedule, Kind, Mishap, Schedule, What};
 pub use crate::tally::Tally;

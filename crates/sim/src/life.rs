@@ -13,10 +13,11 @@ use wakeful_runtime::run::Driven;
 use wakeful_runtime::{Engine, EngineError, Governance, Waiting};
 use wakeful_store::Store;
 
+use crate::faulty::{FaultyStore, Process};
 use crate::ledger::Site;
-use crate::ports::{FaultyStore, Salts, Screen, SimModel, SimTools, VirtualClock};
+use crate::ports::{Salts, Screen, SimModel, SimTools, VirtualClock};
 use crate::script::{Script, TOOLS};
-use crate::world::{Fate, World};
+use crate::world::{Absence, Fate, World};
 
 /// A process as its ports know it.
 #[derive(Clone)]
@@ -26,7 +27,7 @@ pub(crate) struct Life {
 }
 
 /// The engine of a simulated process: everything but its ports is what ships.
-pub(crate) type SimEngine = Engine<FaultyStore<Store>, SimModel, SimTools>;
+pub(crate) type SimEngine = Engine<FaultyStore<Store, Life>, SimModel, SimTools>;
 
 /// What a process is busy with.
 pub(crate) type Doings = Pin<Box<dyn Future<Output = Result<Driven, EngineError>>>>;
@@ -43,12 +44,21 @@ pub(crate) enum End {
     Stuck(&'static str),
 }
 
-impl Life {
-    /// Passes a port.
-    pub(crate) async fn pass(&self, site: Site) {
+impl Process for Life {
+    async fn pass(&self, site: Site) {
         self.world.pass(self.number, site).await;
     }
 
+    fn failure(&self) -> Option<Absence> {
+        self.world.failure(self.number)
+    }
+
+    fn holds_lease(&self) -> bool {
+        self.world.holds_lease(self.number)
+    }
+}
+
+impl Life {
     /// Waits.
     pub(crate) async fn sleep(&self, ms: u64) {
         self.pass(Site::Sleep).await;
@@ -58,9 +68,10 @@ impl Life {
     /// The engine of this process.
     pub(crate) fn engine(&self, script: &Arc<Script>, waiting: Waiting) -> SimEngine {
         let life = self.clone();
+        let chance = script.at(&format!("store/{}", self.number));
         let names = TOOLS.into_iter().map(|(name, _)| name.to_owned()).collect();
         Engine {
-            store: FaultyStore::new(self.world.store.clone(), life.clone(), script),
+            store: FaultyStore::new(self.world.store.clone(), life.clone(), chance),
             model: Arc::new(SimModel::new(life.clone(), script)),
             tools: Arc::new(SimTools::new(life.clone(), script)),
             policy: Arc::new(Rules::new(names)),

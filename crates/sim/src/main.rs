@@ -1,4 +1,4 @@
-//! Plays many schedules: `wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J]`, or one:
+//! Plays many schedules: `wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds KIND]`, or one:
 //! `wakeful-sim --seed SEED [MISHAP…]`.
 //!
 //! Without a first seed it takes a fresh one and says which; the seeds after it are the next numbers. A failure prints
@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use wakeful_sim::search::{examine, shrink};
-use wakeful_sim::{Schedule, Tally, Violation, log_hash};
+use wakeful_sim::{Kind, Schedule, Tally, Violation, log_hash};
 
 /// Between two lines about how far it has come.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -21,8 +21,8 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// Most threads: more than any machine here has cores.
 const JOBS_MAX: u64 = 64;
 
-const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J]
-       wakeful-sim --seed SEED [calm | MISHAP…] [asks=1]     a mishap reads crash+12";
+const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|alert]
+       wakeful-sim --seed SEED [alert] [small] [calm | MISHAP…] [asks=1] [moves=0,3]     a mishap reads crash+12";
 
 /// How long to search.
 #[derive(Clone, Copy)]
@@ -35,6 +35,8 @@ struct Args {
     until: Until,
     from: u64,
     jobs: u64,
+    /// Which worlds; none for both.
+    kind: Option<Kind>,
     one: Option<Schedule>,
 }
 
@@ -128,7 +130,8 @@ impl Search {
             if is_over {
                 break;
             }
-            let schedule = Schedule::drawn(args.from.wrapping_add(number));
+            let schedule =
+                args.kind.map_or(Schedule::any as fn(u64) -> Schedule, drawn)(args.from.wrapping_add(number));
             match examine(&schedule) {
                 Ok(met) => tally.add(&met),
                 Err(violation) => {
@@ -168,6 +171,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         until: Until::Count(1_000),
         from: RandomState::new().hash_one("a fresh seed"),
         jobs: 1,
+        kind: None,
         one: None,
     };
     while let Some(word) = words.next() {
@@ -180,17 +184,33 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--minutes" => args.until = Until::Time(Duration::from_secs(number()?.saturating_mul(60))),
             "--from" => args.from = seed()?.seed,
             "--jobs" => args.jobs = number()?.clamp(1, JOBS_MAX),
+            "--worlds" => args.kind = Some(kind(&value)?),
             "--seed" => {
                 let rest: Vec<String> = words.by_ref().collect();
                 let line = format!("{value} {}", rest.join(" "));
                 let given: Schedule = line.parse().map_err(|error| format!("{error}"))?;
-                let drawn = rest.is_empty().then(|| Schedule::drawn(given.seed));
+                let drawn = rest.is_empty().then(|| Schedule::any(given.seed));
                 args.one = Some(drawn.unwrap_or(given));
             }
             _ => return Err(format!("there is no {word}")),
         }
     }
     Ok(args)
+}
+
+fn kind(word: &str) -> Result<Kind, String> {
+    match word {
+        "run" => Ok(Kind::Run),
+        "alert" => Ok(Kind::Alert),
+        _ => Err(format!("{word} is no kind of world; there are run and alert")),
+    }
+}
+
+fn drawn(kind: Kind) -> fn(u64) -> Schedule {
+    match kind {
+        Kind::Run => Schedule::drawn_of_any_size,
+        Kind::Alert => Schedule::drawn_alert,
+    }
 }
 
 /// Says a line. Nobody who reads it may be gone by then; a search goes on all the same.

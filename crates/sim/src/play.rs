@@ -13,11 +13,12 @@ use wakeful_runtime::run::Driven;
 use wakeful_runtime::{EngineError, Waiting};
 use wakeful_store::Store;
 
+use crate::alert;
 use crate::chance::Chance;
 use crate::evidence::{Evidence, Moment};
 use crate::invariant::{Summary, Violation, judge};
 use crate::life::{Doings, End, Life};
-use crate::schedule::{Schedule, What};
+use crate::schedule::{Kind, Schedule, What};
 use crate::script::{Opinion, Script};
 use crate::service::{Way, open_only, repeat, run_of, serve};
 use crate::tally::Tally;
@@ -37,8 +38,21 @@ const TRIES_MAX: u32 = 20;
 
 /// Plays a schedule and judges it after every mishap and at the end.
 pub fn play(schedule: &Schedule) -> Result<Tally, Violation> {
-    let evidence = Stage::new(schedule, Timing::Any, Judging::Always)?.play()?;
-    Ok(Tally::of(&evidence))
+    played(schedule).map(|(tally, _)| tally)
+}
+
+/// The same with what [`log_hash`] says of it.
+pub(crate) fn played(schedule: &Schedule) -> Result<(Tally, Digest), Violation> {
+    match schedule.kind {
+        Kind::Alert => {
+            let scene = alert::play(schedule)?;
+            Ok((alert::tally(&scene), alert::log_hash(&scene)))
+        }
+        Kind::Run => {
+            let evidence = Stage::new(schedule, Timing::Any, Judging::Always)?.play()?;
+            Ok((Tally::of(&evidence), last_hash(&evidence)))
+        }
+    }
 }
 
 /// What a schedule leaves, for tests that tamper with it.
@@ -49,7 +63,12 @@ pub(crate) fn evidence_of(schedule: &Schedule) -> Result<Evidence, Violation> {
 
 /// Plays a schedule twice: the chain of events, which holds every time and every salt, must come out the same.
 pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
-    let (here, there) = (log_hash(schedule)?, log_hash(schedule)?);
+    is_same_again(schedule, log_hash(schedule)?)
+}
+
+/// Plays a schedule once more: its chain must end as it did before.
+pub(crate) fn is_same_again(schedule: &Schedule, here: Digest) -> Result<(), Violation> {
+    let there = log_hash(schedule)?;
     if here == there {
         return Ok(());
     }
@@ -59,8 +78,17 @@ pub fn same_again(schedule: &Schedule) -> Result<(), Violation> {
 
 /// The last link of the chain of events that a schedule leaves: it stands for every event, time and salt before it.
 pub fn log_hash(schedule: &Schedule) -> Result<Digest, Violation> {
-    let evidence = Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()?;
-    Ok(evidence.events.last().map_or(Digest::ZERO, |event| event.hash))
+    match schedule.kind {
+        Kind::Alert => alert::play(schedule).map(|scene| alert::log_hash(&scene)),
+        Kind::Run => {
+            let evidence = Stage::new(schedule, Timing::Any, Judging::AtTheEnd)?.play()?;
+            Ok(last_hash(&evidence))
+        }
+    }
+}
+
+fn last_hash(evidence: &Evidence) -> Digest {
+    evidence.events.last().map_or(Digest::ZERO, |event| event.hash)
 }
 
 /// Plays a seed without mishaps and with the crashes of its schedule, each put off while the intent of a plain
@@ -111,6 +139,7 @@ impl Stage {
     fn new(schedule: &Schedule, timing: Timing, judging: Judging) -> Result<Self, Violation> {
         let broken = |error: &dyn std::error::Error| violation("TheWorldWorks", error.to_string());
         let script = Script::new(schedule.seed, schedule.asks).map_err(|error| broken(&error))?;
+        let script = script.of_size(schedule.is_small);
         let script = match timing {
             Timing::Any => script,
             Timing::Harmless => script.timeless(),

@@ -3,10 +3,9 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
-use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::budget::{MicroUsd, Price, PriceBasis};
 use wakeful_core::conversation::{Role, ToolSpec};
 use wakeful_core::failure::ModelFailure;
@@ -22,17 +21,14 @@ use wakeful_core::step::{Again, EffectClass, Fault, OUTCOME_UNKNOWN};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::{Answer, Audience, Model};
-use wakeful_ports::records::PackedBlob;
-use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::Observer;
 
-use crate::chance::Chance;
+use crate::faulty::Process as _;
 use crate::invariant::open_calls;
 use crate::ledger::{Deed, Site};
 use crate::life::Life;
 use crate::script::{Conduct, Said, Script, check, class, retry, specs};
-use crate::world::Absence;
 
 /// The clocks of a process: virtual time, and a wall clock that may be wrong.
 pub(crate) struct VirtualClock(pub(crate) Life);
@@ -340,102 +336,5 @@ impl ToolHost for SimTools {
     async fn clear(&self, operation_id: OperationId) {
         self.life.pass(Site::Clear).await;
         self.life.world.clear(operation_id);
-    }
-}
-
-/// A store whose process may die before or after each commit, and which may fail for a moment.
-pub(crate) struct FaultyStore<S> {
-    inner: S,
-    life: Life,
-    chance: Arc<Mutex<Chance>>,
-}
-
-impl<S: Clone> Clone for FaultyStore<S> {
-    fn clone(&self) -> Self {
-        Self {
-            inner: self.inner.clone(),
-            life: self.life.clone(),
-            chance: Arc::clone(&self.chance),
-        }
-    }
-}
-
-impl<S: Store> FaultyStore<S> {
-    /// The store as one process sees it.
-    pub(crate) fn new(inner: S, life: Life, script: &Script) -> Self {
-        let chance = script.at(&format!("store/{}", life.number));
-        let chance = Arc::new(Mutex::new(chance));
-        Self { inner, life, chance }
-    }
-
-    async fn pass(&self, site: Site) -> Result<(), StoreError> {
-        self.life.pass(site).await;
-        let Some(absence) = self.life.world.failure(self.life.number) else {
-            return Ok(());
-        };
-        // Once something was written, all that can happen is that nobody hears of it.
-        Err(match (site, absence) {
-            (Site::BeforeCommit, Absence::Once) if self.one_in(2) => StoreError::Conflict,
-            (Site::BeforeCommit | Site::Pack, Absence::Once) if self.one_in(2) => StoreError::Full,
-            (_, Absence::Once | Absence::Longer) => StoreError::Unreachable("the line went dead".into()),
-        })
-    }
-
-    fn one_in(&self, times: u32) -> bool {
-        self.chance
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .one_in(times)
-    }
-}
-
-/// How a first try at a transaction ends that the database gives up.
-fn given_up<T>() -> Result<T, StoreError> {
-    Err(StoreError::Backend("the transaction must be tried again".into()))
-}
-
-impl<S: Store> Store for FaultyStore<S> {
-    async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.pass(Site::Read).await?;
-        self.inner.read(f).await
-    }
-
-    async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.pass(Site::BeforeCommit).await?;
-        // A transaction may be run, rolled back and run again, and must not notice.
-        let f = Arc::new(Mutex::new(f));
-        if self.one_in(8) {
-            let first = Arc::clone(&f);
-            let run = move |tx: &mut dyn Tx| {
-                let f = first.lock().unwrap_or_else(PoisonError::into_inner);
-                f(tx).map(drop).and_then(|()| given_up())
-            };
-            let _: Result<(), StoreError> = self.inner.write(run).await;
-        }
-        let run = move |tx: &mut dyn Tx| f.lock().unwrap_or_else(PoisonError::into_inner)(tx);
-        let value = self.inner.write(run).await?;
-        self.pass(Site::AfterCommit).await?;
-        Ok(value)
-    }
-
-    async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
-        self.pass(Site::Pack).await?;
-        self.inner.pack(blob).await
-    }
-
-    async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
-        self.inner.discard(gone).await
-    }
-
-    fn holds_lease(&self) -> bool {
-        self.life.world.holds_lease(self.life.number)
     }
 }

@@ -17,15 +17,42 @@ pub const ASKS_MAX: u32 = 2;
 /// The word for no mishap at all.
 const CALM: &str = "calm";
 
+/// The word for the world that is woken.
+const ALERT: &str = "alert";
+
+/// The word for a world in which less is asked and done.
+const SMALL: &str = "small";
+
+/// One seed in so many is played as a world that is woken, where nobody says which.
+const ALERT_ONE_IN: u32 = 3;
+
+/// One of the others in so many is as large as worlds are: many small ones find more in the same time.
+const LARGE_ONE_IN: u32 = 5;
+
+/// Which world a seed makes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Processes that answer what people ask, one run after another.
+    Run,
+    /// A daemon that is woken by changes, moments, calls from outside, people and other agents.
+    Alert,
+}
+
 /// A seed and its mishaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Schedule {
+    /// Which world it makes.
+    pub kind: Kind,
     /// Fixes everything but the mishaps.
     pub seed: u64,
     /// What goes wrong, in order.
     pub mishaps: Vec<Mishap>,
     /// Most things that are asked for, where the seed has more.
     pub asks: u32,
+    /// Whether less is asked and done than the seed has.
+    pub is_small: bool,
+    /// The moves of the seed that are played, where not all of them are.
+    pub moves: Option<Vec<u32>>,
 }
 
 /// One thing that goes wrong.
@@ -60,11 +87,13 @@ pub enum What {
     Poison,
     /// Every process dies soon after it took up the run, until somebody moves it aside.
     Loop,
+    /// The wall clock is set, forward or back, up to ten years. In a world that is woken.
+    Jump,
 }
 
 impl What {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Crash,
         Self::Sleep,
         Self::StoreFails,
@@ -75,6 +104,7 @@ impl What {
         Self::Release,
         Self::Poison,
         Self::Loop,
+        Self::Jump,
     ];
 
     /// The word in a line.
@@ -91,6 +121,7 @@ impl What {
             Self::Release => "release",
             Self::Poison => "poison",
             Self::Loop => "loop",
+            Self::Jump => "jump",
         }
     }
 }
@@ -131,29 +162,71 @@ impl Schedule {
                 _ if chance.one_in(4) => What::Loop,
                 _ => What::Crash,
             };
-            // Small gaps hit the recovery from the mishap before; large ones the rest of the run.
-            let after = if chance.one_in(2) {
-                chance.below(10)
-            } else {
-                chance.below(90)
-            };
+            let after = gap(&mut chance);
             Mishap { what, after }
         });
-        let mishaps = mishaps.collect();
         Self {
-            seed,
-            mishaps,
-            asks: ASKS_MAX,
+            mishaps: mishaps.collect(),
+            ..Self::calm(seed)
         }
+    }
+
+    /// The schedule that belongs to a seed in a world that is woken.
+    #[must_use]
+    pub fn drawn_alert(seed: u64) -> Self {
+        let mut chance = Chance::at(seed, "alert mishaps");
+        let count = chance.below(MISHAPS_MAX + 1);
+        let mishaps = (0..count).map(|_| {
+            let what = match chance.below(12) {
+                0..8 => What::Crash,
+                8..10 => What::StoreFails,
+                10 => What::Halt,
+                _ => What::Jump,
+            };
+            let after = gap(&mut chance);
+            Mishap { what, after }
+        });
+        Self {
+            kind: Kind::Alert,
+            mishaps: mishaps.collect(),
+            ..Self::calm(seed)
+        }
+    }
+
+    /// The schedule that belongs to a seed where nobody says in which world.
+    #[must_use]
+    pub fn any(seed: u64) -> Self {
+        match Chance::at(seed, "kind").one_in(ALERT_ONE_IN) {
+            true => Self::drawn_alert(seed),
+            false => Self::drawn_of_any_size(seed),
+        }
+    }
+
+    /// The schedule that belongs to a seed, in a world that is mostly small.
+    #[must_use]
+    pub fn drawn_of_any_size(seed: u64) -> Self {
+        Self {
+            is_small: !Chance::at(seed, "size").one_in(LARGE_ONE_IN),
+            ..Self::drawn(seed)
+        }
+    }
+
+    /// Whether a move of the seed is played.
+    #[must_use]
+    pub fn has_move(&self, number: u32) -> bool {
+        self.moves.as_ref().is_none_or(|kept| kept.contains(&number))
     }
 
     /// A seed without mishaps.
     #[must_use]
     pub const fn calm(seed: u64) -> Self {
         Self {
+            kind: Kind::Run,
             seed,
             mishaps: Vec::new(),
             asks: ASKS_MAX,
+            is_small: false,
+            moves: None,
         }
     }
 
@@ -168,6 +241,13 @@ impl Schedule {
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:#x}", self.seed)?;
+        match self.kind {
+            Kind::Run => {}
+            Kind::Alert => write!(f, " {ALERT}")?,
+        }
+        if self.is_small {
+            write!(f, " {SMALL}")?;
+        }
         if self.mishaps.is_empty() {
             write!(f, " {CALM}")?;
         }
@@ -176,6 +256,10 @@ impl fmt::Display for Schedule {
         }
         if self.asks < ASKS_MAX {
             write!(f, " asks={}", self.asks)?;
+        }
+        if let Some(moves) = &self.moves {
+            let moves: Vec<String> = moves.iter().map(u32::to_string).collect();
+            write!(f, " moves={}", moves.join(","))?;
         }
         Ok(())
     }
@@ -191,9 +275,12 @@ impl FromStr for Schedule {
         let mut schedule = Self::calm(seed);
         for word in words.filter(|word| *word != CALM) {
             let bad = || BadSchedule(word.to_owned());
-            match word.strip_prefix("asks=") {
-                Some(asks) => schedule.asks = asks.parse().map_err(|_| bad())?,
-                None => schedule.mishaps.push(parse_mishap(word).ok_or_else(bad)?),
+            match word.split_once('=') {
+                Some(("asks", asks)) => schedule.asks = asks.parse().map_err(|_| bad())?,
+                Some(("moves", moves)) => schedule.moves = Some(parse_moves(moves).ok_or_else(bad)?),
+                None if word == ALERT => schedule.kind = Kind::Alert,
+                None if word == SMALL => schedule.is_small = true,
+                Some(_) | None => schedule.mishaps.push(parse_mishap(word).ok_or_else(bad)?),
             }
         }
         Ok(schedule)
@@ -205,6 +292,20 @@ fn parse_seed(word: &str) -> Option<u64> {
         Some(digits) => u64::from_str_radix(digits, 16).ok(),
         None => word.parse().ok(),
     }
+}
+
+/// Small gaps hit the recovery from the mishap before; large ones the rest of the run.
+fn gap(chance: &mut Chance) -> u32 {
+    if chance.one_in(2) {
+        chance.below(10)
+    } else {
+        chance.below(90)
+    }
+}
+
+fn parse_moves(list: &str) -> Option<Vec<u32>> {
+    let numbers = list.split(',').filter(|number| !number.is_empty());
+    numbers.map(|number| number.parse().ok()).collect()
 }
 
 fn parse_mishap(word: &str) -> Option<Mishap> {
@@ -225,8 +326,21 @@ mod tests {
         for seed in 0..200 {
             let schedule = Schedule::drawn(seed);
             assert_eq!(schedule.to_string().parse(), Ok(schedule.clone()));
-            let smaller = Schedule { asks: 1, ..schedule };
+            let smaller = Schedule {
+                asks: 1,
+                is_small: true,
+                ..schedule
+            };
             assert_eq!(smaller.to_string().parse(), Ok(smaller));
+            let woken = Schedule::drawn_alert(seed);
+            assert_eq!(woken.to_string().parse(), Ok(woken.clone()));
+            for moves in [vec![], vec![0, 3, 11]] {
+                let smaller = Schedule {
+                    moves: Some(moves),
+                    ..woken.clone()
+                };
+                assert_eq!(smaller.to_string().parse(), Ok(smaller));
+            }
         }
     }
 
@@ -238,6 +352,7 @@ mod tests {
             ("1 crash", "crash"),
             ("1 flood+3", "flood+3"),
             ("1 asks=some", "asks=some"),
+            ("1 alert moves=1,two", "moves=1,two"),
         ] {
             assert_eq!(
                 line.parse::<Schedule>(),

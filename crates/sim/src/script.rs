@@ -38,11 +38,20 @@ const INVENTED: &str = "Teleport";
 /// Most rounds with tools that a model wants before it answers.
 const ROUNDS_WANTED_MAX: u32 = 6;
 
+/// The same in a small world.
+const SMALL_ROUNDS_MAX: u32 = 2;
+
+/// Most calls of a reply.
+const CALLS_MAX: u32 = 4;
+
+/// The same in a small world.
+const SMALL_CALLS_MAX: u32 = 2;
+
 /// Equal actions must be common, so there are few arguments.
 const ARGUMENTS: u32 = 3;
 
 /// One world in so many is watched most closely.
-const WATCHED: u64 = 4;
+const WATCHED: u64 = 16;
 
 /// What becomes of one model request.
 #[derive(Debug, Clone)]
@@ -101,6 +110,7 @@ pub(crate) enum Opinion {
 pub(crate) struct Script {
     seed: u64,
     asks_max: u32,
+    is_small: bool,
     is_timeless: bool,
     pub(crate) agent: AgentId,
     session: SessionId,
@@ -112,10 +122,16 @@ impl Script {
         Ok(Self {
             seed,
             asks_max,
+            is_small: false,
             is_timeless: false,
             agent: AgentId::parse("main")?,
             session: SessionId::new("cli"),
         })
+    }
+
+    /// The same script, in which one thing is asked, of a model that soon has enough.
+    pub(crate) fn of_size(self, is_small: bool) -> Self {
+        Self { is_small, ..self }
     }
 
     /// The same script, in which nothing depends on how long it took: no question has a deadline, nobody answers before
@@ -141,7 +157,8 @@ impl Script {
     /// How many things are asked for, one after another.
     pub(crate) fn ask_count(&self) -> u32 {
         let wanted = 1 + self.at("asks").below(10) / 7;
-        wanted.min(self.asks_max)
+        let most = if self.is_small { 1 } else { self.asks_max };
+        wanted.min(most)
     }
 
     /// One thing that is asked for.
@@ -218,6 +235,10 @@ impl Script {
     /// What the model says to a request of an ask.
     pub(crate) fn said(&self, ask: u32, request: u32) -> Said {
         let wanted = self.at(&format!("wanted/{ask}")).below(ROUNDS_WANTED_MAX + 1);
+        let (wanted, calls_max) = match self.is_small {
+            true => (wanted.min(SMALL_ROUNDS_MAX), SMALL_CALLS_MAX),
+            false => (wanted, CALLS_MAX),
+        };
         let mut chance = self.at(&format!("said/{ask}/{request}"));
         let delay_ms = chance.pause_ms(3_000);
         match chance.below(100) {
@@ -225,13 +246,16 @@ impl Script {
             8..10 => Said::Failure(delay_ms, failure(ModelFailureKind::FailFast, None)),
             10 if chance.one_in(40) => Said::Silence,
             11..13 => Said::Answer(delay_ms, answer(request, vec![], twin_ids(request))),
-            13 => Said::Answer(delay_ms, answer(request, too_many(), vec![])),
-            14..60 if self.at("wordy").one_in(40) => {
+            // Dear, and seldom new: a few worlds that are full of it show as much.
+            13 if !self.is_small && chance.one_in(8) => {
+                Said::Answer(delay_ms, answer(request, too_many(), vec![]))
+            }
+            14..60 if !self.is_small && self.at("wordy").one_in(200) => {
                 Said::Answer(delay_ms, answer(request, too_many(), vec![]))
             }
             _ if request >= wanted => Said::Answer(delay_ms, answer(request, vec![], vec![])),
             _ => {
-                let count = 1 + chance.below(4);
+                let count = 1 + chance.below(calls_max);
                 let calls = (0..count).map(|_| call(&mut chance)).collect();
                 Said::Answer(delay_ms, answer(request, calls, vec![]))
             }

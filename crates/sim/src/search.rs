@@ -1,20 +1,21 @@
 //! Many schedules, and of one that fails the smallest that still does.
 
+use crate::alert::MOVES_MAX;
 use crate::invariant::Violation;
-use crate::play::{crashing_equals_not_crashing, play, same_again};
-use crate::schedule::{Mishap, Schedule, What};
+use crate::play::{crashing_equals_not_crashing, is_same_again, played};
+use crate::schedule::{Kind, Mishap, Schedule, What};
 use crate::tally::Tally;
 
 /// Most schedules that are tried to make a failing one smaller.
 const TRIES_MAX: u32 = 2_000;
 
 /// Plays a schedule, and by its seed also looks whether playing it again is the same, and whether crashes change
-/// anything but times. Both cost two more plays, so not every schedule pays for them.
+/// anything but times. That costs another play, or two, so not every schedule pays for them.
 pub fn examine(schedule: &Schedule) -> Result<Tally, Violation> {
-    let tally = play(schedule)?;
-    match schedule.seed % 8 {
-        0 => same_again(schedule)?,
-        1 | 2 => crashing_equals_not_crashing(schedule)?,
+    let (tally, hash) = played(schedule)?;
+    match (schedule.seed % 16, schedule.kind) {
+        (0, Kind::Run | Kind::Alert) => is_same_again(schedule, hash)?,
+        (1 | 2, Kind::Run) => crashing_equals_not_crashing(schedule)?,
         _ => {}
     }
     Ok(tally)
@@ -46,13 +47,19 @@ pub fn shrink(
     }
 }
 
-/// Schedules that are a little smaller: an ask less, a mishap less, one that comes sooner, one that is only a crash.
+/// Schedules that are a little smaller: an ask or a move less, a mishap less, one that comes sooner, one that is only a crash.
 fn smaller(schedule: &Schedule) -> Vec<Schedule> {
-    let mut found = Vec::new();
-    if schedule.asks > 1 {
+    let mut found = fewer_moves(schedule);
+    if schedule.asks > 1 && schedule.kind == Kind::Run {
         let asks = schedule.asks - 1;
         found.push(Schedule {
             asks,
+            ..schedule.clone()
+        });
+    }
+    if !schedule.is_small && schedule.kind == Kind::Run {
+        found.push(Schedule {
+            is_small: true,
             ..schedule.clone()
         });
     }
@@ -79,6 +86,31 @@ fn smaller(schedule: &Schedule) -> Vec<Schedule> {
     found
 }
 
+/// The same without the second half of its moves, without the first, and without each of them.
+fn fewer_moves(schedule: &Schedule) -> Vec<Schedule> {
+    if schedule.kind == Kind::Run {
+        return Vec::new();
+    }
+    let moves: Vec<u32> = (0..MOVES_MAX)
+        .filter(|number| schedule.has_move(*number))
+        .collect();
+    let (first, second) = moves.split_at(moves.len() / 2);
+    let halves = [first, second]
+        .into_iter()
+        .filter(|half| half.len() < moves.len());
+    let without = |index: usize| {
+        let (before, after) = moves.split_at(index);
+        before.iter().chain(after.iter().skip(1)).copied().collect()
+    };
+    let singles = (0..moves.len()).map(without);
+    let kept = halves.map(<[u32]>::to_vec).chain(singles);
+    let fewer = kept.map(|moves| Schedule {
+        moves: Some(moves),
+        ..schedule.clone()
+    });
+    fewer.collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -102,6 +134,18 @@ mod tests {
             .expect("a schedule");
         let violation = fails_with_two_crashes_late_enough(&large).expect_err("fails");
         let (small, _) = shrink(&large, &violation, fails_with_two_crashes_late_enough);
-        assert_eq!(small.to_string(), "0x5 crash+3 crash+3 asks=1");
+        assert_eq!(small.to_string(), "0x5 small crash+3 crash+3 asks=1");
+    }
+
+    #[test]
+    fn moves_that_are_not_needed_are_left_out() {
+        let fails = |schedule: &Schedule| match schedule.has_move(3) && schedule.has_move(9) {
+            true => fails_with_two_crashes_late_enough(&"0x5 crash+3 crash+3".parse().expect("a schedule")),
+            false => Ok(Tally::default()),
+        };
+        let large: Schedule = "0x5 alert crash+40".parse().expect("a schedule");
+        let violation = fails(&large).expect_err("fails");
+        let (small, _) = shrink(&large, &violation, fails);
+        assert_eq!(small.to_string(), "0x5 alert calm moves=3,9");
     }
 }

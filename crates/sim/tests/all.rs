@@ -6,6 +6,7 @@
 )]
 
 mod causal;
+mod field;
 mod notary;
 mod notice;
 mod retention;
@@ -16,7 +17,9 @@ mod workshop;
 
 use proptest::prelude::*;
 use wakeful_sim::search::examine;
-use wakeful_sim::{Mishap, Schedule, Tally, What, crashing_equals_not_crashing, log_hash, play, same_again};
+use wakeful_sim::{
+    Kind, Mishap, Schedule, Tally, What, crashing_equals_not_crashing, log_hash, play, same_again,
+};
 
 /// Schedules that once failed, one a line, with the reason behind a `#`.
 const SEEDS: &str = include_str!("../seeds.txt");
@@ -46,7 +49,33 @@ fn schedule() -> impl Strategy<Value = Schedule> {
     })
 }
 
+/// A schedule of a daemon that is woken, with the mishaps that there are for it.
+fn woken() -> impl Strategy<Value = Schedule> {
+    let what = prop_oneof![
+        5 => Just(What::Crash),
+        1 => Just(What::StoreFails),
+        1 => Just(What::Halt),
+        1 => Just(What::Jump),
+    ];
+    let after = prop_oneof![0_u32..10, 0_u32..90];
+    let mishap = (what, after).prop_map(|(what, after)| Mishap { what, after });
+    let mishaps = proptest::collection::vec(mishap, 0..6);
+    (any::<u64>(), mishaps).prop_map(|(seed, mishaps)| Schedule {
+        kind: Kind::Alert,
+        mishaps,
+        ..Schedule::calm(seed)
+    })
+}
+
 proptest! {
+    /// The same of a daemon that is woken by changes, moments, calls from outside, people and other agents.
+    #[test]
+    fn whatever_wakes_a_daemon_and_whatever_goes_wrong_every_invariant_holds(schedule in woken()) {
+        if let Err(violation) = play(&schedule) {
+            prop_assert!(false, "{schedule}\n{violation}");
+        }
+    }
+
     /// The whole of it: no seed and no mishap may break an invariant, neither on the way nor in the end.
     #[test]
     fn whatever_goes_wrong_every_invariant_holds(schedule in schedule()) {
@@ -158,6 +187,49 @@ fn drawn_schedules_meet_every_kind_of_mishap_outcome_and_status() {
     assert!(missing.is_empty(), "{missing:?} never came up: {tally:?}");
 }
 
+#[test]
+fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
+    let mut tally = Tally::default();
+    for number in 0..200 {
+        let schedule = Schedule::drawn_alert(number);
+        let met = play(&schedule).unwrap_or_else(|violation| panic!("{schedule}\n{violation}"));
+        tally.add(&met);
+    }
+    let wanted = [
+        "operator run",
+        "subscription run",
+        "subscription absorbed",
+        "subscription own_write",
+        "subscription guard_false",
+        "subscription predicate_false",
+        "schedule run",
+        "schedule absorbed",
+        "schedule nothing_to_do",
+        "trigger run",
+        "run run",
+        "firing run ",
+        "firing run  late",
+        "firing skipped missed",
+        "firing recomputed ",
+        "firing disabled once",
+        "move forge",
+        "move rotate",
+        "move revoke",
+        "crash at AfterAct",
+        "crash at BeforeCommit",
+        "crash at AfterCommit",
+        "crash at Sleep",
+        "store at BeforeCommit",
+        "halt at Read",
+        "jump at Read",
+    ];
+    let missing: Vec<_> = wanted
+        .iter()
+        .filter(|name| !tally.0.contains_key(&format!("alert: {name}")))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?} never came up: {tally:?}");
+}
+
 /// What a process of the simulator prints about one schedule.
 fn printed(schedule: &Schedule) -> String {
     let line = schedule.to_string();
@@ -171,8 +243,12 @@ fn printed(schedule: &Schedule) -> String {
 
 #[test]
 fn the_same_seed_leaves_the_same_log_in_two_processes_and_in_this_one() {
-    for seed in [3, 0x28b] {
-        let schedule = Schedule::drawn(seed);
+    for schedule in [
+        Schedule::drawn(3),
+        Schedule::drawn(0x28b),
+        Schedule::drawn_alert(5),
+        Schedule::drawn_alert(6),
+    ] {
         let (here, there) = (printed(&schedule), printed(&schedule));
         assert_eq!(here, there);
         let hash = log_hash(&schedule).unwrap_or_else(|violation| panic!("{violation}"));

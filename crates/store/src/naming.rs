@@ -144,7 +144,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::sqlite::open::open_in_memory;
+    use crate::sqlite::open::make_in_memory;
 
     /// Columns that name blobs, and are read above.
     const NAMING: [&str; 5] = [
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn of_every_column_it_is_known_whether_it_names_blobs() {
-        let mut database = open_in_memory(&crate::schema::AGENT, "host").expect("a database");
+        let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let rows = database.query(COLUMNS, &[]).expect("columns");
         let there: BTreeSet<String> = rows
             .into_iter()

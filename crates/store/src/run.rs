@@ -255,11 +255,11 @@ pub(crate) fn cancel_requested(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::sqlite::open::open_in_memory;
+    use crate::sqlite::open::make_in_memory;
 
     /// What SQLite would do for a query.
     pub(crate) fn plan(query: &str) -> Vec<String> {
-        let mut database = open_in_memory(&crate::schema::AGENT, "host").expect("a database");
+        let mut database = make_in_memory(&crate::schema::AGENT, "host").expect("a database");
         let explain: &'static str = Box::leak(format!("EXPLAIN QUERY PLAN {query}").into_boxed_str());
         let params = [1_i64.into(), 1_i64.into(), "".into(), "main".into()];
         let count = (1..=4).filter(|n| query.contains(&format!("?{n}"))).count();

@@ -17,12 +17,12 @@ use std::fmt;
 use crate::evidence::{Evidence, Moment};
 
 pub(crate) use equal::Summary;
-pub(crate) use record::open_calls;
+pub(crate) use record::{chain, open_calls};
 
 /// Something that must always hold.
-pub(crate) struct Invariant {
+pub(crate) struct Invariant<E = Evidence> {
     pub(crate) name: &'static str,
-    pub(crate) holds: fn(&Evidence) -> Verdict,
+    pub(crate) holds: fn(&E) -> Verdict,
     /// Whether it walks through the whole record, and so is asked on the way only in worlds that are watched closely.
     is_dear: bool,
 }
@@ -63,7 +63,8 @@ pub(crate) const ALL: [Invariant; 26] = [
     named("NobodyComplains", effect::nobody_complains),
 ];
 
-const fn named(name: &'static str, holds: fn(&Evidence) -> Verdict) -> Invariant {
+/// One that is always asked.
+pub(crate) const fn named<E>(name: &'static str, holds: fn(&E) -> Verdict) -> Invariant<E> {
     let is_dear = false;
     Invariant { name, holds, is_dear }
 }
@@ -107,6 +108,6 @@ pub(crate) fn judge(evidence: &Evidence) -> Result<(), Violation> {
 }
 
 /// A finding unless something holds.
-fn unless(holds: bool, what: impl FnOnce() -> String) -> Verdict {
+pub(crate) fn unless(holds: bool, what: impl FnOnce() -> String) -> Verdict {
     if holds { Ok(()) } else { Err(what()) }
 }

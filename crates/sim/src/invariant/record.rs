@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use wakeful_core::conversation::{Block, Role, Usage, calls_of};
-use wakeful_core::id::PolicyVersion;
+use wakeful_core::id::{AgentId, Incarnation, PolicyVersion};
 use wakeful_core::key::Digest;
 use wakeful_core::report::{Head, Kind, Sealed, payload_hash};
 use wakeful_core::run::{Input, Reads};
@@ -60,12 +60,21 @@ pub(super) fn chain_is_whole(evidence: &Evidence) -> Verdict {
     let Some(agent) = evidence.agent.as_ref().map(|agent| &agent.agent_id) else {
         return unless(evidence.events.is_empty(), || "events of nobody".to_owned());
     };
+    let head = chain(agent, &evidence.incarnation, &evidence.events)?;
+    unless(
+        evidence.head.as_ref().is_none_or(|stored| *stored == head),
+        || format!("the head is {:?} and should be {head:?}", evidence.head),
+    )
+}
+
+/// The head to which the whole log of an agent leads, if it is a chain.
+pub(crate) fn chain(agent: &AgentId, incarnation: &Incarnation, events: &[EventRow]) -> Result<Head, String> {
     let mut head = Head {
         next_seq: 1,
         chain_hash: Digest::ZERO,
-        incarnation: evidence.incarnation.clone(),
+        incarnation: incarnation.clone(),
     };
-    for row in &evidence.events {
+    for row in events {
         let event = head.chain(agent, sealed(row)?);
         unless((event.seq, event.hash) == (row.seq, row.hash), || {
             format!(
@@ -74,10 +83,7 @@ pub(super) fn chain_is_whole(evidence: &Evidence) -> Verdict {
             )
         })?;
     }
-    unless(
-        evidence.head.as_ref().is_none_or(|stored| *stored == head),
-        || format!("the head is {:?} and should be {head:?}", evidence.head),
-    )
+    Ok(head)
 }
 
 /// An event as it was before it had its place, checked against the hash of its payload.

@@ -99,7 +99,7 @@ fn is_held_up(ledger: &Ledger) -> bool {
         What::Sleep | What::StoreFails => true,
         What::Crash | What::Halt | What::Cancel | What::Answer => false,
         // A run that is held, or stands aside, is not there to hear.
-        What::Brake | What::Release | What::Poison | What::Loop => true,
+        What::Brake | What::Release | What::Poison | What::Loop | What::Jump => true,
     })
 }
 

@@ -42,7 +42,7 @@ impl World {
                 .any(|class| *class == EffectClass::Plain),
             (What::Cancel | What::Poison, _) => !self.open_runs()?.is_empty(),
             (What::Crash | What::Sleep | What::StoreFails | What::Halt, _)
-            | (What::Answer | What::Brake | What::Release | What::Loop, _) => true,
+            | (What::Answer | What::Brake | What::Release | What::Loop | What::Jump, _) => true,
         };
         if !can_strike {
             return Ok(None);
@@ -61,7 +61,7 @@ impl World {
     pub(super) fn strike(&self, life: usize, site: Site, what: What) -> Result<(), StoreError> {
         self.hit(life, site, what);
         match what {
-            What::Crash | What::Sleep | What::StoreFails | What::Halt | What::Loop => Ok(()),
+            What::Crash | What::Sleep | What::StoreFails | What::Halt | What::Loop | What::Jump => Ok(()),
             What::Cancel => self.cancel(),
             What::Answer => self.people.answer(self),
             What::Brake => {
@@ -103,7 +103,7 @@ impl World {
                 What::Sleep => (life.fate, life.slept) = (Fate::Asleep, true),
                 What::StoreFails => (life.store, life.has_failed) = (condition, true),
                 What::Halt => life.switch.throw(),
-                What::Cancel | What::Answer | What::Brake | What::Release | What::Poison => {}
+                What::Cancel | What::Answer | What::Brake | What::Release | What::Poison | What::Jump => {}
             }
         }
     }

@@ -5,7 +5,7 @@ mod said;
 mod tend;
 mod told;
 mod worked;
-mod world;
+pub(crate) mod world;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::Ordering;

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
+use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::journal::{Mutation, TaskStatus};
 use wakeful_core::message::Wishes;

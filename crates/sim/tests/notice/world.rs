@@ -41,19 +41,19 @@ const TURNS: u32 = 3_000;
 
 /// Answers at once, or when it is let.
 #[derive(Default)]
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     /// Whether it keeps whoever asks waiting.
-    pub(super) holds: AtomicBool,
+    pub(crate) holds: AtomicBool,
     /// Lets go on whoever waits.
-    pub(super) lets: Notify,
+    pub(crate) lets: Notify,
     /// Whether each run writes to the journal first.
-    pub(super) writes: AtomicBool,
+    pub(crate) writes: AtomicBool,
     heard: Mutex<Vec<String>>,
 }
 
 impl Oracle {
     /// Everything it was asked, as it was asked.
-    pub(super) fn heard(&self) -> Vec<String> {
+    pub(crate) fn heard(&self) -> Vec<String> {
         self.heard.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -63,7 +63,7 @@ impl Oracle {
     }
 }
 
-pub(super) struct Asking(Arc<Oracle>);
+pub(crate) struct Asking(Arc<Oracle>);
 
 impl Model for Asking {
     fn terms(&self, _: &str) -> InferenceTerms {
@@ -90,7 +90,7 @@ impl Model for Asking {
 }
 
 /// Writes a task for whoever asks.
-pub(super) struct Writer(JournalStore);
+pub(crate) struct Writer(JournalStore);
 
 impl ToolHost for Writer {
     fn specs(&self) -> Vec<ToolSpec> {
@@ -135,25 +135,25 @@ fn task(title: &str, category: Option<RecordId>) -> Mutation {
 
 /// What outlives a daemon.
 #[derive(Clone)]
-pub(super) struct Home {
-    pub(super) store: Store,
-    pub(super) journal: JournalStore,
-    pub(super) ticks: Arc<Ticks>,
-    pub(super) oracle: Arc<Oracle>,
+pub(crate) struct Home {
+    pub(crate) store: Store,
+    pub(crate) journal: JournalStore,
+    pub(crate) ticks: Arc<Ticks>,
+    pub(crate) oracle: Arc<Oracle>,
     keys: Arc<AtomicU32>,
 }
 
 /// A daemon that serves a home.
-pub(super) struct Daemon {
-    pub(super) home: Home,
-    pub(super) clerk: Clerk<Store>,
-    pub(super) alert: AlertClerk<Store>,
-    pub(super) watcher: Arc<Watcher<Store>>,
+pub(crate) struct Daemon {
+    pub(crate) home: Home,
+    pub(crate) clerk: Clerk<Store>,
+    pub(crate) alert: AlertClerk<Store>,
+    pub(crate) watcher: Arc<Watcher<Store>>,
     tasks: [JoinHandle<()>; 2],
 }
 
 impl Home {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             store: Store::in_memory("notice").expect("a store"),
             journal: JournalStore::in_memory("notice").expect("a journal"),
@@ -164,7 +164,7 @@ impl Home {
     }
 
     /// Begins to serve.
-    pub(super) fn serve(&self) -> Daemon {
+    pub(crate) fn serve(&self) -> Daemon {
         let hub: Arc<Hub> = Arc::default();
         let shop = Shop {
             store: self.store.clone(),
@@ -212,7 +212,7 @@ impl Home {
     }
 
     /// What a person writes.
-    pub(super) async fn write(&self, mutation: Mutation) -> RecordId {
+    pub(crate) async fn write(&self, mutation: Mutation) -> RecordId {
         let number = self.keys.fetch_add(1, Ordering::Relaxed);
         let order = Order {
             operation_id: operation_of_person(&number.to_string()),
@@ -224,17 +224,17 @@ impl Home {
     }
 
     /// A person adds a task.
-    pub(super) async fn add_task(&self, title: &str, category: Option<&RecordId>) -> RecordId {
+    pub(crate) async fn add_task(&self, title: &str, category: Option<&RecordId>) -> RecordId {
         self.write(task(title, category.cloned())).await
     }
 }
 
-pub(super) fn agent(name: &str) -> AgentId {
+pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a name")
 }
 
 /// Terms with these tokens.
-pub(super) fn on(words: &str) -> Terms {
+pub(crate) fn on(words: &str) -> Terms {
     Terms {
         any: words.split_whitespace().map(str::to_owned).collect(),
         ..Terms::default()
@@ -243,19 +243,19 @@ pub(super) fn on(words: &str) -> Terms {
 
 impl Daemon {
     /// The end of it, as a crash brings it.
-    pub(super) fn kill(self) -> Home {
+    pub(crate) fn kill(self) -> Home {
         self.tasks.iter().for_each(JoinHandle::abort);
         self.home
     }
 
     /// Lets everybody have their turns while time stands still.
-    pub(super) async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         for _ in 0..TURNS {
             tokio::task::yield_now().await;
         }
     }
 
-    pub(super) async fn create(&self, name: &str) {
+    pub(crate) async fn create(&self, name: &str) {
         let new = NewAgent {
             agent_id: agent(name),
             workspace: "/somewhere".into(),
@@ -266,7 +266,7 @@ impl Daemon {
     }
 
     /// An agent that is made and subscribes under its own name.
-    pub(super) async fn subscribed(&self, name: &str, terms: Terms) {
+    pub(crate) async fn subscribed(&self, name: &str, terms: Terms) {
         self.create(name).await;
         let new = NewSubscription {
             subscription_id: Some(RuleId::parse(&format!("of-{name}")).expect("a name")),
@@ -276,7 +276,7 @@ impl Daemon {
         self.alert.subscribe(new).await.expect("a subscription");
     }
 
-    pub(super) async fn runs(&self, name: &str) -> Vec<RunRow> {
+    pub(crate) async fn runs(&self, name: &str) -> Vec<RunRow> {
         let filter = RunFilter {
             agent_id: Some(agent(name)),
             state: RunState::Any,
@@ -287,7 +287,7 @@ impl Daemon {
         runs.expect("runs")
     }
 
-    pub(super) async fn wakes(&self, name: &str) -> Vec<WakeRow> {
+    pub(crate) async fn wakes(&self, name: &str) -> Vec<WakeRow> {
         let filter = WakeFilter {
             agent_id: agent(name),
             since: Millis(0),
@@ -298,7 +298,7 @@ impl Daemon {
     }
 
     /// How often the agent was refused, by code.
-    pub(super) async fn refusals(&self, name: &str) -> Vec<(String, u64)> {
+    pub(crate) async fn refusals(&self, name: &str) -> Vec<(String, u64)> {
         let agent = agent(name);
         let rows = self
             .home
@@ -312,7 +312,7 @@ impl Daemon {
         told.collect()
     }
 
-    pub(super) async fn queue(&self, name: &str) -> Vec<RunKey> {
+    pub(crate) async fn queue(&self, name: &str) -> Vec<RunKey> {
         let agent = agent(name);
         let rows = self.home.store.read(move |view| view.queue(&agent, 1_000)).await;
         rows.expect("a queue")

@@ -20,13 +20,14 @@ use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::time::Millis;
 use wakeful_core::timer::{Draft, Outcome, Timer, When};
 use wakeful_ports::clock::{Clock, Entropy};
-use wakeful_ports::journal::{Journal as _, Order};
+use wakeful_ports::journal::{Journal, Order};
 use wakeful_ports::model::{Answer, Audience, Model};
 use wakeful_ports::records::{Execution, RunFilter, Visibility};
 use wakeful_ports::store::Store as _;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_runtime::desk::{Clerk, Desk as _, NewAgent, Scheduling as _};
+use wakeful_runtime::desk::{AlertClerk, Clerk, Desk as _, NewAgent, Scheduling as _};
 use wakeful_runtime::hub::Hub;
+use wakeful_runtime::notice::Book;
 use wakeful_runtime::service::{Options, Service, Writers};
 use wakeful_runtime::{Governance, Halt};
 use wakeful_store::{JournalStore, Store};
@@ -34,9 +35,9 @@ use wakeful_store::{JournalStore, Store};
 use crate::workshop::Shop;
 
 /// 2026-03-01T06:00:00Z.
-pub(super) const BEGIN: Millis = Millis(1_772_344_800_000);
-pub(super) const MINUTE_MS: u64 = 60_000;
-pub(super) const HOUR_MS: u64 = 60 * MINUTE_MS;
+pub(crate) const BEGIN: Millis = Millis(1_772_344_800_000);
+pub(crate) const MINUTE_MS: u64 = 60_000;
+pub(crate) const HOUR_MS: u64 = 60 * MINUTE_MS;
 
 /// Turns of everybody in which somebody who is at work does something.
 const TURNS: u32 = 60;
@@ -45,7 +46,7 @@ const TURNS: u32 = 60;
 const LATER_MS: u64 = MINUTE_MS;
 
 /// Time that moves when it is told to, and a wall clock that can be set.
-pub(super) struct Wall(Mutex<State>, AtomicU32);
+pub(crate) struct Wall(Mutex<State>, AtomicU32);
 
 struct State {
     ticks_ms: u64,
@@ -55,7 +56,7 @@ struct State {
 }
 
 impl Wall {
-    pub(super) fn at(wall: Millis) -> Arc<Self> {
+    pub(crate) fn at(wall: Millis) -> Arc<Self> {
         let state = State {
             ticks_ms: 0,
             wall,
@@ -75,7 +76,7 @@ impl Wall {
     }
 
     /// Somebody sets the clock. Who sleeps goes on sleeping.
-    pub(super) fn set(&self, wall: Millis) {
+    pub(crate) fn set(&self, wall: Millis) {
         self.state().wall = wall;
     }
 
@@ -136,7 +137,7 @@ impl Entropy for Salts {
 
 /// What the model does.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Says {
+pub(crate) enum Says {
     Done,
     /// It fails for good.
     No,
@@ -192,15 +193,15 @@ impl ToolHost for NoTools {
 
 /// What outlives a daemon.
 #[derive(Clone)]
-pub(super) struct Ground {
-    pub(super) wall: Arc<Wall>,
-    pub(super) store: Store,
-    pub(super) journal: JournalStore,
-    pub(super) asked: Arc<AtomicU32>,
+pub(crate) struct Ground {
+    pub(crate) wall: Arc<Wall>,
+    pub(crate) store: Store,
+    pub(crate) journal: JournalStore,
+    pub(crate) asked: Arc<AtomicU32>,
 }
 
 impl Ground {
-    pub(super) fn at(wall: Millis) -> Self {
+    pub(crate) fn at(wall: Millis) -> Self {
         Self {
             wall: Wall::at(wall),
             store: Store::in_memory("timers").expect("a store"),
@@ -210,7 +211,7 @@ impl Ground {
     }
 
     /// Lets everybody have their turns while time stands still, until nobody stirs.
-    pub(super) async fn settle(&self) {
+    pub(crate) async fn settle(&self) {
         loop {
             let before = self.wall.1.load(Ordering::Relaxed);
             for _ in 0..TURNS {
@@ -223,7 +224,7 @@ impl Ground {
     }
 
     /// Lets time pass.
-    pub(super) async fn pass(&self, ms: u64) {
+    pub(crate) async fn pass(&self, ms: u64) {
         self.settle().await;
         let until_ms = self.wall.ticks_ms() + ms;
         while self.wall.ticks_ms() < until_ms || self.wall.advance(until_ms) {
@@ -233,7 +234,7 @@ impl Ground {
     }
 
     /// Somebody writes a note.
-    pub(super) async fn write(&self, name: &str, author: Author) {
+    pub(crate) async fn write(&self, name: &str, author: Author) {
         let order = Order {
             operation_id: OperationId(h("test", &[name])),
             author,
@@ -247,21 +248,22 @@ impl Ground {
 }
 
 /// A daemon that lives until it is killed.
-pub(super) struct House {
-    pub(super) ground: Ground,
-    pub(super) clerk: Clerk<Store>,
+pub(crate) struct House {
+    pub(crate) ground: Ground,
+    pub(crate) clerk: Clerk<Store>,
+    pub(crate) alert: AlertClerk<Store>,
     tasks: Vec<JoinHandle<()>>,
 }
 
-pub(super) fn agent(name: &str) -> AgentId {
+pub(crate) fn agent(name: &str) -> AgentId {
     AgentId::parse(name).expect("a name")
 }
 
-pub(super) fn rule(name: &str) -> RuleId {
+pub(crate) fn rule(name: &str) -> RuleId {
     RuleId::parse(name).expect("a name")
 }
 
-pub(super) fn every(seconds: u64) -> When {
+pub(crate) fn every(seconds: u64) -> When {
     When::Every {
         interval_seconds: seconds,
         anchor: BEGIN,
@@ -270,7 +272,7 @@ pub(super) fn every(seconds: u64) -> When {
 
 impl House {
     /// A daemon over this ground.
-    pub(super) async fn open(ground: &Ground, says: Says) -> Self {
+    pub(crate) async fn open(ground: &Ground, says: Says) -> Self {
         let hub: Arc<Hub> = Arc::default();
         let shop = Shop {
             store: ground.store.clone(),
@@ -292,12 +294,29 @@ impl House {
             entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
             governance: Governance::default(),
         });
-        let timers = clerk.timers(Arc::new(ground.journal.clone()), Writers::Alone);
+        let journal: Arc<dyn Journal> = Arc::new(ground.journal.clone());
+        let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
         let ticking = async move { timers.run(&Halt::never()).await };
-        let tasks = vec![tokio::spawn(service.run()), tokio::spawn(ticking)];
+        let book: Arc<Book> = Arc::default();
+        let watcher = clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
+        let watching = async move {
+            watcher.run(&Halt::never(), |error| panic!("{error}")).await;
+        };
+        let tasks = vec![
+            tokio::spawn(service.run()),
+            tokio::spawn(ticking),
+            tokio::spawn(watching),
+        ];
         let house = Self {
             ground: ground.clone(),
             clerk,
+            alert: AlertClerk {
+                store: ground.store.clone(),
+                journal,
+                clock: Arc::<Wall>::clone(&ground.wall),
+                entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
+                book,
+            },
             tasks,
         };
         house.ground.settle().await;
@@ -305,13 +324,13 @@ impl House {
     }
 
     /// The same with an agent `main`.
-    pub(super) async fn fresh(says: Says) -> Self {
+    pub(crate) async fn fresh(says: Says) -> Self {
         let house = Self::open(&Ground::at(BEGIN), says).await;
         house.make(&["main"]).await;
         house
     }
 
-    pub(super) async fn make(&self, names: &[&str]) {
+    pub(crate) async fn make(&self, names: &[&str]) {
         for name in names {
             let new = NewAgent {
                 agent_id: agent(name),
@@ -324,7 +343,7 @@ impl House {
     }
 
     /// Ends it at once, as a power cut does.
-    pub(super) async fn kill(self) -> Ground {
+    pub(crate) async fn kill(self) -> Ground {
         for task in &self.tasks {
             task.abort();
         }
@@ -335,7 +354,7 @@ impl House {
     }
 
     /// A schedule of `main` that wakes it in any case, and what is special about it.
-    pub(super) async fn add(&self, id: &str, when: When, with: impl FnOnce(&mut Draft)) -> Timer {
+    pub(crate) async fn add(&self, id: &str, when: When, with: impl FnOnce(&mut Draft)) -> Timer {
         let mut draft = Draft::new(rule(id), agent("main"), when, "Look at the day.".to_owned());
         draft.always = true;
         with(&mut draft);
@@ -345,30 +364,30 @@ impl House {
     }
 
     /// A schedule of another agent, which is made for it.
-    pub(super) async fn add_for(&self, name: &str, id: &str, when: When) -> Timer {
+    pub(crate) async fn add_for(&self, name: &str, id: &str, when: When) -> Timer {
         self.make(&[name]).await;
         self.add(id, when, |draft| draft.agent_id = agent(name)).await
     }
 
-    pub(super) async fn timer(&self, id: &str) -> Timer {
+    pub(crate) async fn timer(&self, id: &str) -> Timer {
         self.clerk.schedule(rule(id)).await.expect("a schedule")
     }
 
     /// What became of a schedule's firings, oldest first.
-    pub(super) async fn records(&self, id: &str) -> Vec<Execution> {
+    pub(crate) async fn records(&self, id: &str) -> Vec<Execution> {
         let (_, mut records) = self.clerk.executions(rule(id), 1_000).await.expect("records");
         records.reverse();
         records
     }
 
     /// The same in short.
-    pub(super) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<String>)> {
+    pub(crate) async fn outcomes(&self, id: &str) -> Vec<(Outcome, Option<String>)> {
         let records = self.records(id).await.into_iter();
         records.map(|one| (one.row.outcome, one.row.reason)).collect()
     }
 
     /// How many runs there are.
-    pub(super) async fn runs(&self) -> usize {
+    pub(crate) async fn runs(&self) -> usize {
         let filter = RunFilter {
             limit: 10_000,
             ..RunFilter::default()
@@ -377,7 +396,7 @@ impl House {
         runs.expect("runs").len()
     }
 
-    pub(super) fn asked(&self) -> u32 {
+    pub(crate) fn asked(&self) -> u32 {
         self.ground.asked.load(Ordering::Relaxed)
     }
 }

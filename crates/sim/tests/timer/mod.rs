@@ -1,7 +1,7 @@
 //! The clock's loop in virtual time: what is due fires once, what was missed is told, and a set clock fools nobody.
 
 mod event;
-mod house;
+pub(crate) mod house;
 mod overlap;
 mod quiet;
 

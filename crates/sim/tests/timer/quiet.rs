@@ -1,44 +1,96 @@
-//! The quiet day: a thousand agents whose schedules find nothing to do cost nothing.
+//! The quiet day: a thousand agents whose schedules and subscriptions find nothing to do cost nothing.
 
+use serde_json::json;
 use wakeful_core::budget::Day;
+use wakeful_core::id::{SessionId, ThreadId};
+use wakeful_core::journal::Author;
+use wakeful_core::retention::DataClass;
+use wakeful_core::subscription::Terms;
 use wakeful_core::timer::{Draft, Outcome};
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
-use wakeful_runtime::desk::Scheduling as _;
+use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::desk::{AlertDesk as _, SESSION, Scheduling as _};
 
 use super::house::{BEGIN, Ground, HOUR_MS, House, Says, agent, every, rule};
 
 const AGENTS: usize = 1_000;
 
+/// What is written in the evening. It concerns every second agent, whose guard says no.
+const WRITES: usize = 3;
+
+/// Hours between two looks of a schedule: four in a day, the last one before the evening.
+const HOURS: u64 = 5;
+
+/// An agent with a schedule, and with a subscription that nothing matches, or whose guard never holds.
+async fn watchful(house: &House, name: &str, is_guarded: bool) {
+    house.make(&[name]).await;
+    let when = every(HOURS * 3_600);
+    let draft = Draft::new(rule(name), agent(name), when, "Anything new?".to_owned());
+    house.clerk.add_schedule(draft).await.expect("a schedule");
+    let (token, guard) = match is_guarded {
+        true => (
+            "CATEGORY",
+            Some(json!({"field": "depth", "op": "gt", "value": 0})),
+        ),
+        false => ("task.status=done", None),
+    };
+    let terms = Terms {
+        any: vec![token.to_owned()],
+        guard,
+        ..Terms::default()
+    };
+    let new = NewSubscription {
+        subscription_id: Some(rule(name)),
+        agent_id: agent(name),
+        terms,
+    };
+    house.alert.subscribe(new).await.expect("a subscription");
+}
+
 #[tokio::test]
 async fn a_quiet_day_of_a_thousand_agents_asks_no_model_and_writes_no_line() {
     let house = House::open(&Ground::at(BEGIN), Says::Done).await;
     let names: Vec<String> = (0..AGENTS).map(|number| format!("agent-{number}")).collect();
-    for name in &names {
-        house.make(&[name]).await;
-        let when = every(4 * 3_600);
-        let draft = Draft::new(rule(name), agent(name), when, "Anything new?".to_owned());
-        house.clerk.add_schedule(draft).await.expect("a schedule");
+    for (number, name) in names.iter().enumerate() {
+        watchful(&house, name, number % 2 == 0).await;
     }
-    house.ground.pass(24 * HOUR_MS + 1).await;
+    house.ground.pass(21 * HOUR_MS).await;
+    for number in 0..WRITES {
+        house
+            .ground
+            .write(&format!("garden {number}"), Author::Person)
+            .await;
+        house.ground.pass(HOUR_MS).await;
+    }
     let last = names.last().cloned().expect("a name");
     let outcomes = house.outcomes(&last).await;
-    assert_eq!(outcomes.len(), 6, "it was looked at each time");
+    assert_eq!(outcomes.len(), 4, "it was looked at each time");
     assert!(outcomes.iter().all(|(outcome, reason)| {
         *outcome == Outcome::Refused && reason.as_deref() == Some("nothing_to_do")
     }));
-    assert_eq!((house.asked(), house.runs().await), (0, 0));
+    assert_eq!((house.asked(), house.runs().await), (0, 0), "no model was asked");
     let day = Day::of(house.ground.wall.now());
     let found = house.ground.store.read(move |view| {
-        let (mut tokens, mut queued, mut refused) = (0, 0, 0);
+        let (mut tokens, mut queued, mut refused, mut lines) = (0, 0, 0, 0);
         for name in &names {
             let overview = view.overview(&agent(name))?.expect("an agent");
-            tokens += overview.agent.usage.input_tokens + overview.agent.model_rounds;
+            let usage = overview.agent.usage;
+            tokens += usage.input_tokens + usage.output_tokens + overview.agent.model_rounds;
             queued += overview.queued;
             let counted = view.refusals(&agent(name), Day(day.0 - 2))?;
             refused += counted.iter().map(|row| row.count).sum::<u64>();
+            let thread = ThreadId::of_session(&agent(name), &SessionId::new(SESSION));
+            lines += view.entries(&thread, 1)?.len();
         }
-        Ok((tokens, queued, refused))
+        Ok((tokens, queued, refused, lines, view.held(DataClass::Blobs)?.rows))
     });
-    assert_eq!(found.await.expect("read"), (0, 0, 6 * AGENTS as u64));
+    let (tokens, queued, refused, lines, contents) = found.await.expect("read");
+    assert_eq!((tokens, queued), (0, 0), "no token was used");
+    assert_eq!((lines, contents), (0, 0), "nobody said a word");
+    assert_eq!(
+        refused,
+        4 * AGENTS as u64 + (WRITES * AGENTS / 2) as u64,
+        "and each no is counted"
+    );
 }

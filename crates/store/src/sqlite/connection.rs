@@ -10,11 +10,26 @@ use rusqlite::{ErrorCode, OpenFlags, ToSql};
 use wakeful_ports::store::StoreError;
 
 use crate::commit::Commit;
-use crate::sql::{Access, Dialect, Param, Row, Sql, Value};
+use crate::sql::{Access, Dialect, Param, Row, Sql, Value, records};
 use crate::sqlite::still::Still;
 
 /// Room for every statement of the crate, so that each is compiled once per connection.
-const STATEMENTS_MAX: usize = 128;
+const STATEMENTS_MAX: usize = 512;
+
+/// Everything that is in a database, table by table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Contents(Vec<Table>);
+
+/// One table and its rows.
+#[derive(Debug, Clone, PartialEq)]
+struct Table {
+    empty: String,
+    fill: String,
+    rows: Vec<Vec<rusqlite::types::Value>>,
+}
+
+const TABLES: &str =
+    "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name";
 
 /// A connection.
 pub(crate) struct Connection {
@@ -72,6 +87,43 @@ impl Connection {
         let mut twin = Self::memory()?;
         self.copy_pages(&mut twin.inner)?;
         Ok(twin)
+    }
+
+    /// Everything that is in it.
+    pub(crate) fn contents(&mut self) -> Result<Contents, StoreError> {
+        let names = self.query(TABLES, &[])?;
+        let names = records(names, |mut row| row.text("sqlite_schema.name"))?;
+        let tables = names.into_iter().map(|name| self.table(&name).map_err(said));
+        tables.collect::<Result<_, _>>().map(Contents)
+    }
+
+    fn table(&self, name: &str) -> rusqlite::Result<Table> {
+        let mut statement = self.inner.prepare(&format!("SELECT * FROM {name}"))?;
+        let columns = statement.column_count();
+        let rows = statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect())?;
+        Ok(Table {
+            empty: format!("DELETE FROM {name}"),
+            fill: format!("INSERT INTO {name} VALUES ({})", vec!["?"; columns].join(", ")),
+            rows: rows.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Lets it hold this and nothing else. What was compiled stays so.
+    pub(crate) fn restore(&mut self, contents: &Contents) -> Result<(), StoreError> {
+        self.rollback()?;
+        self.begin_writing()?;
+        let written = contents.0.iter().try_for_each(|table| self.fill(table));
+        written.map_err(said)?;
+        self.control("COMMIT")
+    }
+
+    fn fill(&self, table: &Table) -> rusqlite::Result<()> {
+        self.inner.prepare_cached(&table.empty)?.execute([])?;
+        for row in &table.rows {
+            let row = rusqlite::params_from_iter(row);
+            self.inner.prepare_cached(&table.fill)?.execute(row)?;
+        }
+        Ok(())
     }
 
     /// Copies all pages as this connection sees them into another file, which is overwritten.

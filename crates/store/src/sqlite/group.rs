@@ -56,6 +56,11 @@ impl Group {
         }
     }
 
+    /// The connection, when nothing is written through it any more.
+    pub(crate) fn into_connection(self) -> Connection {
+        self.connection
+    }
+
     fn check_log(&self) -> Result<(), StoreError> {
         self.log.as_ref().map_or(Ok(()), Log::check)
     }

@@ -6,13 +6,14 @@ mod group;
 mod log;
 pub(crate) mod open;
 mod readers;
+pub(crate) mod spare;
 mod still;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::oneshot;
@@ -153,6 +154,7 @@ impl Database {
 
 /// A database in memory. Closures run at once and on the caller's thread, so a simulation is the same every time.
 pub(crate) struct Memory {
+    name: spare::Name,
     group: Mutex<Option<Group>>,
     pub(crate) registered: Arc<Registered>,
 }
@@ -161,12 +163,10 @@ impl Memory {
     /// A fresh database.
     pub(crate) fn new(schema: &Schema, host_id: &str) -> Result<Self, StoreError> {
         let registered = Arc::default();
-        let group = Group::new(
-            open::open_in_memory(schema, host_id)?,
-            None,
-            Arc::clone(&registered),
-        );
+        let connection = spare::take(schema, host_id)?;
+        let group = Group::new(connection, None, Arc::clone(&registered));
         Ok(Self {
+            name: (schema.application_id, host_id.to_owned()),
             group: Mutex::new(Some(group)),
             registered,
         })
@@ -202,6 +202,19 @@ impl Memory {
     fn with(&self, work: impl FnOnce(&mut Group)) -> Result<(), StoreError> {
         let mut group = locked(&self.group);
         group.as_mut().map(work).ok_or(StoreError::Closed)
+    }
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        let group = self
+            .group
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(group) = group {
+            spare::give_back(&self.name, group.into_connection());
+        }
     }
 }
 

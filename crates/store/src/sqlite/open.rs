@@ -3,8 +3,6 @@
 //! An existing home must open within milliseconds, so nothing is written that is right already, and nothing is
 //! checked that reading would find out anyway.
 
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::path::Path;
 use std::thread;
@@ -108,28 +106,11 @@ fn open_still(still: Still, schema: &Schema) -> Result<Reader, StoreError> {
     Ok(Reader::Still(connection, still))
 }
 
-thread_local! {
-    /// Fresh databases, by kind and host. A simulation plays thousands of lives, and making the tables anew for each would
-    /// be half of its work.
-    static FRESH: RefCell<BTreeMap<(i64, String), Connection>> = const { RefCell::new(BTreeMap::new()) };
-}
-
-/// A database in memory with all its tables.
-pub(crate) fn open_in_memory(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
-    let name = (schema.application_id, host_id.to_owned());
-    let known = FRESH.with_borrow(|fresh| fresh.get(&name).map(Connection::twin));
-    if let Some(twin) = known {
-        return twin;
-    }
+/// A fresh database in memory with all its tables.
+pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connection, StoreError> {
     let mut connection = Connection::memory()?;
     migrate(&mut connection, schema, host_id)?;
-    let twin = connection.twin()?;
-    FRESH.with_borrow_mut(|fresh| {
-        // Only the newest host of each kind: a thread that plays has one.
-        fresh.retain(|(kind, _), _| *kind != schema.application_id);
-        fresh.insert(name, connection);
-    });
-    Ok(twin)
+    Ok(connection)
 }
 
 /// SQLite says only that it cannot open a file. Trying it ourselves tells why.

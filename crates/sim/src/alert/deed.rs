@@ -1,0 +1,285 @@
+//! What people and systems outside do in an alert world, at the desks of the daemon that is alive.
+
+use wakeful_core::decision::Channel;
+use wakeful_core::id::{AgentId, RuleId, TurnId};
+use wakeful_core::journal::{Author, Mutation, TaskStatus, operation_of_person};
+use wakeful_core::key::{Cause, RunKey, SourceKind};
+use wakeful_core::message::Wishes;
+use wakeful_core::time::Millis;
+use wakeful_ports::journal::{Journal as _, Order, TaskFilter};
+use wakeful_ports::records::TriggerRow;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::desk::{
+    AgentChange, AlertDesk as _, Deciding as _, Delivery, Desk as _, Post, Scheduling as _, Tending as _,
+    Triggers as _,
+};
+
+use super::house::{Gone, House};
+use super::script::{Called, Move, Wrote};
+
+/// The trigger that nobody made.
+const INVENTED: &str = "trigger-invented";
+
+impl House {
+    /// Carries out one move; `number` tells it apart from all others.
+    pub(crate) async fn perform(&self, number: u32, what: Move) -> Result<(), Gone> {
+        let world = &self.being.world;
+        world.note(|ledger| ledger.moves.push(word(&what)));
+        match what {
+            Move::Say(agent, turn) => self.say(agent, turn).await,
+            Move::Write(writes) => self.write(number, &writes).await,
+            Move::Subscribe(agent_id, name, terms) => {
+                let new = NewSubscription {
+                    subscription_id: Some(name),
+                    agent_id,
+                    terms: *terms,
+                };
+                self.ask(self.alert.subscribe(new)).await.map(drop)
+            }
+            Move::Unsubscribe(name) => {
+                world.note(|ledger| ledger.dropped.extend([name.clone()]));
+                self.ask(self.alert.unsubscribe(name)).await.map(drop)
+            }
+            Move::Deliver(agent, called) => self.deliver(number, agent, called).await,
+            Move::RotateTrigger(agent) => self.ask(self.clerk.rotate_trigger(agent)).await.map(drop),
+            Move::RevokeTrigger(agent) => self.ask(self.clerk.revoke_trigger(agent)).await.map(drop),
+            Move::Plan(draft) => self.ask(self.clerk.add_schedule(*draft)).await.map(drop),
+            Move::Stand(name, status) => {
+                world.note(|ledger| ledger.touched.extend([name.clone()]));
+                self.ask(self.clerk.set_schedule_status(name, status))
+                    .await
+                    .map(drop)
+            }
+            Move::TriggerNow(name, request) => {
+                let request = format!("wish-{request}");
+                self.ask(self.clerk.trigger_now(name, request)).await.map(drop)
+            }
+            Move::Pass(ms) => self.pass(ms).await,
+            Move::SetClock(mut chance) => {
+                world.set_clock(&mut chance);
+                Ok(())
+            }
+            Move::Control(agent, control) => self.ask(self.clerk.set_control(agent, control)).await.map(drop),
+            Move::Mode(agent, mode) => self.tend(agent, AgentChange::Mode(mode)).await,
+            Move::Life(agent, life) => self.tend(agent, AgentChange::Life(life)).await,
+            Move::Sleep(agent, ms) => {
+                let until = Millis(world.wall.now().0.saturating_add(ms));
+                self.tend(agent, AgentChange::Sleep(until)).await
+            }
+            Move::Wake(agent) => self.tend(agent, AgentChange::Wake).await,
+            Move::Brake(agent) => {
+                let braked = self.clerk.brake(agent, "stop".to_owned(), Channel::Page);
+                self.ask(braked).await.map(drop)
+            }
+            Move::Release(agent) => self.ask(self.clerk.release(agent, Channel::Page)).await.map(drop),
+            Move::Cancel(agent) => self.cancel(agent).await,
+            Move::Restart => {
+                self.being.halt();
+                Ok(())
+            }
+        }
+    }
+
+    async fn tend(&self, agent: AgentId, change: AgentChange) -> Result<(), Gone> {
+        self.ask(self.clerk.tend(agent, change)).await.map(drop)
+    }
+
+    async fn say(&self, agent: AgentId, turn: TurnId) -> Result<(), Gone> {
+        let post = Post {
+            agent: agent.clone(),
+            text: format!("hello, this is {turn}"),
+            turn,
+            attachments: Vec::new(),
+            wishes: Wishes::default(),
+        };
+        if let Some(posted) = self.ask(self.clerk.post(post)).await? {
+            self.being
+                .world
+                .note(|ledger| drop(ledger.posted.insert(posted.run_key, agent)));
+        }
+        Ok(())
+    }
+
+    /// A person writes past the daemon, as another program would.
+    async fn write(&self, number: u32, writes: &[Wrote]) -> Result<(), Gone> {
+        let world = &self.being.world;
+        for (place, wrote) in writes.iter().enumerate() {
+            let mutation = match wrote {
+                Wrote::Task => Mutation::CreateTask {
+                    title: format!("task {}", place % 3),
+                    details: String::new(),
+                    category: None,
+                },
+                Wrote::Note => Mutation::CreateNote {
+                    text: format!("note {place}"),
+                    task: None,
+                },
+                Wrote::Category => Mutation::CreateCategory {
+                    name: format!("category {number} {place}"),
+                },
+                Wrote::Done => {
+                    let newest = TaskFilter {
+                        status: Some(TaskStatus::Open),
+                        limit: 1,
+                        ..TaskFilter::default()
+                    };
+                    let tasks = world.journal.tasks(newest).await.map_err(unwritable)?;
+                    let Some(task) = tasks.into_iter().next() else {
+                        continue;
+                    };
+                    Mutation::UpdateTask {
+                        task: task.id,
+                        title: None,
+                        details: None,
+                        status: Some(TaskStatus::Done),
+                        category: None,
+                    }
+                }
+            };
+            let order = Order {
+                operation_id: operation_of_person(&format!("{number}/{place}")),
+                author: Author::Person,
+                mutation,
+                at: world.wall.now(),
+            };
+            world.journal.write(order).await.map_err(unwritable)?;
+        }
+        Ok(())
+    }
+
+    /// A system outside calls by the address that it has.
+    async fn deliver(&self, number: u32, agent: AgentId, called: Called) -> Result<(), Gone> {
+        let Some(capability) = self.ask(self.clerk.trigger(agent.clone())).await? else {
+            return Ok(());
+        };
+        let row = capability.row;
+        let unique = format!("forged-{number}");
+        let (row, name, body, is_forged) = match called {
+            Called::Named(name) if row.is_active => (row, Some(format!("delivery-{name}")), name, false),
+            Called::Unnamed(body) if row.is_active => (row, None, body, false),
+            // It was revoked.
+            Called::Named(body) | Called::Unnamed(body) => (row, Some(unique), body, true),
+            Called::Outdated(body) => {
+                let generation = match row.generation {
+                    1 => 2,
+                    newer => newer - 1,
+                };
+                (TriggerRow { generation, ..row }, Some(unique), body, true)
+            }
+            Called::Invented(body) => {
+                let trigger_id = RuleId::parse(INVENTED).map_err(|error| wrong(&error))?;
+                (TriggerRow { trigger_id, ..row }, Some(unique), body, true)
+            }
+        };
+        let key = name.as_ref().map(|name| run_of(&agent, name));
+        let delivery = Delivery {
+            name: name
+                .map(|name| TurnId::parse(&name))
+                .transpose()
+                .map_err(|error| wrong(&error))?,
+            content_type: None,
+            body: format!("something happened: {body}").into_bytes(),
+        };
+        self.hand_in((row, delivery), key, is_forged).await
+    }
+
+    async fn hand_in(
+        &self,
+        (row, delivery): (TriggerRow, Delivery),
+        key: Option<RunKey>,
+        is_forged: bool,
+    ) -> Result<(), Gone> {
+        let world = &self.being.world;
+        let before = world.ledger();
+        let is_heard = |key: &RunKey| !before.unheard.contains(key);
+        // Until somebody answers, nobody knows.
+        world.note(|ledger| match is_forged {
+            true => ledger.forged.extend(key),
+            false => ledger.unheard.extend(key),
+        });
+        let answer = self.answer(self.clerk.deliver(row, delivery)).await?;
+        if let Some(key) = key.filter(|key| is_heard(key) && !matches!(answer, Err(EngineError::Store(_)))) {
+            world.note(|ledger| ledger.unheard.retain(|one| *one != key));
+        }
+        match answer {
+            Ok(posted) if is_forged => world.complain(format!("a forged delivery was taken in: {posted:?}")),
+            Ok(posted) => {
+                let is_known =
+                    before.delivered.contains_key(&posted.run_key) || key.is_none_or(|key| !is_heard(&key));
+                if !posted.is_new && !is_known {
+                    world.complain(format!("a first delivery was taken for a second one: {posted:?}"));
+                }
+                let times = u32::from(posted.is_new);
+                world.note(|ledger| *ledger.delivered.entry(posted.run_key).or_default() += times);
+            }
+            Err(EngineError::Store(_)) => {}
+            Err(_) => world.note(|ledger| ledger.refused.extend(key.filter(|_| !is_forged))),
+        }
+        Ok(())
+    }
+
+    /// Asks for the end of what the agent does, or of what it would do next.
+    async fn cancel(&self, agent: AgentId) -> Result<(), Gone> {
+        let Some(view) = self.ask(self.clerk.agent(agent.clone())).await? else {
+            return Ok(());
+        };
+        let run = match view.overview.open_run {
+            Some(run) => Some(run),
+            None => {
+                let waiting = self.ask(self.clerk.queue(agent, 1)).await?.unwrap_or_default();
+                waiting.first().map(|waiting| waiting.row.message.run_key)
+            }
+        };
+        match run {
+            Some(run) => self.ask(self.clerk.cancel(run)).await.map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The run that a named delivery leads to.
+fn run_of(agent: &AgentId, source: &str) -> RunKey {
+    let kind = SourceKind::Trigger;
+    RunKey::of(agent.as_str(), &Cause::Source { kind, source })
+}
+
+fn wrong(error: &dyn std::error::Error) -> Gone {
+    Gone::Wrong("TheWorldWorks", error.to_string())
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "it stands where `map_err` wants a function"
+)]
+fn unwritable(error: wakeful_ports::journal::JournalError) -> Gone {
+    wrong(&error)
+}
+
+/// What a move is called where moves are counted.
+const fn word(what: &Move) -> &'static str {
+    match what {
+        Move::Say(..) => "say",
+        Move::Write(_) => "write",
+        Move::Subscribe(..) => "subscribe",
+        Move::Unsubscribe(_) => "unsubscribe",
+        Move::Deliver(_, Called::Named(_) | Called::Unnamed(_)) => "deliver",
+        Move::Deliver(_, Called::Outdated(_) | Called::Invented(_)) => "forge",
+        Move::RotateTrigger(_) => "rotate",
+        Move::RevokeTrigger(_) => "revoke",
+        Move::Plan(_) => "plan",
+        Move::Stand(..) => "stand",
+        Move::TriggerNow(..) => "trigger now",
+        Move::Pass(_) => "pass",
+        Move::SetClock(_) => "set clock",
+        Move::Control(..) => "control",
+        Move::Mode(..) => "mode",
+        Move::Life(..) => "life",
+        Move::Sleep(..) => "sleep",
+        Move::Wake(_) => "wake",
+        Move::Brake(_) => "brake",
+        Move::Release(_) => "release",
+        Move::Cancel(_) => "cancel",
+        Move::Restart => "restart",
+    }
+}

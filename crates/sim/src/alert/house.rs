@@ -1,0 +1,313 @@
+//! One daemon of an alert world: the service, the watcher of changes and the clock's loop, with their desks.
+
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
+
+use tokio::task::JoinHandle;
+use wakeful_core::id::{AgentId, BadId};
+use wakeful_core::wake::{Control, Lifecycle};
+use wakeful_ports::journal::Journal;
+use wakeful_ports::records::{ScheduleFilter, Visibility};
+use wakeful_ports::store::ROWS_MAX;
+use wakeful_runtime::desk::{
+    AgentChange, AlertClerk, Asked, Clerk, Deciding as _, Desk as _, NewAgent, Scheduling as _, Tending as _,
+};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::notice::Book;
+use wakeful_runtime::service::{Options, Service, Stuck, Writers};
+use wakeful_runtime::{EngineError, Governance, Halt};
+
+use super::ports::{AlertClock, AlertSalts, AlertStore, Shop, runner};
+use super::script::AGENTS;
+use super::world::{Being, Fate, World};
+use crate::faulty::FaultyStore;
+
+/// How often time may move within one move before the daemon counts as one that never rests.
+const STEPS_MAX: u32 = 20_000;
+
+/// How long a world has in the end to come to rest.
+const CALM_MS: u64 = 4 * 3_600_000;
+
+/// How long a daemon may take to stop.
+const STOP_MS: u64 = 60_000;
+
+/// Why a daemon is no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Gone {
+    /// It died.
+    Died,
+    /// It stopped, because it was asked to.
+    Stopped,
+    /// Something is wrong with it.
+    Wrong(&'static str, String),
+}
+
+/// Says when nobody in a runtime has anything to do.
+#[derive(Default)]
+pub(crate) struct Idle {
+    waiting: Mutex<Option<Waker>>,
+    rang: AtomicBool,
+}
+
+impl Idle {
+    /// Nobody has anything to do.
+    pub(crate) fn ring(&self) {
+        let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(waker) = waiting {
+            self.rang.store(true, Ordering::Relaxed);
+            waker.wake();
+        }
+    }
+
+    /// Resolves the next time that nobody else has anything to do.
+    pub(crate) async fn settled(&self) {
+        let mut is_first = true;
+        poll_fn(|context| {
+            if !is_first && self.rang.load(Ordering::Relaxed) {
+                return Poll::Ready(());
+            }
+            is_first = false;
+            self.rang.store(false, Ordering::Relaxed);
+            *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = Some(context.waker().clone());
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+/// A daemon.
+pub(crate) struct House {
+    pub(crate) being: Being,
+    pub(crate) clerk: Clerk<AlertStore>,
+    pub(crate) alert: AlertClerk<AlertStore>,
+    stuck: Stuck,
+    tasks: Vec<JoinHandle<()>>,
+    idle: Arc<Idle>,
+}
+
+impl House {
+    /// Begins to serve. To be called within a runtime that rings the bell when it is idle.
+    pub(crate) fn open(world: &Arc<World>, idle: &Arc<Idle>) -> Self {
+        let (switch, halt) = Halt::new();
+        let being = Being {
+            number: world.bear(switch),
+            world: Arc::clone(world),
+        };
+        let chance = crate::chance::Chance::at(world.seed, &format!("store/{}", being.number));
+        let store = FaultyStore::new(world.store.clone(), being.clone(), chance);
+        let (hub, book): (Arc<Hub>, Arc<Book>) = Default::default();
+        let journal: Arc<dyn Journal> = Arc::new(world.journal.clone());
+        let shop = Shop {
+            being: being.clone(),
+            store: store.clone(),
+            hub: Arc::clone(&hub),
+            halt: halt.clone(),
+        };
+        let (service, clerk, stuck) = Service::new(Options {
+            store: store.clone(),
+            writers: Writers::Alone,
+            runner: runner(&being),
+            workshop: Arc::new(shop),
+            hub,
+            halt: halt.clone(),
+            clock: Arc::new(AlertClock(being.clone())),
+            entropy: Arc::new(AlertSalts(being.clone())),
+            governance: Governance::default(),
+        });
+        let watcher = clerk.watcher(Arc::clone(&journal), Arc::clone(&book), Writers::Alone);
+        let timers = clerk.timers(Arc::clone(&journal), Writers::Alone);
+        let (watched, ticked, listener) = (halt.clone(), halt, being.clone());
+        let watching = async move {
+            let told = |why: &str| {
+                if !listener.has_failed() {
+                    listener.world.complain(why.to_owned());
+                }
+            };
+            watcher.run(&watched, told).await;
+        };
+        let tasks = vec![
+            tokio::spawn(service.run()),
+            tokio::spawn(watching),
+            tokio::spawn(async move { timers.run(&ticked).await }),
+        ];
+        Self {
+            alert: AlertClerk {
+                store,
+                journal,
+                clock: Arc::new(AlertClock(being.clone())),
+                entropy: Arc::new(AlertSalts(being.clone())),
+                book,
+            },
+            being,
+            clerk,
+            stuck,
+            tasks,
+            idle: Arc::clone(idle),
+        }
+    }
+
+    /// Makes the agents of the world.
+    pub(crate) async fn people(&self) -> Result<(), Gone> {
+        for name in AGENTS {
+            let new = NewAgent {
+                agent_id: agent(name)?,
+                workspace: "/somewhere".into(),
+                visibility: Visibility::Public,
+            };
+            self.ask(self.clerk.create_agent(new)).await?;
+        }
+        Ok(())
+    }
+
+    /// What a call at the desk comes to; none where it was refused, or failed with the store.
+    pub(crate) async fn ask<T>(&self, call: Asked<'_, T>) -> Result<Option<T>, Gone> {
+        self.answer(call).await.map(Result::ok)
+    }
+
+    /// The same with the reason.
+    pub(crate) async fn answer<T>(&self, call: Asked<'_, T>) -> Result<Result<T, EngineError>, Gone> {
+        let said = tokio::select! {
+            biased;
+            said = call => said,
+            () = self.idle.settled() => return Err(self.gone("a call at the desk never ends")),
+        };
+        if let Err(error) = &said
+            && !self.may_say(error)
+        {
+            self.being.world.complain(format!("the desk said {error:?}"));
+        }
+        Ok(said)
+    }
+
+    /// Whether the desk may say this.
+    fn may_say(&self, error: &EngineError) -> bool {
+        match error {
+            EngineError::Store(_) => self.being.has_failed(),
+            EngineError::Refused(_)
+            | EngineError::KeyReused { .. }
+            | EngineError::Schedule(_)
+            | EngineError::Subscribing(_)
+            | EngineError::Lifecycle { .. }
+            | EngineError::Past(_)
+            | EngineError::NoTrigger => true,
+            EngineError::UnknownAgent(_)
+            | EngineError::UnknownRun(_)
+            | EngineError::Waits { .. }
+            | EngineError::AgentBusy { .. }
+            | EngineError::LeaseLost(_)
+            | EngineError::AgentExists(_)
+            | EngineError::NoEngine { .. }
+            | EngineError::BudgetExceeded { .. }
+            | EngineError::Broken { .. }
+            | EngineError::MachineVersion { .. }
+            | EngineError::Quarantined { .. }
+            | EngineError::CrashLoop { .. }
+            | EngineError::Panicked(_)
+            | EngineError::NotEnded { .. }
+            | EngineError::RunErased { .. }
+            | EngineError::RunPruned { .. }
+            | EngineError::UnknownDecision(_)
+            | EngineError::AmbiguousDecision(_)
+            | EngineError::Unanswerable(_)
+            | EngineError::NotQuarantined { .. }
+            | EngineError::Undecided { .. }
+            | EngineError::Braked { .. } => false,
+        }
+    }
+
+    fn gone(&self, otherwise: &'static str) -> Gone {
+        match self.being.fate() {
+            Fate::Dead => Gone::Died,
+            Fate::Lost => Gone::Wrong("EverythingComesToRest", "it goes round in circles".to_owned()),
+            Fate::Awake => Gone::Wrong("EverythingComesToRest", otherwise.to_owned()),
+        }
+    }
+
+    /// Lets everybody have their turns while time stands still.
+    pub(crate) async fn settle(&self) -> Result<(), Gone> {
+        self.idle.settled().await;
+        match self.being.fate() {
+            Fate::Awake => Ok(()),
+            Fate::Dead | Fate::Lost => Err(self.gone("")),
+        }
+    }
+
+    /// Lets time pass.
+    pub(crate) async fn pass(&self, ms: u64) -> Result<(), Gone> {
+        let wall = &self.being.world.wall;
+        let until_ms = wall.ticks_ms().saturating_add(ms);
+        for _ in 0..STEPS_MAX {
+            self.settle().await?;
+            if self.being.is_halted() {
+                return Ok(());
+            }
+            if !wall.advance(until_ms) && wall.ticks_ms() >= until_ms {
+                return self.settle().await;
+            }
+        }
+        let what = format!("it was woken {STEPS_MAX} times in {ms} ms");
+        Err(Gone::Wrong("EverythingComesToRest", what))
+    }
+
+    /// Waits until it has stopped as it was asked to.
+    pub(crate) async fn stop(&self) -> Gone {
+        let wall = &self.being.world.wall;
+        let until_ms = wall.ticks_ms().saturating_add(STOP_MS);
+        for _ in 0..STEPS_MAX {
+            if let Err(gone) = self.settle().await {
+                return gone;
+            }
+            if self.tasks.iter().all(JoinHandle::is_finished) {
+                return Gone::Stopped;
+            }
+            if !wall.advance(until_ms) {
+                break;
+            }
+        }
+        Gone::Wrong("HaltIsHeard", format!("it has not stopped after {STOP_MS} ms"))
+    }
+
+    /// Takes away whatever holds anybody, and lets everything come to rest.
+    pub(crate) async fn calm(&self) -> Result<(), Gone> {
+        let channel = wakeful_core::decision::Channel::Page;
+        self.ask(self.clerk.release(None, channel)).await?;
+        for name in AGENTS {
+            let agent = agent(name)?;
+            self.ask(self.clerk.release(Some(agent.clone()), channel)).await?;
+            self.ask(self.clerk.set_control(agent.clone(), Control::Running))
+                .await?;
+            self.ask(self.clerk.tend(agent.clone(), AgentChange::Wake))
+                .await?;
+            let life = AgentChange::Life(Lifecycle::Active);
+            self.ask(self.clerk.tend(agent, life)).await?;
+        }
+        self.end_schedules().await?;
+        self.pass(CALM_MS).await?;
+        if let Some((agent, why)) = self.stuck.all().first() {
+            let what = format!("{agent} is stuck: {why:?}");
+            return Err(Gone::Wrong("EverythingComesToRest", what));
+        }
+        Ok(())
+    }
+
+    async fn end_schedules(&self) -> Result<(), Gone> {
+        let filter = ScheduleFilter {
+            agent_id: None,
+            after: None,
+            limit: ROWS_MAX,
+        };
+        let all = self.ask(self.clerk.schedules(filter)).await?.unwrap_or_default();
+        for timer in all {
+            let (name, status) = (timer.schedule_id, wakeful_core::timer::Status::Disabled);
+            self.ask(self.clerk.set_schedule_status(name, status)).await?;
+        }
+        Ok(())
+    }
+}
+
+/// An agent by its name.
+pub(crate) fn agent(name: &str) -> Result<AgentId, Gone> {
+    AgentId::parse(name).map_err(|error: BadId| Gone::Wrong("TheWorldWorks", error.to_string()))
+}

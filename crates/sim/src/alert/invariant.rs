@@ -1,0 +1,328 @@
+//! What must hold of every alert world, whatever went wrong in it.
+
+mod occurrence;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wakeful_core::cause::{DEPTH_MAX, Origin};
+use wakeful_core::key::{Cause, RunKey};
+use wakeful_core::report::Kind;
+use wakeful_core::step::Status;
+use wakeful_core::subrun::START_RUN;
+use wakeful_core::wake::Refusal;
+use wakeful_ports::records::{RUN_CANCELLED, RUN_OPEN, RUN_QUARANTINED};
+
+use super::scene::Scene;
+use crate::evidence::Moment;
+use crate::invariant::{Invariant, Verdict, Violation, chain, named, unless};
+
+/// All of them.
+pub(crate) const ALL: [Invariant<Scene>; 16] = [
+    named("EveryMessageHasItsPlace", every_message_has_its_place),
+    named("NoAcknowledgedInputLost", no_acknowledged_input_lost),
+    named("NoRunKeyRunsTwice", no_run_key_runs_twice),
+    named("NoPlainEffectTwice", no_plain_effect_twice),
+    named(
+        "EveryOccurrenceIsDecidedOnce",
+        occurrence::every_occurrence_is_decided_once,
+    ),
+    named("NoOccurrenceRunsTwice", occurrence::no_occurrence_runs_twice),
+    named("NothingWakesOnItsOwnWrite", nothing_wakes_on_its_own_write),
+    named(
+        "OneNoticeWakesOncePerSubscription",
+        one_notice_wakes_once_per_subscription,
+    ),
+    named("EveryNoticeIsAnswered", every_notice_is_answered),
+    named("RefusedTriggersLeaveNothing", refused_triggers_leave_nothing),
+    named("ADeliveryIsTakenInOnce", a_delivery_is_taken_in_once),
+    named("NoChainOfWakesIsEndless", no_chain_of_wakes_is_endless),
+    named(
+        "EachStartIsOneRunAndToldOnce",
+        each_start_is_one_run_and_told_once,
+    ),
+    named("ChainIsWhole", chain_is_whole),
+    named("EverythingComesToRest", everything_comes_to_rest),
+    named("NobodyComplains", nobody_complains),
+];
+
+/// Asks every invariant.
+pub(crate) fn judge(scene: &Scene) -> Result<(), Violation> {
+    for Invariant { name, holds, .. } in ALL {
+        holds(scene).map_err(|what| Violation {
+            invariant: name,
+            what,
+            story: Vec::new(),
+        })?;
+    }
+    Ok(())
+}
+
+/// What was let in waits, is in a run, was taken up by one, or has an outcome that is told; and what was not let in has a
+/// reason.
+fn every_message_has_its_place(scene: &Scene) -> Verdict {
+    for key in scene.messages.keys() {
+        let verdict = scene.wakes.get(key).map(|wake| wake.verdict.as_str());
+        let taken_up_by = scene.wakes.get(key).and_then(|wake| wake.absorbed_by);
+        let has_place = match (scene.queued.contains(key), scene.run(*key).is_some()) {
+            (true, true) => false,
+            (true, false) => verdict != Some("run") && verdict != Some("absorbed"),
+            (false, true) => verdict == Some("run"),
+            (false, false) => match verdict {
+                Some("absorbed") => taken_up_by.is_some_and(|by| scene.run(by).is_some()),
+                Some("cancelled" | "replaced") => true,
+                Some(_) | None => false,
+            },
+        };
+        unless(has_place, || {
+            let waits = scene.queued.contains(key);
+            format!("{key} is nowhere: {verdict:?}, taken up by {taken_up_by:?}, waits: {waits}")
+        })?;
+    }
+    let refused = scene
+        .wakes
+        .iter()
+        .filter(|(key, _)| !scene.messages.contains_key(key));
+    for (key, wake) in refused {
+        unless(Refusal::of_code(&wake.verdict).is_some(), || {
+            format!("{key} was never let in, and its record says {}", wake.verdict)
+        })?;
+    }
+    Ok(())
+}
+
+/// What somebody was told is taken in is there.
+fn no_acknowledged_input_lost(scene: &Scene) -> Verdict {
+    let delivered = scene.ledger.delivered.keys();
+    for key in scene.ledger.posted.keys().chain(delivered) {
+        unless(scene.messages.contains_key(key), || format!("{key} is gone"))?;
+    }
+    let fired = scene.schedules.iter().flat_map(|(_, rows)| rows);
+    for row in fired.filter(|row| row.outcome == wakeful_core::timer::Outcome::Run) {
+        let is_there = row.run_key.is_some_and(|key| scene.messages.contains_key(&key));
+        unless(is_there, || {
+            format!("a firing is said to run, and has no message: {row:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// A key begins and ends once, and nobody is asked for a run that is not there.
+fn no_run_key_runs_twice(scene: &Scene) -> Verdict {
+    let mut seen: BTreeMap<(RunKey, &str), u32> = BTreeMap::new();
+    for event in scene.logs.iter().flat_map(|(_, events)| events) {
+        let counts = [Kind::RunStarted, Kind::RunEnded]
+            .iter()
+            .any(|kind| kind.as_str() == event.kind);
+        if let Some(run) = event.run_key.filter(|_| counts) {
+            *seen.entry((run, event.kind.as_str())).or_default() += 1;
+        }
+    }
+    for ((run, kind), times) in seen {
+        unless(times == 1, || format!("{kind} of {run}: {times} times"))?;
+    }
+    let keys: BTreeSet<String> = scene.runs.iter().map(|run| run.row.run_key.to_string()).collect();
+    let stray = scene.ledger.asked.keys().find(|asked| !keys.contains(*asked));
+    unless(stray.is_none(), || {
+        format!("the model was asked for {stray:?}, which is no run")
+    })?;
+    unless(keys.len() == scene.runs.len(), || {
+        "two runs have one key".to_owned()
+    })
+}
+
+fn no_plain_effect_twice(scene: &Scene) -> Verdict {
+    let mut done = BTreeSet::new();
+    let twice = scene.ledger.deeds.iter().find(|deed| !done.insert(**deed));
+    unless(twice.is_none(), || format!("{twice:?} took effect twice"))
+}
+
+/// Nobody is woken by what it wrote itself, whoever the message says that wrote it.
+fn nothing_wakes_on_its_own_write(scene: &Scene) -> Verdict {
+    let authors: BTreeMap<_, _> = scene
+        .notices
+        .iter()
+        .map(|notice| (notice.key, notice.author.as_str()))
+        .collect();
+    for (key, message) in &scene.messages {
+        let Origin::Subscription { change, author, .. } = &message.cause.origin else {
+            continue;
+        };
+        let wrote = authors.get(change).copied().unwrap_or(author);
+        unless(wrote != format!("agent:{}", message.agent_id), || {
+            format!("{key} wakes {} by its own write", message.agent_id)
+        })?;
+    }
+    Ok(())
+}
+
+/// A subscription makes one message of a notice, of one that concerns it, and of none before it was made.
+fn one_notice_wakes_once_per_subscription(scene: &Scene) -> Verdict {
+    let mut seen = BTreeSet::new();
+    for (key, message) in &scene.messages {
+        let Origin::Subscription {
+            subscription, change, ..
+        } = &message.cause.origin
+        else {
+            continue;
+        };
+        unless(seen.insert((subscription, *change)), || {
+            format!("{subscription} made two messages of one notice, {key} among them")
+        })?;
+        let named = Cause::Subscription {
+            subscription: subscription.as_str(),
+            change: *change,
+        };
+        unless(*key == RunKey::of(message.agent_id.as_str(), &named), || {
+            format!("{key} is not named by what it is for")
+        })?;
+        let notice = scene.notices.iter().find(|notice| notice.key == *change);
+        let rows = scene
+            .subscriptions
+            .iter()
+            .filter(|row| row.subscription_id == *subscription);
+        let row = rows
+            .into_iter()
+            .find(|_| !scene.ledger.dropped.contains(subscription));
+        let (Some(notice), Some(row)) = (notice, row) else {
+            continue;
+        };
+        let filter = row.terms.filter().map_err(|error| error.to_string())?;
+        let concerns = notice.seq > row.journal_seq && filter.admits(&notice.tokens);
+        unless(concerns && row.agent_id == message.agent_id, || {
+            format!("{subscription} is not concerned by {notice:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// In the end every notice that concerns a subscription has become a message or a refusal with its record.
+fn every_notice_is_answered(scene: &Scene) -> Verdict {
+    if scene.moment == Moment::Midway {
+        return Ok(());
+    }
+    let kept = scene
+        .subscriptions
+        .iter()
+        .filter(|row| !scene.ledger.dropped.contains(&row.subscription_id));
+    for row in kept {
+        let filter = row.terms.filter().map_err(|error| error.to_string())?;
+        let concern =
+            |notice: &&super::scene::Notice| notice.seq > row.journal_seq && filter.admits(&notice.tokens);
+        for notice in scene.notices.iter().filter(concern) {
+            let named = Cause::Subscription {
+                subscription: row.subscription_id.as_str(),
+                change: notice.key,
+            };
+            let key = RunKey::of(row.agent_id.as_str(), &named);
+            unless(scene.wakes.contains_key(&key), || {
+                format!("{} heard nothing of {notice:?}", row.subscription_id)
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// What came by an address that is worth nothing is nowhere; what was refused for how the agent stood is not let in.
+fn refused_triggers_leave_nothing(scene: &Scene) -> Verdict {
+    let ledger = &scene.ledger;
+    for key in &ledger.forged {
+        let is_anywhere = scene.messages.contains_key(key) || scene.wakes.contains_key(key);
+        unless(!is_anywhere && scene.run(*key).is_none(), || {
+            format!("a forged delivery left something: {key}")
+        })?;
+    }
+    let refused = ledger.refused.iter();
+    let refused = refused.filter(|key| !ledger.delivered.contains_key(key) && !ledger.unheard.contains(key));
+    for key in refused {
+        unless(!scene.messages.contains_key(key), || {
+            format!("a delivery that was refused is let in: {key}")
+        })?;
+    }
+    Ok(())
+}
+
+/// A delivery that comes again is the same one.
+fn a_delivery_is_taken_in_once(scene: &Scene) -> Verdict {
+    let mut often = scene.ledger.delivered.iter();
+    let twice = often.find(|(_, times)| **times > 1);
+    unless(twice.is_none(), || {
+        format!("a delivery was new more than once: {twice:?}")
+    })
+}
+
+fn no_chain_of_wakes_is_endless(scene: &Scene) -> Verdict {
+    let mut messages = scene.messages.iter();
+    let deep = messages.find(|(_, message)| message.cause.depth > DEPTH_MAX);
+    unless(deep.is_none(), || {
+        format!("too many agents' acts precede {deep:?}")
+    })
+}
+
+/// A start leads to one run at most, and whoever started it is told of its end once.
+fn each_start_is_one_run_and_told_once(scene: &Scene) -> Verdict {
+    let mut started = BTreeMap::new();
+    for (key, message) in &scene.messages {
+        let Some(parent) = &message.parent else { continue };
+        let other = started.insert(parent.operation_id, key);
+        unless(other.is_none(), || {
+            format!("one start, two runs: {key} and {other:?}")
+        })?;
+    }
+    for (run, lines) in &scene.said {
+        let children = scene.messages.iter().filter(|(_, message)| {
+            let parent = message.parent.as_ref();
+            parent.is_some_and(|parent| parent.run_key == *run)
+        });
+        let is_cancelled = scene.run(*run).is_none_or(|run| run.row.status == RUN_CANCELLED);
+        for (child, _) in children {
+            let word = child.to_string();
+            let times: usize = lines.iter().map(|line| line.matches(&word).count()).sum();
+            unless(times == 1 || (times == 0 && is_cancelled), || {
+                format!("the end of {child} was told {times} times to {run}")
+            })?;
+        }
+    }
+    Ok(())
+}
+
+fn chain_is_whole(scene: &Scene) -> Verdict {
+    let mut logs = scene.logs.iter();
+    logs.try_for_each(|(agent, events)| chain(agent, &scene.incarnation, events).map(drop))
+}
+
+/// In the end nothing waits, nothing is open, nothing stands aside, and everything that was told is seen to.
+fn everything_comes_to_rest(scene: &Scene) -> Verdict {
+    if scene.moment == Moment::Midway {
+        return Ok(());
+    }
+    unless(scene.queued.is_empty(), || {
+        format!("these still wait: {:?}", scene.queued)
+    })?;
+    unless(scene.tellings == 0, || {
+        format!("{} tellings are not seen to", scene.tellings)
+    })?;
+    for run in &scene.runs {
+        let is_over = run.row.status != RUN_OPEN && run.row.status != RUN_QUARANTINED;
+        unless(is_over, || format!("{} is {}", run.row.run_key, run.row.status))?;
+        let left = run
+            .steps
+            .iter()
+            .find(|step| matches!(step.status, Status::Planned | Status::Intended));
+        unless(left.is_none(), || {
+            format!("the run is over, and this is not: {left:?}")
+        })?;
+        let starts = run.steps.iter().filter(|step| step.name == START_RUN);
+        unless(
+            starts.count() == 0 || scene.said.contains_key(&run.row.run_key),
+            || "nobody looked at what was said".to_owned(),
+        )?;
+    }
+    Ok(())
+}
+
+fn nobody_complains(scene: &Scene) -> Verdict {
+    let first = scene.ledger.complaints.first();
+    first.map_or(Ok(()), |complaint| Err(complaint.clone()))
+}

@@ -1,0 +1,170 @@
+//! What such systems are known to fail at in the field, each under its own name.
+//!
+//! | failure | where it is shown not to happen |
+//! |---|---|
+//! | a stale running flag | `timer::overlap::a_stale_running_flag_does_not_swallow_wakes` |
+//! | a dropped in-flight message | here |
+//! | a timer-only agent that is not reloaded | `timer::a_timer_only_agent_is_reloaded_after_a_restart` |
+//! | a wrong kind of wait, and sleep for ever | here |
+//! | a month-old message that is replayed | `timer::a_month_old_message_is_not_replayed`, and here |
+//! | A wakes B wakes A | `notice::two_agents_that_wake_one_another_stop_at_a_bound` |
+
+use std::sync::atomic::Ordering;
+
+use wakeful_core::id::TurnId;
+use wakeful_core::message::Wishes;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
+use wakeful_ports::records::{RUN_OPEN, RunFilter, RunRow};
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::desk::{AgentChange, Delivery, Desk as _, Post, Tending as _, Triggers as _};
+
+use crate::notice::world::{Daemon, Home, agent, on};
+use crate::timer::house::{House, MINUTE_MS, Says};
+
+fn post(name: &str, turn: &str) -> Post {
+    Post {
+        agent: agent(name),
+        turn: TurnId::parse(turn).expect("a turn"),
+        text: format!("this is {turn}"),
+        attachments: Vec::new(),
+        wishes: Wishes::default(),
+    }
+}
+
+fn ended(runs: &[RunRow]) -> usize {
+    runs.iter().filter(|run| run.status != RUN_OPEN).count()
+}
+
+/// A daemon that dies while it asks a model, and the next one.
+async fn dies_while_it_asks(home: &Home, daemon: Daemon) -> Daemon {
+    daemon.settle().await;
+    assert_eq!(home.oracle.heard().len(), 1, "the model is asked");
+    daemon.kill();
+    home.oracle.holds.store(false, Ordering::Relaxed);
+    let daemon = home.serve();
+    daemon.settle().await;
+    daemon
+}
+
+#[tokio::test]
+async fn a_message_that_was_under_way_when_the_daemon_died_is_answered_once_and_so_is_what_waited_behind_it()
+{
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.create("coach").await;
+    home.oracle.holds.store(true, Ordering::Relaxed);
+    for turn in ["first", "second"] {
+        daemon.clerk.post(post("coach", turn)).await.expect("taken in");
+    }
+    let daemon = dies_while_it_asks(&home, daemon).await;
+    let runs = daemon.runs("coach").await;
+    assert_eq!((runs.len(), ended(&runs)), (2, 2));
+    assert!(daemon.queue("coach").await.is_empty());
+    // The sender did not hear of it and sends it again: it is the same.
+    let again = daemon.clerk.post(post("coach", "first")).await.expect("known");
+    daemon.settle().await;
+    assert_eq!((again.is_new, daemon.runs("coach").await.len()), (false, 2));
+    let heard = home.oracle.heard();
+    let answered = heard.iter().filter(|request| request.contains("this is second"));
+    assert!(answered.count() >= 1 && heard.len() == 3, "{heard:?}");
+}
+
+#[tokio::test]
+async fn a_change_that_was_under_way_when_the_daemon_died_is_answered_once() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    home.oracle.holds.store(true, Ordering::Relaxed);
+    home.add_task("Leg day", None).await;
+    let daemon = dies_while_it_asks(&home, daemon).await;
+    let runs = daemon.runs("coach").await;
+    assert_eq!((runs.len(), ended(&runs)), (1, 1));
+}
+
+#[tokio::test]
+async fn a_run_that_rests_until_a_moment_goes_on_at_it_after_a_restart() {
+    let house = House::fresh(Says::Later).await;
+    house.clerk.post(post("main", "first")).await.expect("taken in");
+    house.ground.pass(1_000).await;
+    let open = async |house: &House| {
+        let read = house.ground.store.read(|view| view.runs(&all())).await;
+        read.expect("runs")
+            .iter()
+            .filter(|run| run.status == RUN_OPEN)
+            .count()
+    };
+    assert_eq!(open(&house).await, 1, "the model is not there for a minute");
+    let ground = house.kill().await;
+    ground.pass(10_000).await;
+    let house = House::open(&ground, Says::Done).await;
+    assert_eq!(open(&house).await, 1, "its moment has not come");
+    ground.pass(2 * MINUTE_MS).await;
+    assert_eq!((open(&house).await, house.runs().await), (0, 1));
+}
+
+fn all() -> RunFilter {
+    RunFilter {
+        limit: 100,
+        ..RunFilter::default()
+    }
+}
+
+#[tokio::test]
+async fn what_a_barrier_holds_begins_at_its_moment_after_a_restart_without_any_other_cause() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    let asleep = daemon
+        .clerk
+        .tend(agent("coach"), AgentChange::Sleep(Millis(60_000)));
+    asleep.await.expect("asleep");
+    home.add_task("Leg day", None).await;
+    daemon.settle().await;
+    daemon.kill();
+    let daemon = home.serve();
+    daemon.settle().await;
+    assert_eq!(
+        (
+            daemon.runs("coach").await.len(),
+            daemon.queue("coach").await.len()
+        ),
+        (0, 1)
+    );
+    // The one that died may have left a wait behind.
+    while daemon.runs("coach").await.is_empty() && home.ticks.advance() {
+        daemon.settle().await;
+    }
+    assert_eq!(
+        (home.ticks.now(), daemon.runs("coach").await.len()),
+        (Millis(60_000), 1)
+    );
+}
+
+#[tokio::test]
+async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() {
+    let house = House::fresh(Says::Done).await;
+    let capability = house.clerk.trigger(crate::timer::house::agent("main")).await;
+    let row = capability.expect("a trigger").row;
+    let delivery = Delivery {
+        name: Some(TurnId::parse("delivery-1").expect("a name")),
+        content_type: None,
+        body: b"something happened".to_vec(),
+    };
+    let first = house
+        .clerk
+        .deliver(row.clone(), delivery.clone())
+        .await
+        .expect("taken in");
+    house.ground.pass(MINUTE_MS).await;
+    let ground = house.kill().await;
+    ground.pass(40 * 24 * 60 * MINUTE_MS).await;
+    let house = House::open(&ground, Says::Done).await;
+    let again = house.clerk.deliver(row, delivery).await.expect("known");
+    ground.pass(MINUTE_MS).await;
+    assert_eq!(
+        (first.is_new, again.is_new, first.run_key),
+        (true, false, again.run_key)
+    );
+    assert_eq!((house.runs().await, house.asked()), (1, 1));
+}
