@@ -92,6 +92,7 @@ impl House {
             turn,
             attachments: Vec::new(),
             wishes: Wishes::default(),
+            priority: wakeful_core::cause::Priority::default(),
         };
         if let Some(posted) = self.ask(self.clerk.post(post)).await? {
             self.being
@@ -179,6 +180,8 @@ impl House {
                 .transpose()
                 .map_err(|error| wrong(&error))?,
             content_type: None,
+            correlation: None,
+            causation: None,
             body: format!("something happened: {body}").into_bytes(),
         };
         self.hand_in((row, delivery), key, is_forged).await

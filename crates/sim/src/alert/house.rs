@@ -110,7 +110,7 @@ impl House {
             writers: Writers::Alone,
             runner: runner(&being),
             workshop: Arc::new(shop),
-            hub,
+            hub: Arc::clone(&hub),
             halt: halt.clone(),
             clock: Arc::new(AlertClock(being.clone())),
             entropy: Arc::new(AlertSalts(being.clone())),
@@ -139,6 +139,7 @@ impl House {
                 clock: Arc::new(AlertClock(being.clone())),
                 entropy: Arc::new(AlertSalts(being.clone())),
                 book,
+                hub,
             },
             being,
             clerk,
@@ -155,6 +156,7 @@ impl House {
                 agent_id: agent(name)?,
                 workspace: "/somewhere".into(),
                 visibility: Visibility::Public,
+                mode: wakeful_core::wake::Mode::Hybrid,
             };
             self.ask(self.clerk.create_agent(new)).await?;
         }
@@ -299,7 +301,7 @@ impl House {
             limit: ROWS_MAX,
         };
         let all = self.ask(self.clerk.schedules(filter)).await?.unwrap_or_default();
-        for timer in all {
+        for timer in all.timers {
             let (name, status) = (timer.schedule_id, wakeful_core::timer::Status::Disabled);
             self.ask(self.clerk.set_schedule_status(name, status)).await?;
         }

@@ -139,7 +139,7 @@ fn schedules(view: &mut dyn View) -> Result<Vec<Fired>, StoreError> {
         after: None,
         limit: ROWS_MAX,
     };
-    let timers = view.schedules(&filter)?.into_iter().map(|timer| {
+    let timers = view.schedules(&filter)?.timers.into_iter().map(|timer| {
         let newest_first = view.executions(&timer.schedule_id, ROWS_MAX)?;
         let oldest_first = newest_first.into_iter().rev().map(|one| one.row).collect();
         Ok((timer, oldest_first))

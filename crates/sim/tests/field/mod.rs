@@ -11,6 +11,7 @@
 
 use std::sync::atomic::Ordering;
 
+use wakeful_core::cause::Priority;
 use wakeful_core::id::TurnId;
 use wakeful_core::message::Wishes;
 use wakeful_core::time::Millis;
@@ -29,6 +30,7 @@ fn post(name: &str, turn: &str) -> Post {
         text: format!("this is {turn}"),
         attachments: Vec::new(),
         wishes: Wishes::default(),
+        priority: Priority::default(),
     }
 }
 
@@ -149,6 +151,8 @@ async fn a_delivery_that_comes_again_after_a_month_and_a_restart_wakes_nobody() 
     let delivery = Delivery {
         name: Some(TurnId::parse("delivery-1").expect("a name")),
         content_type: None,
+        correlation: None,
+        causation: None,
         body: b"something happened".to_vec(),
     };
     let first = house

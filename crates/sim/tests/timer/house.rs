@@ -288,7 +288,7 @@ impl House {
             writers: Writers::Alone,
             runner: RunnerId::new("daemon"),
             workshop: Arc::new(shop),
-            hub,
+            hub: Arc::clone(&hub),
             halt: Halt::never(),
             clock: Arc::<Wall>::clone(&ground.wall),
             entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
@@ -316,6 +316,7 @@ impl House {
                 clock: Arc::<Wall>::clone(&ground.wall),
                 entropy: Arc::new(Salts(Arc::clone(&ground.wall))),
                 book,
+                hub,
             },
             tasks,
         };

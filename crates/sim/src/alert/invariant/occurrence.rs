@@ -88,7 +88,7 @@ fn walk(timer: &Timer, rows: &[ExecutionRow]) -> Verdict {
 const fn decides(outcome: Outcome) -> bool {
     match outcome {
         Outcome::Run | Outcome::Skipped | Outcome::Refused | Outcome::Recomputed => true,
-        Outcome::Replaced | Outcome::Disabled | Outcome::Expired => false,
+        Outcome::Replaced | Outcome::Disabled | Outcome::Expired | Outcome::SetAside => false,
     }
 }
 
