@@ -61,6 +61,7 @@ fn origins() -> [Origin; 4] {
             schedule: rule(),
             scheduled_at: Millis(0),
             is_catch_up: false,
+            event: None,
         },
         Origin::Run {
             run: RunKey(Digest::of(b"run")),
