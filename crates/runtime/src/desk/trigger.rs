@@ -135,8 +135,7 @@ impl<S: Store> Clerk<S> {
     async fn take_in(&self, trigger: TriggerRow, delivery: Delivery) -> Result<Posted, EngineError> {
         let now = self.clock.now();
         let (agent, (id, before)) = (trigger.agent_id.clone(), delivery.ids(&trigger.trigger_id, now));
-        let (kind, source) = (SourceKind::Trigger, id.as_str());
-        let run_key = RunKey::of(agent.as_str(), &KeyCause::Source { kind, source });
+        let run_key = run_of(&agent, &id);
         let cause = Cause {
             origin: Origin::Trigger {
                 trigger: trigger.trigger_id.clone(),
@@ -152,18 +151,20 @@ impl<S: Store> Clerk<S> {
         let arrived = self
             .store
             .write(move |tx| arrive(tx, &arrival, (&trigger, &id, before.as_deref()), now));
-        let is_new = match arrived.await? {
-            None => return Err(EngineError::NoTrigger),
-            Some(Arrived::New(event)) => {
+        let (arrived, known) = arrived.await?.ok_or(EngineError::NoTrigger)?;
+        let is_new = match arrived {
+            Arrived::New(event) => {
                 self.hub.saw(&agent, &[event]);
-                self.work.look_at(agent);
+                self.work.look_at(agent.clone());
                 true
             }
             // The name says which delivery it is, not what is in it.
-            Some(Arrived::Known | Arrived::KeyReused) => false,
-            Some(Arrived::Refused(refusal)) => return Err(refusal.into()),
-            Some(Arrived::Unknown) => return Err(EngineError::NoTrigger),
+            Arrived::Known | Arrived::KeyReused => false,
+            Arrived::Refused(refusal) => return Err(refusal.into()),
+            Arrived::Unknown => return Err(EngineError::NoTrigger),
         };
+        // Whoever sends again in the next minute is told of the run that there is.
+        let run_key = known.map_or(run_key, |known| run_of(&agent, &known));
         Ok(Posted { run_key, is_new })
     }
 }
@@ -225,13 +226,22 @@ fn turn_in(
     }
 }
 
+/// The run that a delivery leads to.
+fn run_of(agent: &AgentId, source: &str) -> RunKey {
+    let kind = SourceKind::Trigger;
+    RunKey::of(agent.as_str(), &KeyCause::Source { kind, source })
+}
+
+/// What became of a delivery, and under which name it was known before.
+type Taken = (Arrived, Option<String>);
+
 /// None when the address that was right when it was looked at is so no more.
 fn arrive(
     tx: &mut dyn Tx,
     arrival: &Arrival,
     (called, delivery, before): (&TriggerRow, &str, Option<&str>),
     now: Millis,
-) -> Result<Option<Arrived>, StoreError> {
+) -> Result<Option<Taken>, StoreError> {
     // Locked first, like in every transition.
     if tx.lock_head_to_announce(&called.agent_id)?.is_none() {
         return Ok(None);
@@ -244,7 +254,7 @@ fn arrive(
     }
     for known in before.into_iter().chain([delivery]) {
         if tx.is_delivered(&row.trigger_id, known)? {
-            return Ok(Some(Arrived::Known));
+            return Ok(Some((Arrived::Known, Some(known.to_owned()))));
         }
     }
     let arrived = arrival.commit(tx)?;
@@ -262,5 +272,5 @@ fn arrive(
             ..row
         })?;
     }
-    Ok(Some(arrived))
+    Ok(Some((arrived, None)))
 }
