@@ -286,6 +286,8 @@ impl House {
             self.ask(self.clerk.tend(agent, life)).await?;
         }
         self.end_schedules().await?;
+        // What was put off by a clock that was ahead is due once the clock is there again, and may be years away.
+        self.being.world.wall.set_latest();
         self.pass(CALM_MS).await?;
         if let Some((agent, why)) = self.stuck.all().first() {
             let what = format!("{agent} is stuck: {why:?}");

@@ -270,7 +270,8 @@ fn each_start_is_one_run_and_told_once(scene: &Scene) -> Verdict {
             format!("one start, two runs: {key} and {other:?}")
         })?;
     }
-    for (run, lines) in &scene.said {
+    let is_open = |run: &RunKey| scene.run(*run).is_some_and(|run| run.row.status == RUN_OPEN);
+    for (run, lines) in scene.said.iter().filter(|(run, _)| !is_open(run)) {
         let children = scene.messages.iter().filter(|(_, message)| {
             let parent = message.parent.as_ref();
             parent.is_some_and(|parent| parent.run_key == *run)
