@@ -215,7 +215,6 @@ fn drawn_worlds_are_woken_by_every_cause_and_have_every_outcome() {
         "move forge",
         "move rotate",
         "move revoke",
-        "crash at AfterAct",
         "crash at BeforeCommit",
         "crash at AfterCommit",
         "crash at Sleep",

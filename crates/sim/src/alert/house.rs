@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
 use tokio::task::JoinHandle;
+use wakeful_core::decision::{Channel, DENY, Reply};
 use wakeful_core::id::{AgentId, BadId};
 use wakeful_core::wake::{Control, Lifecycle};
 use wakeful_ports::journal::Journal;
@@ -273,7 +274,7 @@ impl House {
 
     /// Takes away whatever holds anybody, and lets everything come to rest.
     pub(crate) async fn calm(&self) -> Result<(), Gone> {
-        let channel = wakeful_core::decision::Channel::Page;
+        let channel = Channel::Page;
         self.ask(self.clerk.release(None, channel)).await?;
         for name in AGENTS {
             let agent = agent(name)?;
@@ -288,10 +289,28 @@ impl House {
         self.end_schedules().await?;
         // What was put off by a clock that was ahead is due once the clock is there again, and may be years away.
         self.being.world.wall.set_latest();
-        self.pass(CALM_MS).await?;
+        self.pass(CALM_MS / 2).await?;
+        self.decide().await?;
+        self.pass(CALM_MS / 2).await?;
         if let Some((agent, why)) = self.stuck.all().first() {
             let what = format!("{agent} is stuck: {why:?}");
             return Err(Gone::Wrong("EverythingComesToRest", what));
+        }
+        Ok(())
+    }
+
+    /// Answers what is asked: what nobody knows the end of after a crash is a question.
+    async fn decide(&self) -> Result<(), Gone> {
+        let asked = self.ask(self.clerk.decisions(true)).await?.unwrap_or_default();
+        for question in asked {
+            let reply = Reply {
+                option: DENY.to_owned(),
+                version: None,
+                channel: Channel::Page,
+                note: None,
+            };
+            let name = question.inquiry.decision_id.to_string();
+            self.ask(self.clerk.answer(name, reply)).await?;
         }
         Ok(())
     }
