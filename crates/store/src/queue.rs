@@ -75,9 +75,22 @@ fn with_messages(sql: &mut dyn Sql, rows: Vec<Row>) -> Result<Vec<QueueRow>, Sto
     rows.collect()
 }
 
-const READY: &str = "
-    SELECT seq, run_key, due_at_ms FROM queue
-    WHERE agent_id = ?1 AND (due_at_ms IS NULL OR due_at_ms <= ?2) ORDER BY rank, seq LIMIT ?3";
+/// Whether a message may begin at `?2`. One that came in over a minute later than that came before the clock was set back:
+/// what it waited for is over, unless that is a barrier, which a person set to a date.
+macro_rules! is_due {
+    () => {
+        "(queue.due_at_ms IS NULL OR queue.due_at_ms <= ?2 OR EXISTS (
+            SELECT 1 FROM message JOIN agent ON agent.agent_id = message.agent_id
+            WHERE message.run_key = queue.run_key AND message.admitted_at_ms > ?2 + 60000
+                AND (agent.sleep_until_ms IS NULL OR agent.sleep_until_ms <> queue.due_at_ms)))"
+    };
+}
+
+const READY: &str = concat!(
+    "SELECT seq, run_key, due_at_ms FROM queue WHERE agent_id = ?1 AND ",
+    is_due!(),
+    " ORDER BY rank, seq LIMIT ?3"
+);
 
 /// The messages that may begin now, in their order.
 pub(crate) fn ready(
@@ -140,8 +153,8 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
 /// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. A brake
 /// holds all of it, but for a run whose end was asked for. By way of the counters and not of the queue itself, which
 /// may be long. What is due in the far future was due soon before the clock was set back.
-pub(crate) const WITH_WORK: &str = "
-    SELECT run.agent_id FROM run
+pub(crate) const WITH_WORK: &str = concat!(
+    "SELECT run.agent_id FROM run
     WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
             OR run.due_at_ms > ?3 AND run.due_at_ms < 9223372036854775807)
         AND (NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id)
@@ -149,11 +162,13 @@ pub(crate) const WITH_WORK: &str = "
     UNION
     SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
     WHERE agent_head.queued > 0 AND agent.control = 'running' AND agent.lifecycle <> 'destroyed'
-        AND EXISTS (SELECT 1 FROM queue WHERE queue.agent_id = agent_head.agent_id
-            AND (queue.due_at_ms IS NULL OR queue.due_at_ms <= ?2))
+        AND EXISTS (SELECT 1 FROM queue WHERE queue.agent_id = agent_head.agent_id AND ",
+    is_due!(),
+    ")
         AND NOT EXISTS (SELECT 1 FROM run WHERE run.agent_id = agent_head.agent_id AND run.status = 'open')
         AND NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = agent_head.agent_id)
-    ORDER BY 1 LIMIT ?1";
+    ORDER BY 1 LIMIT ?1"
+);
 
 /// Nothing waits longer than this for a moment: a month.
 const FAR_MS: i64 = 31 * 24 * 60 * 60 * 1000;

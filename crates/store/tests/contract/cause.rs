@@ -34,6 +34,7 @@ fn tick(at: i64) -> Cause {
 async fn post(store: &Store, turn: &str, cause: Cause, place: (u64, Option<Millis>)) {
     let message = Message {
         cause,
+        admitted_at: Millis(0),
         ..sample::message(turn, "hello")
     };
     let posted = store.write(move |tx| {
@@ -77,6 +78,38 @@ fn the_most_urgent_is_next_and_what_waits_for_a_moment_is_not_in_the_way() {
         let released = store.write(|tx| tx.release_held(&sample::agent_id("main")));
         released.await.expect("written");
         assert_eq!(next(0).await, (key("held"), None));
+    });
+}
+
+#[test]
+fn a_clock_that_is_set_back_holds_nothing_but_what_a_barrier_holds() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let (admitted_at, due) = (Millis(1_000_000), Millis(1_000_500));
+        let message = Message {
+            admitted_at,
+            ..sample::message("held", "hello")
+        };
+        let posted = store.write(move |tx| {
+            tx.admit_message(&message)?;
+            tx.enqueue(&message, 1, Some(due))
+        });
+        posted.await.expect("written");
+        let is_ready = async |now: Millis| {
+            let found = store.read(move |view| {
+                let next = view.next_message(&sample::agent_id("main"), now)?;
+                Ok((next.is_some(), !view.agents_with_work(now)?.is_empty()))
+            });
+            let (next, with_work) = found.await.expect("read");
+            assert_eq!(next, with_work, "at {now:?}");
+            next
+        };
+        assert!(!is_ready(admitted_at).await, "it waits");
+        assert!(is_ready(due).await);
+        assert!(is_ready(Millis(900_000)).await, "the clock was set back");
+        let sleeps = store.write(move |tx| tx.set_sleep(&sample::agent_id("main"), Some(due)));
+        assert!(sleeps.await.expect("written"));
+        assert!(!is_ready(Millis(900_000)).await, "a barrier is a date");
     });
 }
 
