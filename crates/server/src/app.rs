@@ -173,9 +173,9 @@ pub(crate) struct Inner {
     /// One permit per address of a trigger that is looked up for somebody who showed too many wrong ones.
     pub(crate) guesses: Semaphore,
     /// One permit per delivery that is worked on.
-    pub(crate) deliveries: Semaphore,
+    pub(crate) deliveries: Arc<Semaphore>,
     /// One permit per delivery that is written.
-    pub(crate) delivering: Semaphore,
+    pub(crate) delivering: Arc<Semaphore>,
     /// One permit per stream, held as long as it lives.
     pub(crate) streams: Arc<Semaphore>,
 }
@@ -203,8 +203,8 @@ impl App {
             metrics: Metrics::default(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
             guesses: Semaphore::new(GUESSES_AT_ONCE_MAX),
-            deliveries: Semaphore::new(DELIVERIES_MAX),
-            delivering: Semaphore::new(DELIVERIES_AT_ONCE_MAX),
+            deliveries: Arc::new(Semaphore::new(DELIVERIES_MAX)),
+            delivering: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE_MAX)),
             streams: Arc::new(Semaphore::new(descriptor::streams_max())),
         }))
     }

@@ -12,6 +12,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{Asked, Told, limit};
 use crate::view;
+use crate::whole::whole;
 
 pub(crate) fn routes() -> Router<App> {
     Router::new()
@@ -82,7 +83,8 @@ pub(crate) async fn create(
     State(app): State<App>,
     Told(new): Told<CreateSubscription>,
 ) -> Result<Json<Subscription>, ApiError> {
-    let made = app.open()?.alert.subscribe(view::new_subscription(new)?).await;
+    let (alert, new) = (app.open()?.alert, view::new_subscription(new)?);
+    let made = whole(async move { alert.subscribe(new).await }).await;
     let made = made.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::subscription(&made)))
 }
@@ -100,7 +102,8 @@ pub(crate) async fn remove(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<Json<Subscription>, ApiError> {
-    let gone = app.open()?.alert.unsubscribe(RuleId::parse(&id)?).await;
+    let (alert, id) = (app.open()?.alert, RuleId::parse(&id)?);
+    let gone = whole(async move { alert.unsubscribe(id).await }).await;
     let gone = gone.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::subscription(&gone)))
 }
@@ -119,7 +122,8 @@ pub(crate) async fn pause(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<Json<Subscription>, ApiError> {
-    let turned = app.open()?.alert.pause_subscription(RuleId::parse(&id)?).await;
+    let (alert, id) = (app.open()?.alert, RuleId::parse(&id)?);
+    let turned = whole(async move { alert.pause_subscription(id).await }).await;
     let turned = turned.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::subscription(&turned)))
 }
@@ -137,7 +141,8 @@ pub(crate) async fn resume(
     State(app): State<App>,
     Path(id): Path<String>,
 ) -> Result<Json<Subscription>, ApiError> {
-    let turned = app.open()?.alert.resume_subscription(RuleId::parse(&id)?).await;
+    let (alert, id) = (app.open()?.alert, RuleId::parse(&id)?);
+    let turned = whole(async move { alert.resume_subscription(id).await }).await;
     let turned = turned.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::subscription(&turned)))
 }

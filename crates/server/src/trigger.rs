@@ -1,5 +1,7 @@
 //! How systems outside wake an agent: a public door behind an address that cannot be guessed.
 
+use std::sync::Arc;
+
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, Request, StatusCode, header};
@@ -181,7 +183,7 @@ pub(crate) async fn revoke(
 }
 
 /// Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
-/// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
+/// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies in the same minute or the next are one.
 /// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
 #[utoipa::path(
     post, path = "/api/triggers/{trigger_id}/{token}", tag = "messages", operation_id = "deliver_trigger",
@@ -220,7 +222,7 @@ pub(crate) async fn deliver(
         return Err(app.engine_error(&EngineError::NoTrigger));
     };
     drop(place);
-    let _place = app.deliveries.try_acquire().map_err(|_| {
+    let place = Arc::clone(&app.deliveries).try_acquire_owned().map_err(|_| {
         let message = "as many deliveries are worked on as this daemon takes at a time";
         ApiError::unavailable("overloaded", message, "send it again in a moment")
     })?;
@@ -233,9 +235,13 @@ pub(crate) async fn deliver(
         body: bounded(body, DELIVERY_BYTES_MAX).await?,
     };
     // It is never closed.
-    let turn = app.delivering.acquire().await;
-    let posted = whole(async move { desk.deliver(row, delivery).await }).await;
-    drop(turn);
+    let turn = Arc::clone(&app.delivering).acquire_owned().await;
+    // Held until it is written, also where the sender has hung up.
+    let posted = whole(async move {
+        let _held = (place, turn);
+        desk.deliver(row, delivery).await
+    })
+    .await;
     let posted = posted.map_err(|error| app.engine_error(&error))?;
     let delivered = TriggerDelivered {
         run_key: posted.run_key.to_string(),
@@ -250,7 +256,7 @@ fn name(headers: &HeaderMap) -> Result<Option<TurnId>, ApiError> {
     let name = given.to_str().ok().and_then(|name| TurnId::parse(name).ok());
     name.map(Some).ok_or_else(|| {
         let message = "the name of the delivery is empty, too long or not ASCII";
-        ApiError::bad("bad_id", message, "name it with 1 to 128 letters and digits")
+        ApiError::bad("bad_id", message, "name it with 1 to 200 letters and digits")
     })
 }
 

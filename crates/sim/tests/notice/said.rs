@@ -209,7 +209,7 @@ fn delivery(name: &str) -> Delivery {
 }
 
 #[tokio::test]
-async fn a_hundred_hints_in_a_busy_turn_are_one_run_afterwards() {
+async fn a_hundred_hints_in_a_busy_turn_become_as_few_runs_as_can_be_told_of_them() {
     let home = Home::new();
     let (daemon, run) = busy(&home).await;
     let row = trigger(&daemon).await;
@@ -223,13 +223,13 @@ async fn a_hundred_hints_in_a_busy_turn_are_one_run_afterwards() {
     let_go(&daemon).await;
     let runs = daemon.runs("coach").await;
     let ticks: Vec<_> = runs.iter().filter(|row| row.run_key != run).collect();
-    assert_eq!(ticks.len(), 1, "one run takes up all of them");
+    assert_eq!(ticks.len(), 4, "33 at a time");
     let taken_up = daemon
         .wakes("coach")
         .await
         .into_iter()
-        .filter(|wake| wake.absorbed_by == Some(ticks[0].run_key));
-    assert_eq!(taken_up.count(), 99, "and each has its own record");
+        .filter(|wake| wake.absorbed_by.is_some());
+    assert_eq!(taken_up.count(), 96, "and each has its own record");
     assert!(daemon.queue("coach").await.is_empty());
 }
 

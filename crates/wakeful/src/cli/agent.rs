@@ -16,6 +16,7 @@ use super::Shared;
 use super::why::shifted;
 use crate::config::{self, Overrides};
 use crate::daemon::files::{Found, RunFolder};
+use crate::daemon::life::database_name;
 use crate::failure::Failure;
 use crate::front::why::TriggerDeed;
 use crate::front::{asking, telling, telling_known};
@@ -257,10 +258,12 @@ async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), F
     let id = AgentId::parse(id)?;
     let tell = telling_known(shared, out, async |front| front.trigger(id, deed).await);
     let found = tell.await?;
-    let address = match (&found.trigger_path, RunFolder::of(&shared.home()?).found()) {
-        (None, _) => "none: it is revoked".to_owned(),
-        (Some(path), Found::Alive(record)) => format!("http://{}{path}", record.http_addr),
-        (Some(path), Found::Nobody | Found::Stale) => format!("{path} of the daemon, which does not run"),
+    let address = match &found.trigger_path {
+        None => "none: it is revoked".to_owned(),
+        Some(path) => match base_url(shared)? {
+            Some(base) => format!("{base}{path}"),
+            None => format!("{path} at the daemon's address; none runs here now"),
+        },
     };
     let last = found.last_triggered_at.as_deref().unwrap_or("never");
     let words = format!(
@@ -272,6 +275,26 @@ async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), F
         out.note("this address is a secret: whoever knows it can wake the agent, so give it only to the system that is to");
     }
     Ok(())
+}
+
+/// Where systems outside reach the daemon that works on this database; none where none does.
+fn base_url(shared: &Shared) -> Result<Option<String>, Failure> {
+    let home = shared.home()?;
+    let Found::Alive(record) = RunFolder::of(&home).found() else {
+        return Ok(None);
+    };
+    if record.database != shared.database().map(database_name) {
+        return Ok(None);
+    }
+    let advertised = config::load(&home, &Overrides::default())?
+        .config
+        .server
+        .advertise;
+    let base = advertised.map_or_else(
+        || format!("http://{}", record.http_addr),
+        |url| url.trim_end_matches('/').to_owned(),
+    );
+    Ok(Some(base))
 }
 
 /// A moment to come.

@@ -233,7 +233,7 @@ async fn add(args: &AddArgs, shared: &Shared, out: &Out) -> Result<(), Failure> 
         say: args.say.clone(),
         is_paused: args.paused,
         concurrency: Some(args.concurrency.into()),
-        allows_catch_up: args.catch_up,
+        allows_catch_up: catch_up(args)?,
         auto_disable_after_run: args.once,
         catch_up_window_seconds: window.map(|text| interval("catch-up-window", text)).transpose()?,
         max_catch_up_runs_per_tick: args.catch_up_runs,
@@ -248,6 +248,20 @@ async fn add(args: &AddArgs, shared: &Shared, out: &Out) -> Result<(), Failure> 
     out.answer(&added, &in_full(&added));
     note_alone(alone, out);
     Ok(())
+}
+
+/// Who says how to make up for what was missed wants it made up for.
+fn catch_up(args: &AddArgs) -> Result<Option<bool>, Failure> {
+    let says_how = args.catch_up_window.is_some() || args.catch_up_runs.is_some();
+    match args.catch_up {
+        Some(false) if says_how => Err(Failure::usage(
+            "usage",
+            "--catch-up-window and --catch-up-runs say how to make up for what --catch-up=false leaves",
+            "leave the one or the others out",
+        )),
+        None if says_how => Ok(Some(true)),
+        said => Ok(said),
+    }
 }
 
 async fn edit(args: &EditArgs, shared: &Shared, out: &Out) -> Result<(), Failure> {

@@ -90,7 +90,7 @@ pub(super) fn in_full(one: &Schedule) -> String {
         lines.push(match one.always {
             true => "\nit wakes the agent each time, also when nothing changed".to_owned(),
             false => {
-                "\nit wakes the agent only when something changed since it last ran; --always wakes it anyway"
+                "\nby the clock it wakes the agent only when something changed since it last ran; --always wakes it anyway"
                     .to_owned()
             }
         });
