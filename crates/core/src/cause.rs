@@ -19,7 +19,7 @@ pub const DEPTH_MAX: u32 = 8;
 pub const ABSORBED_MAX: usize = 32;
 
 /// Most of what a person says into a run that one round takes up. What is left joins the next round.
-pub const INTERJECTED_MAX: u32 = 8;
+pub const INTERJECTED_MAX: usize = 8;
 
 /// Most tokens of a notice that its message keeps. The rest is in the journal's outbox.
 pub const CAUSE_TOKENS_MAX: usize = 64;

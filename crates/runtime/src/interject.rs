@@ -15,6 +15,9 @@ use crate::absorb::take_up;
 use crate::run::Claimed;
 use crate::{Engine, EngineError};
 
+/// How far down the line is looked for what may join: not every interjection may.
+const LOOKED_AT_MAX: u32 = 64;
+
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// What may join the run with this input. Looked for only where a round may end with it.
     pub(crate) async fn interjected(
@@ -49,8 +52,9 @@ fn waiting(view: &mut dyn View, agent: &AgentId) -> Result<Vec<Interjection>, St
     if !view.queue(agent, 1)?.iter().any(is_urgent) {
         return Ok(Vec::new());
     }
-    let rows = view.queue(agent, INTERJECTED_MAX)?.into_iter();
+    let rows = view.queue(agent, LOOKED_AT_MAX)?.into_iter();
     let joins = rows.filter(|row| row.not_before.is_none() && row.message.may_join());
+    let joins = joins.take(INTERJECTED_MAX);
     let joins = joins.map(|row| Interjection {
         run_key: row.message.run_key,
         body: row.message.body,

@@ -362,8 +362,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
         let contents = thread::contents_of(contents.to_vec(), &moved);
+        // What did not join belongs to another run, and its name is not kept in this one.
+        let mut reads = reads.clone();
+        if moved.joined.is_empty() {
+            reads.interjected.clear();
+        }
         let transition = Arc::new(
-            self.next_transition(claimed, moved, (input, reads), blobs)
+            self.next_transition(claimed, moved, (input, &reads), blobs)
                 .await?,
         );
         fail::point("transition.before_commit");

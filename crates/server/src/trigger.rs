@@ -183,7 +183,7 @@ pub(crate) async fn revoke(
 }
 
 /// Wakes the agent of a trigger. The body, of any kind, is told to the agent as evidence. `Idempotency-Key` or
-/// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies in the same minute or the next are one.
+/// `X-Delivery-Id` names the delivery; one that comes again is the same. Without a name, equal bodies within a minute are one.
 /// `X-Correlation-Id` and `X-Causation-Id` say what it belongs together with and what it was caused by; they are kept and shown.
 #[utoipa::path(
     post, path = "/api/triggers/{trigger_id}/{token}", tag = "messages", operation_id = "deliver_trigger",

@@ -78,11 +78,15 @@ pub(crate) fn put_secret(sql: &mut dyn Sql, secret: &Digest) -> Result<(), Store
 
 const DELIVERED: &str = "SELECT at_ms FROM outside_delivery WHERE trigger_id = ?1 AND delivery = ?2";
 
-/// Whether a delivery was taken in before, as far as that is remembered.
-pub(crate) fn is_delivered(sql: &mut dyn Sql, trigger: &RuleId, delivery: &str) -> Result<bool, StoreError> {
-    Ok(!sql
-        .query(DELIVERED, &[trigger.into(), delivery.into()])?
-        .is_empty())
+/// When a delivery was taken in before, as far as that is remembered.
+pub(crate) fn delivered_at(
+    sql: &mut dyn Sql,
+    trigger: &RuleId,
+    delivery: &str,
+) -> Result<Option<Millis>, StoreError> {
+    let row = at_most_one(sql.query(DELIVERED, &[trigger.into(), delivery.into()])?);
+    row.map(|mut row| row.millis("outside_delivery.at_ms"))
+        .transpose()
 }
 
 const NOTE: &str = "

@@ -193,6 +193,7 @@ fn beginning(later: Turn) -> Turn {
         requests: fresh.requests,
         usage: fresh.usage,
         cost: fresh.cost,
+        unpaid: fresh.unpaid,
         phase: fresh.phase,
         ..later
     }

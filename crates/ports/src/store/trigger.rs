@@ -15,8 +15,8 @@ pub trait TriggerView {
     fn trigger_of(&mut self, agent: &AgentId) -> Result<Option<TriggerRow>, StoreError>;
     /// What the addresses of triggers are made with; none before the first of them.
     fn trigger_secret(&mut self) -> Result<Option<Digest>, StoreError>;
-    /// Whether a delivery was taken in before, as far as that is remembered.
-    fn is_delivered(&mut self, trigger: &RuleId, delivery: &str) -> Result<bool, StoreError>;
+    /// When a delivery was taken in before, as far as that is remembered.
+    fn delivered_at(&mut self, trigger: &RuleId, delivery: &str) -> Result<Option<Millis>, StoreError>;
 }
 
 /// What is written about triggers.

@@ -77,7 +77,7 @@ pub struct Delivery {
 
 impl Delivery {
     /// The names that it may have come by: the sender's own, or one made of its contents and the minute. Who sends again
-    /// does not look at the clock, so the minute before counts as well.
+    /// does not look at the clock, so the minute before counts as well, as far as it is less than a minute ago.
     fn ids(&self, trigger: &RuleId, now: Millis) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.as_str().to_owned()];
@@ -261,8 +261,9 @@ fn arrive(
     if row.generation != called.generation {
         return Ok(None);
     }
-    for (delivery, run_key) in named {
-        if tx.is_delivered(&row.trigger_id, delivery)? {
+    for (nth, (delivery, run_key)) in named.iter().enumerate() {
+        let is_known = |at: Millis| nth == 0 || now.since(at) < BUCKET_MS.unsigned_abs();
+        if tx.delivered_at(&row.trigger_id, delivery)?.is_some_and(is_known) {
             return Ok(Some((Arrived::Known, *run_key)));
         }
     }

@@ -27,6 +27,8 @@ pub(super) struct Candidate {
 impl Candidate {
     /// Lets it arrive. None where the subscription was taken away meanwhile.
     pub(super) fn arrive(&self, tx: &mut dyn Tx) -> Result<Option<(AgentId, Arrived)>, StoreError> {
+        // Locked first, like in every transition: whoever was told that it is put aside or gone was told the truth.
+        tx.lock_head_to_announce(&self.arrival.message.agent_id)?;
         let Some(row) = tx.subscription(&self.rule)? else {
             return Ok(None);
         };

@@ -7,4 +7,4 @@ ALTER TABLE telling ADD COLUMN version INTEGER NOT NULL DEFAULT 0;
 -- What must hold for a firing to wake anybody, as JSON, and the name of the event that fires a schedule beside its time.
 ALTER TABLE schedule ADD COLUMN guard TEXT;
 ALTER TABLE schedule ADD COLUMN event TEXT;
-CREATE INDEX schedule_of_event ON schedule (event) WHERE event IS NOT NULL AND status = 'active';
+CREATE INDEX schedule_of_event ON schedule (event) WHERE event IS NOT NULL;

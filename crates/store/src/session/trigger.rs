@@ -22,8 +22,8 @@ impl TriggerView for Session<'_> {
         trigger::secret(self)
     }
 
-    fn is_delivered(&mut self, trigger: &RuleId, delivery: &str) -> Result<bool, StoreError> {
-        trigger::is_delivered(self, trigger, delivery)
+    fn delivered_at(&mut self, trigger: &RuleId, delivery: &str) -> Result<Option<Millis>, StoreError> {
+        trigger::delivered_at(self, trigger, delivery)
     }
 }
 

@@ -55,10 +55,10 @@ fn a_delivery_is_known_until_it_is_too_old_or_too_many_came_after() {
             }
             tx.note_delivery(&id, "d6", Millis(99))?;
             tx.forget_deliveries(&id, Millis(2), 10)?;
-            let first = (1..=6).map(|at| tx.is_delivered(&id, &format!("d{at}")));
+            let first = (1..=6).map(|at| Ok(tx.delivered_at(&id, &format!("d{at}"))?.is_some()));
             let first = first.collect::<Result<Vec<_>, _>>()?;
             tx.forget_deliveries(&id, Millis(0), 2)?;
-            let then = (1..=6).map(|at| tx.is_delivered(&id, &format!("d{at}")));
+            let then = (1..=6).map(|at| Ok(tx.delivered_at(&id, &format!("d{at}"))?.is_some()));
             Ok((first, then.collect::<Result<Vec<_>, _>>()?))
         });
         let (first, then) = known.await.expect("written");
