@@ -1,4 +1,4 @@
-use super::sample::{Row, run};
+use super::sample::{Row, run, run_without_money};
 use crate::json::canonical;
 use crate::key::Digest;
 use crate::proof::replay::{Difference, Replay, Told};
@@ -32,6 +32,17 @@ fn a_run_as_it_was_recorded_happens_again() {
     told.insert(1, ("message_admitted".to_owned(), None));
     told[0].1 = None;
     replay.told(&told).expect("the same story, with more in it");
+}
+
+#[test]
+fn a_run_that_passed_over_a_model_for_want_of_money_happens_again() {
+    let (rows, turn, _) = run_without_money();
+    assert!(turn.unpaid.is_some());
+    let mut replay = Replay::new(turn);
+    for row in &rows {
+        replay.step(&row.recorded()).expect("the same");
+    }
+    assert_eq!(replay.outcome(), Some("completed"));
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use serde_json::json;
 
 use crate::blob::{Blob, BlobHash};
+use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::Usage;
+use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use crate::id::{AgentId, Incarnation};
 use crate::json::{canonical, digest};
 use crate::key::{Digest, RunKey};
@@ -95,16 +97,45 @@ impl Row {
 
 /// A run of one round: its journal, its last state, and what it told.
 pub(super) fn run() -> (Vec<Row>, Turn, Vec<Draft>) {
-    let reply = Reply {
+    let body = Blob::new(PROMPT.to_vec()).hash();
+    recorded([Input::Admitted { body }, replied()])
+}
+
+/// A run whose first model there was no money for.
+pub(super) fn run_without_money() -> (Vec<Row>, Turn, Vec<Draft>) {
+    let body = Blob::new(PROMPT.to_vec()).hash();
+    let exceeded = Exceeded {
+        scope: Scope::All,
+        cap: MicroUsd(1),
+        spent: MicroUsd(0),
+        reserved: MicroUsd(0),
+        needed: MicroUsd(2),
+        day: Day(0),
+    };
+    let artifact = FailureArtifact::new(Category::Transport, "budget", "no money");
+    let passed_over = Input::AttemptFailed {
+        failure: ModelFailure::new(ModelFailureKind::FailFast, artifact),
+        duration_ms: 0,
+        bill: Bill {
+            exceeded: Some(exceeded),
+            ..Bill::default()
+        },
+    };
+    recorded([Input::Admitted { body }, passed_over, replied()])
+}
+
+fn replied() -> Input {
+    Input::Replied(Reply {
         content: BlobHash(Digest::of(REPLY)),
         preview: "done".to_owned(),
         usage: Usage::of(1, 2),
         duration_ms: 3,
         bill: Bill::default(),
         calls: Vec::new(),
-    };
-    let body = Blob::new(PROMPT.to_vec()).hash();
-    let inputs = [Input::Admitted { body }, Input::Replied(reply)];
+    })
+}
+
+fn recorded(inputs: impl IntoIterator<Item = Input>) -> (Vec<Row>, Turn, Vec<Draft>) {
     let mut turn = Turn::new(run_key(), "scripted".to_owned(), 5)
         .falling_back(vec!["demo".to_owned()])
         .in_workspace("/w".to_owned());
