@@ -130,6 +130,8 @@ it("the cap of a day is set by keyboard alone, and a wrong amount is told before
   await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
   await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
   await page.reload();
+  // Keys are heard only by a page that is there.
+  await spent.getByText("$0.00 of $5.00 (the default cap)").waitFor();
 });
 
 it("an agent is made and asked by keyboard alone, and its run ends before one's eyes", async () => {
