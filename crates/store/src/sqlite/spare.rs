@@ -85,25 +85,41 @@ mod tests {
 
     #[test]
     fn one_that_was_written_to_is_fresh_again() {
-        let mut used = take(&AGENT, "host").unwrap();
-        let before = used.contents().unwrap();
+        let mut used = take(&AGENT, "host").expect("a database");
+        let before = used.contents().expect("its contents");
         used.batch(
             "INSERT INTO cap VALUES ('main', 7, 1); UPDATE host SET host_id = 'other'; DELETE FROM care;",
         )
-        .unwrap();
-        let rows = used.query(COUNT, &[]).unwrap();
-        assert_eq!(rows.into_iter().next().unwrap().int("count").unwrap(), 1);
-        used.begin_writing().unwrap();
+        .expect("written");
+        let rows = used.query(COUNT, &[]).expect("rows");
+        assert_eq!(
+            rows.into_iter()
+                .next()
+                .expect("a row")
+                .int("count")
+                .expect("a count"),
+            1
+        );
+        used.begin_writing().expect("begun");
         give_back(&(AGENT.application_id, "host".to_owned()), used);
-        let mut again = take(&AGENT, "host").unwrap();
-        assert_eq!(again.contents().unwrap(), before);
-        let mut second = take(&AGENT, "host").unwrap();
-        assert_eq!(second.contents().unwrap(), before, "and so is one beside it");
+        let mut again = take(&AGENT, "host").expect("a database");
+        assert_eq!(again.contents().expect("its contents"), before);
+        let mut second = take(&AGENT, "host").expect("a database");
+        assert_eq!(
+            second.contents().expect("its contents"),
+            before,
+            "and so is one beside it"
+        );
     }
 
     #[test]
     fn each_kind_and_each_host_has_its_own() {
-        let contents = |schema, host| take(schema, host).unwrap().contents().unwrap();
+        let contents = |schema, host| {
+            take(schema, host)
+                .expect("a database")
+                .contents()
+                .expect("its contents")
+        };
         let one = contents(&AGENT, "one");
         assert_ne!(one, contents(&AGENT, "two"));
         assert_ne!(one, contents(&JOURNAL, "one"));
