@@ -79,7 +79,8 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
     let ask = Ask {
         agent: AgentId::parse(agent)?,
         when_missing: WhenMissing::Create(Visibility::Public),
-        session: SessionId::new("bench"),
+        // A conversation of its own: what a history costs is measured elsewhere.
+        session: SessionId::new(format!("bench-{turn}")),
         turn: TurnId::parse(&turn.to_string())?,
         prompt: format!("Do your work, {agent}."),
         attachments: Vec::new(),

@@ -1,5 +1,6 @@
 //! Canonical JSON (RFC 8785) and its hash: one meaning, one spelling, one hash, on every machine.
 
+mod canonical;
 pub mod strict;
 
 use serde::Serialize;
@@ -13,7 +14,7 @@ pub struct NotCanonical(#[source] serde_json::Error);
 
 /// The canonical bytes of a value.
 pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, NotCanonical> {
-    serde_json_canonicalizer::to_vec(value).map_err(NotCanonical)
+    canonical::spell(value).map_err(NotCanonical)
 }
 
 /// The SHA-256 of the canonical form.
@@ -21,11 +22,40 @@ pub fn digest<T: Serialize>(value: &T) -> Result<Digest, NotCanonical> {
     canonical(value).map(|bytes| Digest::of(&bytes))
 }
 
+/// How many bytes a value has as plain JSON, without making them.
+pub(crate) fn bytes_of<T: Serialize>(value: &T) -> usize {
+    struct Count(usize);
+    impl std::io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What cannot be written counts as far as it was.
+    let _ = serde_json::to_writer(&mut count, value);
+    count.0
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn bytes_are_counted_as_they_are_written() {
+        for value in [
+            json!(null),
+            json!({"a": [1, -2.5, "é\n\u{1}"], "b": {}}),
+            json!(""),
+        ] {
+            assert_eq!(bytes_of(&value), value.to_string().len());
+        }
+    }
 
     #[test]
     fn the_order_of_members_does_not_change_the_hash() {

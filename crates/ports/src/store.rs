@@ -45,7 +45,8 @@ pub const ROWS_MAX: u32 = 10_000;
 /// Why a store call failed, as callers must tell the cases apart.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// Someone else moved the run first. Load again and try again.
+    /// Someone else moved the run first. Load again and try again: the transaction is lost with it. Where the database
+    /// is far away, a later verb may be the one that says so, or the commit.
     #[error("the run changed since it was read")]
     Conflict,
     /// This runner no longer holds the agent. It must stop writing for it.

@@ -25,7 +25,7 @@ use wakeful_ports::store::{Store, StoreError, Tx, View};
 use wakeful_ports::tool::ToolHost;
 
 use crate::run::Claimed;
-use crate::step::{Early, Freshness, Next, Performed, Rest, asked, scope_of};
+use crate::step::{Early, Freshness, Look, Next, Performed, Rest, asked, scope_of};
 use crate::{Engine, EngineError, Observer, Privacy, Spoken};
 
 /// Longest time for one model request. Above any provider's own limit; a request that hangs longer is lost.
@@ -87,19 +87,28 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     pub(crate) async fn call_model(
         &self,
         claimed: &mut Claimed,
-        operation_id: OperationId,
-        delay_ms: u64,
+        (operation_id, delay_ms): (OperationId, u64),
+        look: Look,
     ) -> Result<Next, EngineError> {
         let run = claimed.run_key();
         let request = self.assembled(claimed)?;
-        if delay_ms > 0
-            && let Some(rest) = self.wait_for_moment(claimed).await?
-        {
-            return Ok(rest);
+        let mut look = Some(look);
+        if delay_ms > 0 {
+            if let Some(rest) = self.wait_for_moment(claimed).await? {
+                return Ok(rest);
+            }
+            look = None;
         }
-        let terms = self.model.terms(&request.model_ref);
-        let provider = terms.provider.clone();
-        let permit = match self.leave(claimed, operation_id, &request, terms).await? {
+        let petition = self.petition(claimed, operation_id, &request);
+        let provider = petition.terms.provider.clone();
+        let leave = match petition.at_once(claimed.freshness) {
+            Some(leave) => leave,
+            None => {
+                look = None;
+                self.leave(claimed, &request, petition).await?
+            }
+        };
+        let permit = match leave {
             Leave::Granted(permit) => permit,
             Leave::Exceeded(exceeded) => return Ok(Next::just(Input::Parked { exceeded })),
             Leave::Denied(denial, exceeded) => {
@@ -124,8 +133,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             chunks: AtomicU32::new(0),
         };
         // As late as possible: what is acknowledged at the brake must find nothing that begins after it.
-        let agent = claimed.row.agent_id.clone();
-        if self.store.read(move |view| view.is_braked(&agent)).await? {
+        let look = match look {
+            Some(look) => look,
+            None => self.look(claimed).await?,
+        };
+        if look.is_braked {
             // Nothing left, so nothing is owed for it.
             let freed = self
                 .store
@@ -181,16 +193,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         specs
     }
 
-    /// Walks the gates and puts the money aside.
-    async fn leave(
-        &self,
-        claimed: &Claimed,
-        operation_id: OperationId,
-        request: &Request,
-        terms: Terms,
-    ) -> Result<Leave, EngineError> {
+    fn petition(&self, claimed: &Claimed, operation_id: OperationId, request: &Request) -> Petition {
+        let terms = self.model.terms(&request.model_ref);
         let (permissions, policy_version) = self.policy.inference(&claimed.row.agent_id);
-        let petition = Petition {
+        Petition {
             fence: claimed.fence,
             operation_id,
             run_key: claimed.run_key(),
@@ -204,15 +210,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             privacy: self.governance.privacy,
             now: self.clock.now(),
             terms,
-        };
-        // Nothing leaves and nothing is paid: there is nothing to write down before, and the result says the rest.
-        let is_free = petition.terms.boundary != Boundary::Outside && petition.most.is_none();
-        if is_free && claimed.freshness == Freshness::Fresh {
-            return Ok(match petition.judge(Receipt::Missing) {
-                Ok(()) => Leave::Granted(petition.permit(ALL_GATES)),
-                Err(denial) => Leave::Denied(denial, None),
-            });
         }
+    }
+
+    /// Walks the gates and puts the money aside.
+    async fn leave(
+        &self,
+        claimed: &Claimed,
+        request: &Request,
+        petition: Petition,
+    ) -> Result<Leave, EngineError> {
         fail::point("model.before_reserve");
         let leave = self.store.write(move |tx| petition.put(tx)).await?;
         fail::point("model.after_reserve");
@@ -275,6 +282,16 @@ fn most(request: &Request, terms: &Terms) -> Option<(MicroUsd, Price)> {
 }
 
 impl Petition {
+    /// What becomes of a request that neither leaves the machine nor costs anything: there is nothing to write down
+    /// before, and the result says the rest.
+    fn at_once(&self, freshness: Freshness) -> Option<Leave> {
+        let is_free = self.terms.boundary != Boundary::Outside && self.most.is_none();
+        (is_free && freshness == Freshness::Fresh).then(|| match self.judge(Receipt::Missing) {
+            Ok(()) => Leave::Granted(self.permit(ALL_GATES)),
+            Err(denial) => Leave::Denied(denial, None),
+        })
+    }
+
     fn judge(&self, receipt: Receipt) -> Result<(), Denial> {
         inference::decide(
             &self.permissions,

@@ -18,28 +18,34 @@ use crate::{Engine, EngineError};
 /// How far down the line is looked for what may join: not every interjection may.
 const LOOKED_AT_MAX: u32 = 64;
 
+/// Whether somebody may have said something into the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// Nobody has looked: the transaction does, and stops where there is something.
+    Maybe,
+    /// What is known of is all that counts.
+    Known,
+}
+
+/// Whether a round may end with this input, so that a person's words join before the next one.
+pub(crate) fn may_end_round(input: &Input) -> bool {
+    match input {
+        Input::Replied(reply) => !reply.calls.is_empty(),
+        Input::Settled { .. } | Input::Decided { .. } => true,
+        Input::Admitted { .. }
+        | Input::AttemptFailed { .. }
+        | Input::Parked { .. }
+        | Input::Resumed
+        | Input::Started { .. }
+        | Input::Postponed
+        | Input::Cancelled
+        | Input::Lapsed { .. } => false,
+    }
+}
+
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// What may join the run with this input. Looked for only where a round may end with it.
-    pub(crate) async fn interjected(
-        &self,
-        claimed: &Claimed,
-        input: &Input,
-    ) -> Result<Vec<Interjection>, EngineError> {
-        let may_end_round = match input {
-            Input::Replied(reply) => !reply.calls.is_empty(),
-            Input::Settled { .. } | Input::Decided { .. } => true,
-            Input::Admitted { .. }
-            | Input::AttemptFailed { .. }
-            | Input::Parked { .. }
-            | Input::Resumed
-            | Input::Started { .. }
-            | Input::Postponed
-            | Input::Cancelled
-            | Input::Lapsed { .. } => false,
-        };
-        if !may_end_round {
-            return Ok(Vec::new());
-        }
+    /// What may join the run.
+    pub(crate) async fn interjected(&self, claimed: &Claimed) -> Result<Vec<Interjection>, EngineError> {
         let agent = claimed.row.agent_id.clone();
         Ok(self.store.read(move |view| waiting(view, &agent)).await?)
     }
@@ -47,7 +53,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
 /// What waits for an agent and may join its run, in its order. Interjections stand first in line, so that one look at its
 /// head is enough where there are none.
-fn waiting(view: &mut dyn View, agent: &AgentId) -> Result<Vec<Interjection>, StoreError> {
+pub(crate) fn waiting<V: View + ?Sized>(
+    view: &mut V,
+    agent: &AgentId,
+) -> Result<Vec<Interjection>, StoreError> {
     let is_urgent = |row: &QueueRow| row.message.cause.priority == Priority::Interject;
     if !view.queue(agent, 1)?.iter().any(is_urgent) {
         return Ok(Vec::new());

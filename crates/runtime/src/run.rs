@@ -5,6 +5,7 @@
 //! same loop meets again.
 
 mod aside;
+mod reads;
 mod thread;
 mod transition;
 
@@ -17,7 +18,6 @@ use wakeful_core::decision::DecisionStatus;
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_core::report::Event;
 use wakeful_core::run::{Effect, Input, Reads, Turn, is_known, is_newer};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
@@ -28,8 +28,10 @@ use wakeful_ports::tool::ToolHost;
 
 pub use aside::{CLAIMS_MAX, is_of_place, move_aside, poisoned};
 pub(crate) use thread::{Thread, blocks};
-pub(crate) use transition::Transition;
+pub(crate) use transition::{Transition, Written};
 
+use self::reads::Known;
+use crate::interject::{Words, may_end_round};
 use crate::step::{Freshness, Next, Performed, Rest};
 use crate::subrun::{self, StartWrite};
 use crate::{Engine, EngineError};
@@ -58,6 +60,7 @@ pub struct Claimed {
     pub(crate) thread: Option<Thread>,
     /// The tool calls of the newest reply, with their arguments; empty until they are needed after a crash.
     pub(crate) asked: Vec<ToolCall>,
+    known: Known,
     opening: Option<Entry>,
     /// The messages of the runs that are to be started next.
     pub(crate) starts: Vec<StartWrite>,
@@ -112,6 +115,7 @@ impl Claimed {
             freshness,
             thread: None,
             asked: Vec::new(),
+            known: Known::nothing_yet(),
             opening,
             starts: Vec::new(),
             refused: Vec::new(),
@@ -202,6 +206,7 @@ pub async fn claim<S: Store>(
         freshness,
         thread,
         asked,
+        known: Known::not_all(),
         opening,
         starts: Vec::new(),
         refused: Vec::new(),
@@ -327,20 +332,30 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             blobs,
         } = performed;
         let mut reads = self.reads(claimed, &input).await?;
+        let mut words = if may_end_round(&input) {
+            Words::Maybe
+        } else {
+            Words::Known
+        };
         // Each reason to try again holds at most once.
         let done = loop {
-            let tried = self.try_transit(claimed, (&input, &reads), (&contents, blobs.clone()));
+            let tried = self.try_transit(claimed, (&input, &reads, words), (&contents, blobs.clone()));
             match tried.await {
+                Ok(None) => {
+                    words = Words::Known;
+                    reads.interjected = self.interjected(claimed).await?;
+                }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
                 // A person took back what was said into the run. What an action did is known only here, so the run is
                 // not loaded again: it goes on without those words, and what is left of them joins the next round.
                 Err(EngineError::Store(StoreError::Conflict)) if !reads.interjected.is_empty() => {
                     reads.interjected.clear();
                 }
-                done => break done,
+                Ok(Some(done)) => break done,
+                Err(error) => return Err(error),
             }
         };
-        let (row, turn, effects) = done?;
+        let (row, turn, effects) = done;
         let left = turn.pending();
         // What a stop or a brake kept from its turn is still intended, and as fresh or as doubtful as it was.
         if effects.is_empty() && !left.is_empty() {
@@ -355,9 +370,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     async fn try_transit(
         &self,
         claimed: &mut Claimed,
-        (input, reads): (&Input, &Reads),
+        (input, reads, words): (&Input, &Reads, Words),
         (contents, blobs): (&[Blob], Vec<Blob>),
-    ) -> Result<(RunRow, Turn, Vec<Effect>), EngineError> {
+    ) -> Result<Option<(RunRow, Turn, Vec<Effect>)>, EngineError> {
         let moved = claimed.turn.clone().apply(reads, input.clone());
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
@@ -368,11 +383,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             reads.interjected.clear();
         }
         let transition = Arc::new(
-            self.next_transition(claimed, moved, (input, &reads), blobs)
+            self.next_transition(claimed, moved, (input, &reads, words), blobs)
                 .await?,
         );
         fail::point("transition.before_commit");
-        let events = self.commit(&transition, claimed.fence).await?;
+        let Written::Events(events) = self.commit(&transition, claimed.fence).await? else {
+            return Ok(None);
+        };
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
         let started = transition.starts.iter().map(|start| &start.message.agent_id);
@@ -382,19 +399,19 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         claimed.refused.clear();
         self.extend_thread(claimed, &entries, &contents).await?;
-        Ok((transition.run.clone(), turn, effects))
+        Ok(Some((transition.run.clone(), turn, effects)))
     }
 
     /// Commits a transition. A database that went away is waited for within the lease, because the result of an
     /// action that has ended is known only here; and an acknowledgement may be lost although the commit was not.
     /// Then there are no events to show: only the store knows their places.
-    async fn commit(&self, transition: &Arc<Transition>, fence: Fence) -> Result<Vec<Event>, EngineError> {
+    async fn commit(&self, transition: &Arc<Transition>, fence: Fence) -> Result<Written, EngineError> {
         let mut waited_ms = 0;
         loop {
             let attempt = Arc::clone(transition);
             let written = self.store.write(move |tx| attempt.write(tx, fence)).await;
             let error = match written {
-                Ok(events) => return Ok(events),
+                Ok(written) => return Ok(written),
                 Err(error) => error,
             };
             let lost = matches!(error, StoreError::Unreachable(_));
@@ -405,7 +422,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             waited_ms += COMMIT_LOOK_MS;
             self.clock.sleep(COMMIT_LOOK_MS).await;
             if self.is_committed(transition).await {
-                return Ok(Vec::new());
+                return Ok(Written::Events(Vec::new()));
             }
         }
     }
@@ -415,40 +432,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let (run, before) = (transition.run.run_key, transition.run.version - 1);
         let rows = self.store.read(move |view| view.journal(&run, before, 1)).await;
         rows.is_ok_and(|rows| rows.first().is_some_and(|row| transition.is(row)))
-    }
-
-    /// Loads what the machine must know to take this input: for a reply, what is known of each call.
-    async fn reads(&self, claimed: &Claimed, input: &Input) -> Result<Reads, EngineError> {
-        // What time it is matters only where a permission may run out, and is not written down elsewhere.
-        let may_lapse = claimed.turn.has_permissions() || matches!(input, Input::Decided { .. });
-        let now = may_lapse.then(|| self.clock.now());
-        let nothing = Reads {
-            now,
-            interjected: self.interjected(claimed, input).await?,
-            ..Reads::default()
-        };
-        let Input::Replied(reply) = input else {
-            return Ok(nothing);
-        };
-        if reply.calls.is_empty() {
-            return Ok(nothing);
-        }
-        let run = claimed.run_key();
-        let bases: Vec<_> = reply.calls.iter().map(|call| call.parts.base()).collect();
-        let seen = self.store.read(move |view| {
-            bases
-                .iter()
-                .map(|base| view.seen(&run, base))
-                .collect::<Result<Vec<_>, _>>()
-        });
-        let calls = reply.calls.iter().zip(&claimed.asked).zip(seen.await?);
-        let calls = calls.map(|((call, asked), seen)| {
-            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn)
-        });
-        Ok(Reads {
-            calls: calls.collect(),
-            ..nothing
-        })
     }
 }
 

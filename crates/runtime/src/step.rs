@@ -17,7 +17,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::store::{Store, View};
+use wakeful_ports::store::Store;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::run::{Claimed, broken};
@@ -43,6 +43,13 @@ pub(crate) enum Freshness {
     Fresh,
     /// It was found without a result: it may have begun, in a process that is gone.
     Recovered,
+}
+
+/// What stood against the next effect a moment ago. After a wait it is worth nothing.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    pub(crate) is_cancelled: bool,
+    pub(crate) is_braked: bool,
 }
 
 /// What came of performing: the next input, contents the transcript needs, and blobs to keep.
@@ -123,31 +130,22 @@ pub(crate) enum Early {
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Performs what the run waits for and says what comes of it, or why it stays as it is.
     pub(crate) async fn perform(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
-        let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
+        let run = claimed.run_key();
         let acting = matches!(claimed.turn.phase, Phase::Acting { .. });
         let unknown = claimed.freshness == Freshness::Recovered && acting && may_have_begun(&claimed.effects);
-        let looked = self
-            .store
-            .read(move |view| Ok((view.cancel_requested(&run)?, view.is_braked(&agent)?)));
-        let (is_cancelled, is_braked) = looked.await?;
+        let mut look = self.look(claimed).await?;
         // A cut-off action is settled before anything else, so that neither a stop nor a cancellation hides an
         // unknown outcome.
-        if !unknown {
-            let rest = match (self.halt.is_set(), is_cancelled, is_braked) {
-                (true, _, _) => Some(Rest::Halted),
-                (false, true, _) => return Ok(Next::just(Input::Cancelled)),
-                (false, false, true) => Some(Rest::Braked),
-                (false, false, false) => None,
-            };
-            // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
-            // outcome, although nobody began anything.
-            match rest {
-                Some(_) if begins_plain(&claimed.effects) => return Ok(Next::just(Input::Postponed)),
-                Some(rest) => return Ok(Next::Rest(rest)),
-                None => {}
+        if let Some(next) = self.heard(claimed, look).filter(|_| !unknown) {
+            return Ok(next);
+        }
+        if claimed.thread.is_none() {
+            self.load_thread(claimed).await?;
+            look = self.look(claimed).await?;
+            if let Some(next) = self.heard(claimed, look).filter(|_| !unknown) {
+                return Ok(next);
             }
         }
-        self.load_thread(claimed).await?;
         if let Phase::Parked { .. } = claimed.turn.phase {
             return self.look_for_money(claimed).await;
         }
@@ -156,12 +154,12 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 operation_id,
                 delay_ms,
                 ..
-            }) => self.call_model(claimed, operation_id, delay_ms).await,
+            }) => self.call_model(claimed, (operation_id, delay_ms), look).await,
             Some(Effect::Act {
                 class: EffectClass::Internal,
                 ..
             }) => self.start_runs(claimed).await,
-            Some(Effect::Act { .. }) => self.act(claimed).await,
+            Some(Effect::Act { .. }) => self.act(claimed, look).await,
             // Nothing is intended: a person is asked, or a stop or a brake took the intents back; without results the
             // machine intends them anew.
             None if claimed.turn.waits_on_runs() => self.look_for_runs(claimed).await,
@@ -173,13 +171,44 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
     }
 
-    /// Carries out the intended actions one after another.
-    async fn act(&self, claimed: &mut Claimed) -> Result<Next, EngineError> {
+    /// Looks for whatever stands against the next effect.
+    pub(crate) async fn look(&self, claimed: &Claimed) -> Result<Look, EngineError> {
+        let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
+        let look = self.store.read(move |view| {
+            Ok(Look {
+                is_cancelled: view.cancel_requested(&run)?,
+                is_braked: view.is_braked(&agent)?,
+            })
+        });
+        Ok(look.await?)
+    }
+
+    /// What a run does instead of its next effect, if something stands against that.
+    fn heard(&self, claimed: &Claimed, look: Look) -> Option<Next> {
+        let rest = match (self.halt.is_set(), look.is_cancelled, look.is_braked) {
+            (true, _, _) => Rest::Halted,
+            (false, true, _) => return Some(Next::just(Input::Cancelled)),
+            (false, false, true) => Rest::Braked,
+            (false, false, false) => return None,
+        };
+        // The intent of what may be done only once is taken back: whoever went on would else be told of an unknown
+        // outcome, although nobody began anything.
+        if begins_plain(&claimed.effects) {
+            return Some(Next::just(Input::Postponed));
+        }
+        Some(Next::Rest(rest))
+    }
+
+    /// Carries out the intended actions one after another. The first was looked at with the run.
+    async fn act(&self, claimed: &mut Claimed, look: Look) -> Result<Next, EngineError> {
         let run = claimed.run_key();
-        if let Phase::Acting { delay_ms: 1.., .. } = claimed.turn.phase
-            && let Some(rest) = self.wait_for_moment(claimed).await?
-        {
-            return Ok(rest);
+        // After a crash the calls are read first.
+        let mut look = (!claimed.asked.is_empty()).then_some(look);
+        if let Phase::Acting { delay_ms: 1.., .. } = claimed.turn.phase {
+            if let Some(rest) = self.wait_for_moment(claimed).await? {
+                return Ok(rest);
+            }
+            look = None;
         }
         let effects = claimed.effects.clone();
         let (mut results, mut contents, mut blobs) = (Vec::new(), Vec::new(), Vec::new());
@@ -197,13 +226,19 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             if class == EffectClass::Internal {
                 break;
             }
-            // The first was looked at with the run. What was found begun is settled even when the end was asked for;
-            // what was not is left to the machine, which calls it off or asks for it again.
+            let call = self.call_at(claimed, position).await?;
+            // The intent is committed; whether a brake was set since is looked at now: what is acknowledged there must
+            // find nothing that begins after it.
+            let look = match look.take() {
+                Some(look) => look,
+                None => self.look(claimed).await?,
+            };
+            // What was found begun is settled even when the end was asked for; what was not is left to the machine,
+            // which calls it off or asks for it again.
             let may_wait = claimed.freshness == Freshness::Fresh && !results.is_empty();
-            if may_wait && self.must_stop(claimed).await? {
+            if may_wait && (self.halt.is_set() || look.is_cancelled || look.is_braked) {
                 break;
             }
-            let call = self.call_at(claimed, position).await?;
             let began = self.clock.ticks_ms();
             let done = match (claimed.freshness, class.after_crash()) {
                 (Freshness::Recovered, AfterCrash::Unknown) if !planted::bug("plain_again") => {
@@ -213,18 +248,19 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 (Freshness::Fresh, AfterCrash::Unknown) if self.halt.is_set() => {
                     return Ok(Next::just(Input::Postponed));
                 }
-                (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) | (Freshness::Fresh, _) => {
-                    match self.do_it(claimed, operation_id, &call).await? {
-                        Some(done) => done,
-                        None if !results.is_empty() => break,
+                (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) | (Freshness::Fresh, _)
+                    if look.is_braked =>
+                {
+                    match claimed.freshness {
+                        Freshness::Recovered | Freshness::Fresh if !results.is_empty() => break,
                         // It may have happened in a process that is gone: taken back, it could be called off as if it
                         // had never begun.
-                        None if claimed.freshness == Freshness::Recovered => {
-                            return Ok(Next::Rest(Rest::Braked));
-                        }
-                        // A brake came between the look and the act.
-                        None => return Ok(Next::just(Input::Postponed)),
+                        Freshness::Recovered => return Ok(Next::Rest(Rest::Braked)),
+                        Freshness::Fresh => return Ok(Next::just(Input::Postponed)),
                     }
+                }
+                (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) | (Freshness::Fresh, _) => {
+                    self.do_it(claimed, operation_id, &call).await?
                 }
             };
             let duration_ms = self.clock.ticks_ms().saturating_sub(began);
@@ -265,13 +301,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Ok((result, content, done.blobs))
     }
 
-    /// Whether what has not begun should stay so.
-    async fn must_stop(&self, claimed: &Claimed) -> Result<bool, EngineError> {
-        let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
-        let read = move |view: &mut dyn View| Ok(view.cancel_requested(&run)? || view.is_braked(&agent)?);
-        Ok(self.halt.is_set() || self.store.read(read).await?)
-    }
-
     /// What came of an action, without the keys of this run's providers: a command may read a file that holds one, and
     /// neither the model nor the database need it.
     fn without_keys(&self, mut done: Done) -> Done {
@@ -297,14 +326,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         claimed: &Claimed,
         operation_id: OperationId,
         call: &ToolCall,
-    ) -> Result<Option<Done>, EngineError> {
+    ) -> Result<Done, EngineError> {
         let lease_lost = || EngineError::LeaseLost(claimed.row.agent_id.clone());
-        // The intent is committed; whether a brake was set since is looked at now: what is acknowledged there must find
-        // nothing that begins after it.
-        let agent = claimed.row.agent_id.clone();
-        if self.store.read(move |view| view.is_braked(&agent)).await? {
-            return Ok(None);
-        }
         // Whether this process may still act on it is checked last, because it costs no wait.
         if !self.store.holds_lease() {
             return Err(lease_lost());
@@ -324,7 +347,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             biased;
             done = &mut performing => {
                 fail::point("act.after_perform");
-                return Ok(Some(done));
+                return Ok(done);
             }
             early = self.early(claimed) => early,
         };
@@ -332,7 +355,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             // An action that is nearly done shall be known as done.
             tokio::select! {
                 biased;
-                done = &mut performing => return Ok(Some(done)),
+                done = &mut performing => return Ok(done),
                 () = self.clock.sleep(HALT_GRACE_MS) => {}
             }
         }
@@ -349,7 +372,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Early::Halted => renamed(HALTED),
             Early::Braked => renamed(BRAKED),
         };
-        Ok(Some(Done { code, ..done }))
+        Ok(Done { code, ..done })
     }
 
     /// Makes the world stand still, then says that nobody knows.
@@ -378,20 +401,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Resolves when a running effect should end early. A look that fails says nothing: a database that is away
     /// for a moment is no reason to break off what is under way; the lease decides how long.
     pub(crate) async fn early(&self, claimed: &Claimed) -> Early {
-        let (run, agent) = (claimed.run_key(), &claimed.row.agent_id);
         let look = async {
             loop {
                 self.clock.sleep(CANCEL_LOOK_MS).await;
                 if !self.store.holds_lease() {
                     return Early::LeaseLost;
                 }
-                let agent = agent.clone();
-                let read =
-                    move |view: &mut dyn View| Ok((view.cancel_requested(&run)?, view.is_braked(&agent)?));
-                match self.store.read(read).await {
-                    Ok((true, _)) => return Early::Cancelled,
-                    Ok((false, true)) => return Early::Braked,
-                    Ok((false, false)) | Err(_) => {}
+                match self.look(claimed).await {
+                    Ok(Look {
+                        is_cancelled: true, ..
+                    }) => return Early::Cancelled,
+                    Ok(Look { is_braked: true, .. }) => return Early::Braked,
+                    Ok(Look { .. }) | Err(_) => {}
                 }
             }
         };

@@ -156,8 +156,5 @@ pub(crate) fn add_usage(
         usage.output_tokens.into(),
         model_rounds.into(),
     ];
-    match sql.execute(ADD_USAGE, &params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Malformed("agent.agent_id")),
-    }
+    sql.run_once(ADD_USAGE, &params)
 }

@@ -31,7 +31,7 @@ pub(crate) fn put(sql: &mut dyn Sql, folder: Option<&Path>, blob: &PackedBlob) -
         }
         (PackedBody::File(_), None) => return Err(StoreError::Malformed("blob.encoding")),
     };
-    sql.execute(
+    sql.run(
         PUT,
         &[
             (&blob.hash).into(),
@@ -40,7 +40,6 @@ pub(crate) fn put(sql: &mut dyn Sql, folder: Option<&Path>, blob: &PackedBlob) -
             bytes.into(),
         ],
     )
-    .map(drop)
 }
 
 const ONE: &str = "SELECT size, encoding, bytes FROM blob WHERE hash = ?1";

@@ -7,7 +7,7 @@ use wakeful_core::key::RunKey;
 use wakeful_ports::records::{EntryRow, RunRow};
 use wakeful_ports::store::StoreError;
 
-use crate::sql::{Row, Sql, exactly_one, limit, records};
+use crate::sql::{Row, Sql, limit, records};
 
 const APPEND: &str = "
     INSERT INTO entry (thread_id, position, run_key, role, content, at_ms)
@@ -23,7 +23,7 @@ pub(crate) fn append(sql: &mut dyn Sql, thread: &ThreadId, entry: &EntryRow) -> 
         (&entry.content).into(),
         entry.at.into(),
     ];
-    exactly_one(sql.execute(APPEND, &params)?)
+    sql.run_once(APPEND, &params)
 }
 
 const NEWEST: &str = "

@@ -6,7 +6,7 @@ use wakeful_core::report::Event;
 use wakeful_ports::records::EventRow;
 use wakeful_ports::store::StoreError;
 
-use crate::sql::{Row, Sql, exactly_one, limit, records};
+use crate::sql::{Row, Sql, limit, records};
 
 const APPEND: &str = "
     INSERT INTO event (agent_id, seq, run_key, kind, at_ms, hash, payload_hash, policy_version, payload, salt)
@@ -32,7 +32,7 @@ pub(crate) fn append(sql: &mut dyn Sql, agent: &AgentId, event: &Event) -> Resul
         sealed.payload.as_slice().into(),
         sealed.salt.as_slice().into(),
     ];
-    exactly_one(sql.execute(APPEND, &params)?)
+    sql.run_once(APPEND, &params)
 }
 
 const AFTER: &str = "

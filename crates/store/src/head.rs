@@ -63,7 +63,7 @@ const BEGIN_LIFE: &str = "
 
 /// Keeps from which event on the present life of the host writes a log.
 fn begin_life(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
-    sql.execute(BEGIN_LIFE, &[agent.into()]).map(drop)
+    sql.run(BEGIN_LIFE, &[agent.into()])
 }
 
 /// The head also moves into the present life of the host, which a restore may have changed since.
@@ -83,7 +83,7 @@ const RELEASE: &str = "UPDATE agent_head SET runner_id = NULL WHERE agent_id = ?
 
 /// Gives the right back, if this fence still holds it.
 pub(crate) fn release(sql: &mut dyn Sql, agent: &AgentId, fence: Fence) -> Result<(), StoreError> {
-    sql.execute(RELEASE, &[agent.into(), fence.0.into()]).map(drop)
+    sql.run(RELEASE, &[agent.into(), fence.0.into()])
 }
 
 /// A new fence at once and not only with the next claim: what was taken to be dead may only have slept.
@@ -91,7 +91,7 @@ const FREE: &str = "UPDATE agent_head SET runner_id = NULL, fence = fence + 1 WH
 
 /// Frees all that a dead runner held.
 pub(crate) fn free(sql: &mut dyn Sql, runner: &RunnerId) -> Result<(), StoreError> {
-    sql.execute(FREE, &[runner.into()]).map(drop)
+    sql.run(FREE, &[runner.into()])
 }
 
 const LOCK_SQLITE: &str = "
@@ -171,8 +171,5 @@ pub(crate) fn put(sql: &mut dyn Sql, agent: &AgentId, head: &LockedHead) -> Resu
         (&head.chain_hash).into(),
         (&head.incarnation).into(),
     ];
-    match sql.execute(PUT, &params)? {
-        1 => Ok(()),
-        _ => Err(StoreError::Conflict),
-    }
+    sql.run_once(PUT, &params)
 }

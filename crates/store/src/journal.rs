@@ -4,7 +4,7 @@ use wakeful_core::key::RunKey;
 use wakeful_ports::records::JournalRow;
 use wakeful_ports::store::StoreError;
 
-use crate::sql::{Row, Sql, exactly_one, limit, records};
+use crate::sql::{Row, Sql, limit, records};
 
 const APPEND: &str = "
     INSERT INTO journal (run_key, ordinal, body, reads_hash, state_hash, effects_hash, at_ms)
@@ -22,7 +22,7 @@ pub(crate) fn append(sql: &mut dyn Sql, row: &JournalRow) -> Result<(), StoreErr
         (&row.effects_hash).into(),
         row.at.into(),
     ];
-    exactly_one(sql.execute(APPEND, &params)?)
+    sql.run_once(APPEND, &params)
 }
 
 const AFTER: &str = "

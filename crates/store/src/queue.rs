@@ -8,7 +8,7 @@ use wakeful_core::wake::Control;
 use wakeful_ports::records::{Overview, QueueRow};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
-use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::sql::{Row, Sql, at_most_one, limit, records};
 use crate::{agent, message};
 
 const COUNT_IN: &str = "UPDATE agent_head SET queued = queued + 1 WHERE agent_id = ?1 AND queued < ?2";
@@ -34,7 +34,7 @@ pub(crate) fn append(
         message.cause.priority.rank(seq).into(),
         not_before.into(),
     ];
-    exactly_one(sql.execute(APPEND, &params)?)
+    sql.run_once(APPEND, &params)
 }
 
 const TAKE: &str = "DELETE FROM queue WHERE run_key = ?1";
@@ -43,8 +43,8 @@ const COUNT_OUT: &str = "UPDATE agent_head SET queued = queued - 1 WHERE agent_i
 
 /// Takes a message out of the queue. Whoever comes second finds it gone.
 pub(crate) fn take(sql: &mut dyn Sql, agent: &AgentId, run: &RunKey) -> Result<(), StoreError> {
-    exactly_one(sql.execute(TAKE, &[run.into()])?)?;
-    exactly_one(sql.execute(COUNT_OUT, &[agent.into()])?)
+    sql.run_once(TAKE, &[run.into()])?;
+    sql.run_once(COUNT_OUT, &[agent.into()])
 }
 
 const IN_ORDER: &str = "
@@ -140,7 +140,7 @@ const RELEASE: &str = "UPDATE queue SET due_at_ms = NULL WHERE agent_id = ?1 AND
 
 /// Whatever waits for a moment may begin at once.
 pub(crate) fn release(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreError> {
-    sql.execute(RELEASE, &[agent.into()]).map(drop)
+    sql.run(RELEASE, &[agent.into()])
 }
 
 const ONE: &str = "SELECT seq FROM queue WHERE run_key = ?1";

@@ -6,7 +6,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::{NEVER, RUN_OPEN, RunFilter, RunRow, RunState};
 use wakeful_ports::store::StoreError;
 
-use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
     INSERT INTO run (run_key, agent_id, thread_id, machine, machine_version, version, state, status,
@@ -29,7 +29,7 @@ pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> 
         run.ended_at.into(),
         run.due_at.into(),
     ];
-    exactly_one(sql.execute(CREATE, &params)?)
+    sql.run_once(CREATE, &params)
 }
 
 /// The machine's version may move on with the state; who the run is of does not.
@@ -50,7 +50,7 @@ pub(crate) fn put_state(sql: &mut dyn Sql, run: &RunRow, expected: i64) -> Resul
         run.ended_at.into(),
         run.due_at.into(),
     ];
-    exactly_one(sql.execute(PUT_STATE, &params)?)
+    sql.run_once(PUT_STATE, &params)
 }
 
 const ONE: &str = "
@@ -192,14 +192,14 @@ const ROUSE: &str = "UPDATE run SET due_at_ms = NULL WHERE run_key = ?1 AND stat
 
 /// Has a run that waits looked at again at once.
 pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    sql.execute(ROUSE, &[run.into()]).map(drop)
+    sql.run(ROUSE, &[run.into()])
 }
 
 const REST: &str = "UPDATE run SET due_at_ms = ?2 WHERE run_key = ?1 AND status = 'open'";
 
 /// Lets a run that waits rest until a moment.
 pub(crate) fn rest(sql: &mut dyn Sql, run: &RunKey, due: Millis) -> Result<(), StoreError> {
-    sql.execute(REST, &[run.into(), due.into()]).map(drop)
+    sql.run(REST, &[run.into(), due.into()])
 }
 
 const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";
@@ -214,7 +214,7 @@ const FORGET_CLAIMS: &str = "UPDATE run SET claims = 0 WHERE run_key = ?1 AND cl
 
 /// Forgets how often a run was taken up.
 pub(crate) fn forget_claims(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    sql.execute(FORGET_CLAIMS, &[run.into()]).map(drop)
+    sql.run(FORGET_CLAIMS, &[run.into()])
 }
 
 /// From the open aside, and from aside to anywhere. One that has ended stays as it is.

@@ -84,6 +84,15 @@ impl Sql for Session<'_> {
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
         self.sql.query(sql, params).inspect_err(|_| self.failed = true)
     }
+
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.sql.run(sql, params).inspect_err(|_| self.failed = true)
+    }
+
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        // Where it runs later nobody can go on from it, so nobody can here.
+        self.sql.run_once(sql, params).inspect_err(|_| self.failed = true)
+    }
 }
 
 impl View for Session<'_> {

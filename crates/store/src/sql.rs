@@ -17,6 +17,15 @@ pub(crate) trait Sql {
     fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError>;
     /// Runs a statement and returns all its rows.
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError>;
+    /// Runs a statement of which nothing has to be known but that it does not fail. A database that is far away may
+    /// run it a little later, with the next one of the other kinds: then that one fails in its stead, or the commit.
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.execute(sql, params).map(drop)
+    }
+    /// The same for a statement that must write one row; none means that somebody was there first.
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        exactly_one(self.execute(sql, params)?)
+    }
 }
 
 /// The databases we speak to.

@@ -10,7 +10,7 @@ use wakeful_ports::records::{Settlement, StepEnd, StepRow};
 use wakeful_ports::store::StoreError;
 
 use crate::spend;
-use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
+use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 /// The ordinal comes from the rows that are there. Two writers of one run would meet in the unique index, and
 /// the second would see a conflict; the lock on the head keeps them from it.
@@ -38,7 +38,7 @@ pub(crate) fn put(sql: &mut dyn Sql, step: &StepRow) -> Result<(), StoreError> {
         step.usage.input_tokens.into(),
         step.usage.output_tokens.into(),
     ];
-    exactly_one(sql.execute(PUT, &params)?)
+    sql.run_once(PUT, &params)
 }
 
 /// Models invent names and quote anything; PostgreSQL refuses text with a zero character. It is replaced for
@@ -55,14 +55,14 @@ const INTEND: &str = "UPDATE step SET status = 'intended' WHERE operation_id = ?
 
 /// Marks a planned step as intended. One that is not planned any more is a conflict.
 pub(crate) fn intend(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), StoreError> {
-    exactly_one(sql.execute(INTEND, &[operation.into()])?)
+    sql.run_once(INTEND, &[operation.into()])
 }
 
 const POSTPONE: &str = "UPDATE step SET status = 'planned' WHERE operation_id = ?1 AND status = 'intended'";
 
 /// Marks an intended step as planned again. One that has ended is a conflict.
 pub(crate) fn postpone(sql: &mut dyn Sql, operation: &OperationId) -> Result<(), StoreError> {
-    exactly_one(sql.execute(POSTPONE, &[operation.into()])?)
+    sql.run_once(POSTPONE, &[operation.into()])
 }
 
 const SETTLE: &str = "
@@ -86,7 +86,7 @@ pub(crate) fn settle(sql: &mut dyn Sql, end: &StepEnd) -> Result<(), StoreError>
         reason.as_deref().into(),
         attempt.as_deref().into(),
     ];
-    exactly_one(sql.execute(SETTLE, &params)?)?;
+    sql.run_once(SETTLE, &params)?;
     match end.settlement {
         Settlement::Nothing => Ok(()),
         Settlement::Cost(cost) => spend::settle(sql, &end.operation_id, Some(cost)),

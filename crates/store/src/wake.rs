@@ -31,7 +31,7 @@ pub(crate) fn put(sql: &mut dyn Sql, wake: &WakeRow) -> Result<(), StoreError> {
         cause.as_str().into(),
         wake.absorbed_by.as_ref().into(),
     ];
-    sql.execute(PUT, &params).map(drop)
+    sql.run(PUT, &params)
 }
 
 fn cause(cause: &Cause) -> Result<String, StoreError> {

@@ -11,9 +11,9 @@ use crate::tree::File;
 const ALLOWED: [&str; 7] = [
     "ed25519-dalek",
     "jiff",
+    "ryu-js",
     "serde",
     "serde_json",
-    "serde_json_canonicalizer",
     "sha2",
     "thiserror",
 ];

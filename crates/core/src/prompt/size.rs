@@ -2,6 +2,7 @@
 //! says, and what was set aside too much is given back.
 
 use crate::conversation::{Attachment, Block, Entry};
+use crate::json::bytes_of;
 
 use super::Request;
 
@@ -33,7 +34,7 @@ impl Request {
             .map(|block| framed(tokens_of(block.text.len())));
         let entries = self.entries.iter().map(entry_tokens);
         let tools = self.tools.iter().map(|tool| {
-            let bytes = tool.name.len() + tool.description.len() + tool.input_schema.to_string().len();
+            let bytes = tool.name.len() + tool.description.len() + bytes_of(&tool.input_schema);
             framed(tokens_of(bytes))
         });
         system.chain(entries).chain(tools).fold(0, u64::saturating_add)
@@ -58,9 +59,9 @@ fn entry_tokens(entry: &Entry) -> u64 {
 fn block_tokens(block: &Block) -> u64 {
     match block {
         Block::Text { text } => tokens_of(text.len()),
-        Block::ToolUse(call) => tokens_of(call.name.len() + call.input.to_string().len()),
+        Block::ToolUse(call) => tokens_of(call.name.len() + bytes_of(&call.input)),
         Block::ToolResult { content, .. } => tokens_of(content.len()),
-        Block::Thinking { text, opaque, .. } => tokens_of(text.len() + opaque.to_string().len()),
+        Block::Thinking { text, opaque, .. } => tokens_of(text.len() + bytes_of(opaque)),
         Block::Attachment(attachment) => attachment_tokens(attachment),
     }
 }

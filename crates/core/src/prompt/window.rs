@@ -1,6 +1,7 @@
 //! Which entries of a thread a request shows.
 
 use crate::conversation::{Block, Entry, Role, calls_of};
+use crate::json::bytes_of;
 
 /// Most transcript entries of a request: the hot window.
 pub const WINDOW_ENTRIES_MAX: usize = 200;
@@ -97,9 +98,9 @@ fn entry_bytes(entry: &Entry) -> usize {
 fn block_bytes(block: &Block) -> usize {
     match block {
         Block::Text { text } => text.len(),
-        Block::ToolUse(call) => call.name.len() + call.input.to_string().len(),
+        Block::ToolUse(call) => call.name.len() + bytes_of(&call.input),
         Block::ToolResult { content, .. } => content.len(),
-        Block::Thinking { text, opaque, .. } => text.len() + opaque.to_string().len(),
+        Block::Thinking { text, opaque, .. } => text.len() + bytes_of(opaque),
         Block::Attachment(attachment) => attachment.data.len(),
     }
 }

@@ -5,7 +5,7 @@ use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Decision, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, digest};
-use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::report::{Event, Head, Sealed};
@@ -25,7 +25,7 @@ use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
 use super::{Claimed, broken};
-use crate::interject;
+use crate::interject::{self, Words};
 use crate::subrun::{self, Heads, StartWrite};
 use crate::wait::NAP_MS_MAX;
 use crate::{Engine, EngineError};
@@ -51,6 +51,8 @@ pub(crate) struct Transition {
     pub(crate) starts: Vec<StartWrite>,
     /// Records of starts that may not be made.
     refused: Vec<WakeRow>,
+    /// Whether a request begins with it before which a person's words would join: then none may wait.
+    listens: bool,
     /// What a person said into the run.
     joined: Vec<RunKey>,
     /// Whose runs end with this one, where a person ended it; and the chance that their logs need.
@@ -60,6 +62,14 @@ pub(crate) struct Transition {
     waits_on_runs: Vec<RunKey>,
     /// What its end says to other agents.
     telling: Option<Telling>,
+}
+
+/// What became of a transition.
+pub(crate) enum Written {
+    /// It is written; these are its events.
+    Events(Vec<Event>),
+    /// Nothing is written: a person's words wait that belong to it.
+    Interjected,
 }
 
 enum StepChange {
@@ -77,13 +87,16 @@ impl Transition {
     }
 
     /// Commits the next state of a run with all that belongs to it.
-    pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Vec<Event>, StoreError> {
+    pub(crate) fn write(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Written, StoreError> {
         // The head is locked first in every transition: a runner that lost its lease stops here.
         let whose = (&self.run.run_key, self.run.status.as_str());
         let others = subrun::concerned(tx, whose, &self.starts)?;
         let mut heads = Heads::lock(tx, (&self.run.agent_id, fence), &others)?;
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
+        }
+        if self.listens && !interject::waiting(tx, &self.run.agent_id)?.is_empty() {
+            return Ok(Written::Interjected);
         }
         for write in &self.decisions {
             self.write_decision(tx, write)?;
@@ -100,7 +113,7 @@ impl Transition {
         if run.status != RUN_OPEN {
             subrun::ended(tx, whose, &mut heads.others, (self.journal.at, self.salt))?;
         }
-        self.write_with(tx, heads.own, fence)
+        self.write_with(tx, heads.own, fence).map(Written::Events)
     }
 
     /// When the run is to be looked at again: for one that waits for an answer, at the deadline, or at once where the
@@ -236,11 +249,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         &self,
         claimed: &Claimed,
         moved: Moved,
-        cause: (&Input, &Reads),
+        (input, reads, words): (&Input, &Reads, Words),
         blobs: Vec<Blob>,
     ) -> Result<Transition, EngineError> {
-        let transition = self.transition(claimed.row.clone(), moved, cause, blobs).await?;
-        Ok(match cause.0 {
+        let listens = words == Words::Maybe && begins(&moved.effects).1;
+        let transition = self.transition(claimed.row.clone(), moved, (input, reads), blobs);
+        let transition = Transition {
+            listens,
+            ..transition.await?
+        };
+        Ok(match input {
             Input::Started { .. } => Transition {
                 starts: claimed.starts.clone(),
                 ..transition
@@ -274,8 +292,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     ) -> Result<Transition, EngineError> {
         let (now, run_key) = (self.clock.now(), before.run_key);
         let usage = replied_usage(cause.0);
-        let journal = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
-        let state = serde_json::to_string(&moved.turn).map_err(|e| broken(run_key, &e))?;
+        let (journal, state) = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
         within_bounds(run_key, &state)?;
         let events = moved
             .events
@@ -289,7 +306,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         for blob in blobs {
             packed.push(self.store.pack(blob).await?);
         }
-        let begins = begins(&moved.effects);
+        let (begins, _) = begins(&moved.effects);
         let (waits_on, waits_on_runs) = (moved.turn.waits_on(), runs_awaited(&moved.turn));
         let outcome = moved.turn.outcome().map(|outcome| outcome.as_str().to_owned());
         let entries = moved.entries.into_iter();
@@ -318,6 +335,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             waits_on_runs,
             starts: Vec::new(),
             refused: Vec::new(),
+            listens: false,
             joined: moved.joined,
             ends: Vec::new(),
             salt: [0; 32],
@@ -368,12 +386,13 @@ fn children_of(turn: &Turn) -> Vec<AgentId> {
     children.map(|(_, child)| child.agent_id).collect()
 }
 
-/// Whether an action is among these.
-fn begins(effects: &[Effect]) -> bool {
-    effects.iter().any(|effect| match effect {
+/// Whether an action, and whether a request is among these.
+fn begins(effects: &[Effect]) -> (bool, bool) {
+    let is_act = |effect: &Effect| match effect {
         Effect::Act { .. } => true,
         Effect::CallModel { .. } => false,
-    })
+    };
+    (effects.iter().any(is_act), !effects.iter().all(is_act))
 }
 
 /// When a run whose next effect has to wait is due; none for a wait that is over in no time.
@@ -402,21 +421,25 @@ fn replied_usage(input: &Input) -> Option<Usage> {
     }
 }
 
+/// What is kept of an input, and the state that it leads to. Each is spelled once.
 fn journal(
     before: &RunRow,
     moved: &Moved,
     (input, reads): (&Input, &Reads),
     at: Millis,
-) -> Result<JournalRow, NotCanonical> {
-    Ok(JournalRow {
+) -> Result<(JournalRow, String), NotCanonical> {
+    let (input, reads, state) = (canonical(input)?, canonical(reads)?, canonical(&moved.turn)?);
+    let row = JournalRow {
         run_key: before.run_key,
         ordinal: before.version + 1,
-        body: canonical(&(input, reads))?,
-        reads_hash: digest(reads)?,
-        state_hash: digest(&moved.turn)?,
+        body: [b"[", input.as_slice(), b",", &reads, b"]"].concat(),
+        reads_hash: Digest::of(&reads),
+        state_hash: Digest::of(&state),
         effects_hash: digest(&moved.effects)?,
         at,
-    })
+    };
+    // JSON is text.
+    Ok((row, String::from_utf8(state).unwrap_or_default()))
 }
 
 fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> StepChange {

@@ -1,17 +1,22 @@
 //! One connection to a PostgreSQL server: statements, transactions, and what its errors mean to callers.
+//!
+//! The way to a server and back costs more than most statements. So those of which nothing has to be known are kept
+//! until something is asked for, or the transaction ends, and go together: one way for all of them.
 
 use std::collections::HashMap;
 use std::error::Error;
 use std::io;
 
-use postgres::error::SqlState;
-use postgres::types::{ToSql, Type};
-use postgres::{Client, Config, NoTls, Statement};
+use futures_util::future::join_all;
+use tokio::runtime::Runtime;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Config, NoTls, Statement};
 use wakeful_ports::store::StoreError;
 
 use crate::commit::Commit;
 use crate::schema::Schema;
-use crate::sql::{Access, Dialect, Param, Row, Sql, Value};
+use crate::sql::{Access, Dialect, Param, Row, Sql, Value, exactly_one};
 
 /// What every connection is told first. A statement has half a minute, which only a stuck lock takes. A process
 /// that is stopped in the middle of a transaction loses its connection when it would lose its lease, so that
@@ -21,14 +26,28 @@ const GREETING: &str = "
     SET idle_in_transaction_session_timeout TO 15000;";
 
 /// What the connection of a reader is told as well.
-const GREETING_OF_READER: &str = "SET default_transaction_read_only TO on";
+const GREETING_OF_READER: &str = "SET default_transaction_read_only TO on;";
+
+/// Statements that wait to be sent. Enough for a transition, few enough that a large transaction does not pile up here.
+const LATER_MAX: usize = 64;
 
 /// A connection.
 pub(crate) struct Connection {
     client: Client,
+    // Drives this connection and nothing else, on whichever thread has it. After the client: it ends with it.
+    runtime: Runtime,
     access: Access,
     statements: HashMap<&'static str, Statement>,
+    later: Vec<Later>,
     trouble: Trouble,
+}
+
+/// A statement that waits to be sent.
+struct Later {
+    statement: Statement,
+    params: Vec<Value>,
+    /// Whether it must write one row.
+    is_once: bool,
 }
 
 /// What the last failure means for the transaction at hand.
@@ -45,26 +64,35 @@ pub(crate) enum Trouble {
 impl Connection {
     /// Connects. Every failure to do so means that the database cannot be reached.
     pub(crate) fn open(config: &Config, schema: &Schema, access: Access) -> Result<Self, StoreError> {
-        let unreachable = |error: postgres::Error| StoreError::Unreachable(error.into());
-        let mut client = config.connect(NoTls).map_err(unreachable)?;
+        let unreachable = |error: tokio_postgres::Error| StoreError::Unreachable(error.into());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|error| StoreError::Backend(error.into()))?;
+        let connected = runtime.block_on(config.connect(NoTls));
+        let (client, wire) = connected.map_err(unreachable)?;
+        // Its end is seen by whoever asks the client for something.
+        runtime.spawn(async move { drop(wire.await) });
         let place = format!("SET search_path TO {};", schema.namespace);
-        client
-            .batch_execute(&format!("{place}{GREETING}"))
-            .map_err(unreachable)?;
-        if access == Access::Read {
-            client.batch_execute(GREETING_OF_READER).map_err(unreachable)?;
-        }
+        let more = match access {
+            Access::Write => "",
+            Access::Read => GREETING_OF_READER,
+        };
+        let greeting = format!("{place}{GREETING}{more}");
+        let greeted = runtime.block_on(client.batch_execute(&greeting));
+        greeted.map_err(unreachable)?;
         Ok(Self {
             client,
+            runtime,
             access,
             statements: HashMap::new(),
+            later: Vec::new(),
             trouble: Trouble::None,
         })
     }
 
     /// Runs statements that are no part of any verb.
     pub(crate) fn batch(&mut self, sql: &str) -> Result<(), StoreError> {
-        let done = self.client.batch_execute(sql);
+        self.send_all()?;
+        let done = self.runtime.block_on(self.client.batch_execute(sql));
         done.map_err(|error| self.said(error))
     }
 
@@ -77,7 +105,7 @@ impl Connection {
             SqlState::DUPLICATE_TABLE,
             SqlState::DUPLICATE_OBJECT,
         ];
-        match self.client.batch_execute(sql) {
+        match self.runtime.block_on(self.client.batch_execute(sql)) {
             Err(error) if error.code().is_some_and(|code| THERE.contains(code)) => Ok(()),
             done => done.map_err(|error| self.said(error)),
         }
@@ -100,6 +128,7 @@ impl Connection {
 
     /// Ends a transaction without a trace.
     pub(crate) fn rollback(&mut self) -> Result<(), StoreError> {
+        self.later.clear();
         self.batch("ROLLBACK")
     }
 
@@ -117,14 +146,51 @@ impl Connection {
         if let Some(known) = self.statements.get(sql) {
             return Ok(known.clone());
         }
-        let prepared = self.client.prepare(&dollars(sql));
+        let prepared = self.runtime.block_on(self.client.prepare(&dollars(sql)));
         let statement = prepared.map_err(|error| self.said(error))?;
         self.statements.insert(sql, statement.clone());
         Ok(statement)
     }
 
+    /// Keeps a statement for later.
+    fn keep(&mut self, sql: &'static str, params: &[Param<'_>], is_once: bool) -> Result<(), StoreError> {
+        if self.later.len() >= LATER_MAX {
+            self.send_all()?;
+        }
+        let statement = self.statement(sql)?;
+        let params = owned(params);
+        self.later.push(Later {
+            statement,
+            params,
+            is_once,
+        });
+        Ok(())
+    }
+
+    /// Sends what was kept. The first that did not go well is what is told: those after it failed because of it, or do
+    /// not count.
+    fn send_all(&mut self) -> Result<(), StoreError> {
+        if self.later.is_empty() {
+            return Ok(());
+        }
+        let later = std::mem::take(&mut self.later);
+        let client = &self.client;
+        let sent = later.iter().map(|one| async {
+            let params = typed(&one.statement, &one.params)?;
+            Ok(client.execute(&one.statement, &params).await)
+        });
+        let done: Vec<Result<_, StoreError>> = self.runtime.block_on(join_all(sent));
+        for (one, done) in later.iter().zip(done) {
+            let rows = done?.map_err(|error| self.said(error))?;
+            if one.is_once {
+                exactly_one(rows)?;
+            }
+        }
+        Ok(())
+    }
+
     /// What the server's refusal means to the caller.
-    fn said(&mut self, error: postgres::Error) -> StoreError {
+    fn said(&mut self, error: tokio_postgres::Error) -> StoreError {
         let Some(code) = error.code() else {
             let lost = error.is_closed() || error.source().is_some_and(|source| source.is::<io::Error>());
             if lost {
@@ -187,15 +253,27 @@ impl Sql for Connection {
     }
 
     fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        let statement = self.statement(sql)?;
-        let done = self.client.execute(&statement, &typed(&statement, params)?);
+        self.send_all()?;
+        let (statement, params) = (self.statement(sql)?, owned(params));
+        let params = typed(&statement, &params)?;
+        let done = self.runtime.block_on(self.client.execute(&statement, &params));
         done.map_err(|error| self.said(error))
     }
 
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
-        let statement = self.statement(sql)?;
-        let rows = self.client.query(&statement, &typed(&statement, params)?);
+        self.send_all()?;
+        let (statement, params) = (self.statement(sql)?, owned(params));
+        let params = typed(&statement, &params)?;
+        let rows = self.runtime.block_on(self.client.query(&statement, &params));
         rows.map_err(|error| self.said(error))?.iter().map(row).collect()
+    }
+
+    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.keep(sql, params, false)
+    }
+
+    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
+        self.keep(sql, params, true)
     }
 }
 
@@ -204,31 +282,38 @@ fn dollars(sql: &str) -> String {
     sql.replace('?', "$")
 }
 
+fn owned(params: &[Param<'_>]) -> Vec<Value> {
+    let values = params.iter().map(|param| match *param {
+        Param::Null => Value::Null,
+        Param::Int(value) => Value::Int(value),
+        Param::Text(text) => Value::Text(text.to_owned()),
+        Param::Bytes(bytes) => Value::Bytes(bytes.to_vec()),
+    });
+    values.collect()
+}
+
 /// Parameters in the exact types the statement expects: the driver refuses any other, also for a null.
-fn typed<'a>(
-    statement: &Statement,
-    params: &'a [Param<'a>],
-) -> Result<Vec<&'a (dyn ToSql + Sync)>, StoreError> {
+fn typed<'a>(statement: &Statement, params: &'a [Value]) -> Result<Vec<&'a (dyn ToSql + Sync)>, StoreError> {
     const NO_INT: &Option<i64> = &None;
     const NO_TEXT: &Option<&str> = &None;
     const NO_BYTES: &Option<&[u8]> = &None;
     let pairs = params.iter().zip(statement.params());
     let values = pairs.map(|(param, ty)| -> Result<&(dyn ToSql + Sync), StoreError> {
         match param {
-            Param::Null if *ty == Type::INT8 => Ok(NO_INT),
-            Param::Null if *ty == Type::TEXT => Ok(NO_TEXT),
-            Param::Null if *ty == Type::BYTEA => Ok(NO_BYTES),
-            Param::Null => Err(StoreError::Malformed("parameter")),
-            Param::Int(value) => Ok(value),
-            Param::Text(text) => Ok(text),
-            Param::Bytes(bytes) => Ok(bytes),
+            Value::Null if *ty == Type::INT8 => Ok(NO_INT),
+            Value::Null if *ty == Type::TEXT => Ok(NO_TEXT),
+            Value::Null if *ty == Type::BYTEA => Ok(NO_BYTES),
+            Value::Null => Err(StoreError::Malformed("parameter")),
+            Value::Int(value) => Ok(value),
+            Value::Text(text) => Ok(text),
+            Value::Bytes(bytes) => Ok(bytes),
         }
     });
     values.collect()
 }
 
-fn row(row: &postgres::Row) -> Result<Row, StoreError> {
-    let unexpected = |error: postgres::Error| StoreError::Backend(error.into());
+fn row(row: &tokio_postgres::Row) -> Result<Row, StoreError> {
+    let unexpected = |error: tokio_postgres::Error| StoreError::Backend(error.into());
     let columns = row.columns().iter().enumerate();
     let values = columns.map(|(index, column)| {
         let ty = column.type_();

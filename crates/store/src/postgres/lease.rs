@@ -7,7 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use postgres::Config;
+use tokio_postgres::Config;
 use wakeful_core::id::RunnerId;
 use wakeful_ports::store::StoreError;
 

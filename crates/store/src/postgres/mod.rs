@@ -13,8 +13,8 @@ use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use postgres::Config;
 use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::Config;
 use wakeful_core::id::RunnerId;
 use wakeful_ports::store::StoreError;
 

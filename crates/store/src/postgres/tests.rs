@@ -18,7 +18,7 @@ use crate::sql::Access;
 struct Fresh {
     admin: Config,
     name: String,
-    config: Config,
+    config: tokio_postgres::Config,
 }
 
 impl Fresh {

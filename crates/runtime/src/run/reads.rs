@@ -1,0 +1,119 @@
+//! What the machine must know to take an input.
+
+use std::collections::BTreeSet;
+
+use wakeful_core::key::ActionBase;
+use wakeful_core::run::{Input, Reads, Reply};
+use wakeful_core::step::Seen;
+use wakeful_ports::model::Model;
+use wakeful_ports::store::Store;
+use wakeful_ports::tool::ToolHost;
+
+use super::Claimed;
+use crate::{Engine, EngineError};
+
+/// Actions of a run that are remembered. Beyond it the database is asked for each.
+const KNOWN_MAX: usize = 1024;
+
+/// What a run has asked for so far, where this process has driven it from its beginning: then nobody else added to it,
+/// and what is not in here is new. None where there may be more.
+#[derive(Debug)]
+pub(super) struct Known(Option<BTreeSet<ActionBase>>);
+
+impl Known {
+    /// Of a run that begins.
+    pub(super) const fn nothing_yet() -> Self {
+        Self(Some(BTreeSet::new()))
+    }
+
+    /// Of a run that was taken over.
+    pub(super) const fn not_all() -> Self {
+        Self(None)
+    }
+
+    /// Adds actions, and says whether all of them are new.
+    fn are_new(&mut self, bases: &[ActionBase]) -> bool {
+        let Some(known) = &mut self.0 else { return false };
+        let are_new = bases.iter().all(|base| !known.contains(base));
+        known.extend(bases);
+        if known.len() > KNOWN_MAX {
+            self.0 = None;
+        }
+        are_new
+    }
+}
+
+impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// Loads what the machine must know to take this input: for a reply, what is known of each call.
+    pub(super) async fn reads(&self, claimed: &mut Claimed, input: &Input) -> Result<Reads, EngineError> {
+        // What time it is matters only where a permission may run out, and is not written down elsewhere.
+        let may_lapse = claimed.turn.has_permissions() || matches!(input, Input::Decided { .. });
+        let nothing = Reads {
+            now: may_lapse.then(|| self.clock.now()),
+            ..Reads::default()
+        };
+        let Input::Replied(reply) = input else {
+            return Ok(nothing);
+        };
+        let seen = self.seen(claimed, reply).await?;
+        let calls = reply.calls.iter().zip(&claimed.asked).zip(seen);
+        let calls = calls.map(|((call, asked), seen)| {
+            self.call_reads(&call.parts.tool, &asked.input, seen, &claimed.turn)
+        });
+        Ok(Reads {
+            calls: calls.collect(),
+            ..nothing
+        })
+    }
+
+    /// What is known of each call of a reply.
+    async fn seen(&self, claimed: &mut Claimed, reply: &Reply) -> Result<Vec<Seen>, EngineError> {
+        let bases: Vec<_> = reply.calls.iter().map(|call| call.parts.base()).collect();
+        if bases.is_empty() || claimed.known.are_new(&bases) {
+            return Ok(vec![Seen::default(); bases.len()]);
+        }
+        let run = claimed.run_key();
+        let seen = self.store.read(move |view| {
+            let seen = bases.iter().map(|base| view.seen(&run, base));
+            seen.collect::<Result<Vec<_>, _>>()
+        });
+        Ok(seen.await?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wakeful_core::key::Digest;
+
+    use super::*;
+
+    fn base(number: u32) -> ActionBase {
+        ActionBase(Digest::of(&number.to_be_bytes()))
+    }
+
+    #[test]
+    fn an_action_is_new_once() {
+        let mut known = Known::nothing_yet();
+        assert!(known.are_new(&[base(1), base(2)]));
+        assert!(!known.are_new(&[base(3), base(2)]));
+        assert!(
+            !known.are_new(&[base(3)]),
+            "it was asked for together with an old one"
+        );
+        assert!(known.are_new(&[base(4)]));
+    }
+
+    #[test]
+    fn nothing_is_new_in_a_run_that_was_taken_over() {
+        assert!(!Known::not_all().are_new(&[base(1)]));
+    }
+
+    #[test]
+    fn a_run_of_very_many_actions_asks_the_database() {
+        let mut known = Known::nothing_yet();
+        for number in 0..=u32::try_from(KNOWN_MAX).unwrap_or(u32::MAX) {
+            assert!(known.are_new(&[base(number)]));
+        }
+        assert!(!known.are_new(&[base(u32::MAX)]));
+    }
+}
