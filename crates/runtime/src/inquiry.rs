@@ -101,24 +101,20 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         let petition = self.petition(claimed, operation_id, &request);
         let provider = petition.terms.provider.clone();
-        let leave = match petition.at_once(claimed.freshness) {
+        let at_once = petition.at_once(claimed.freshness);
+        look = look.filter(|_| at_once.is_some());
+        let leave = match at_once {
             Some(leave) => leave,
-            None => {
-                look = None;
-                self.leave(claimed, &request, petition).await?
-            }
+            None => self.leave(claimed, &request, petition).await?,
         };
         let permit = match leave {
             Leave::Granted(permit) => permit,
             Leave::Exceeded(exceeded) => return Ok(Next::just(Input::Parked { exceeded })),
             Leave::Denied(denial, exceeded) => {
-                let (failure, rule) = (
-                    denied(&request.model_ref, &provider, &denial),
-                    denial.code.to_owned(),
-                );
+                let failure = denied(&request.model_ref, &provider, &denial);
                 let bill = Bill {
                     provider,
-                    rule,
+                    rule: denial.code.to_owned(),
                     cost: None,
                     exceeded,
                 };

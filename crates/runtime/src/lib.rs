@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 mod absorb;
+mod act;
 mod cause;
 pub mod desk;
 mod halt;
