@@ -372,7 +372,15 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 .await?,
         );
         fail::point("transition.before_commit");
-        let events = self.commit(&transition, claimed.fence).await?;
+        let events = self
+            .commit(&transition, claimed.fence)
+            .await
+            .inspect_err(|error| {
+                // It may stand all the same, and then nobody else says so.
+                if matches!(error, EngineError::Store(StoreError::Unreachable(_))) {
+                    self.observer.saw(&claimed.row.agent_id, &[]);
+                }
+            })?;
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
         let started = transition.starts.iter().map(|start| &start.message.agent_id);

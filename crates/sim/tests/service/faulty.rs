@@ -1,6 +1,6 @@
-//! A store on a disk that is sometimes full.
+//! A store on a disk that is sometimes full, and on a line that is sometimes cut.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::blob::{Blob, BlobHash};
@@ -27,6 +27,8 @@ pub(super) struct Faulty {
     /// How often the disk was full.
     pub(super) filled: Arc<AtomicU32>,
     pub(super) writes: Arc<AtomicU32>,
+    /// Whether the next commit stands and nobody hears of it.
+    pub(super) loses: Arc<AtomicBool>,
     /// A message that somebody takes back right before the first write after a mail was sent.
     pub(super) taken_back: Arc<Mutex<TakenBack>>,
 }
@@ -38,6 +40,7 @@ impl Faulty {
             failing: Arc::default(),
             filled: Arc::default(),
             writes: Arc::default(),
+            loses: Arc::default(),
             taken_back: Arc::default(),
         }
     }
@@ -84,7 +87,11 @@ impl wakeful_ports::store::Store for Faulty {
             });
             taken.await?;
         }
-        self.inner.write(f).await
+        let written = self.inner.write(f).await?;
+        if self.loses.swap(false, Ordering::Relaxed) {
+            return Err(StoreError::Unreachable("the line went dead".into()));
+        }
+        Ok(written)
     }
 
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
