@@ -129,6 +129,7 @@ async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_
     daemon.store.loses.store(3, Ordering::Relaxed);
     daemon.store.leaves.store(true, Ordering::Relaxed);
     daemon.clerk.cancel(daemon.run).await.expect("asked for");
+    daemon.settle().await;
     daemon.pass(10_000).await;
     daemon.store.away.store(false, Ordering::Relaxed);
     assert_eq!(daemon.status().await, "cancelled");
