@@ -13,6 +13,7 @@ mod spoil;
 pub mod tending;
 pub mod trigger;
 mod work;
+mod writing;
 
 use std::future::Future;
 use std::pin::Pin;

@@ -88,6 +88,11 @@ impl Hub {
         self.turned.notified().await;
     }
 
+    /// Something may have happened that agents subscribe to: whoever looks finds it in the store.
+    pub(crate) fn look(&self) {
+        self.turned.notify_one();
+    }
+
     /// Counts anew from here on.
     pub fn forget_growth(&self) {
         self.growth.send_replace(0);

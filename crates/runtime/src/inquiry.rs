@@ -90,7 +90,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         (operation_id, delay_ms): (OperationId, u64),
         look: Look,
     ) -> Result<Next, EngineError> {
-        let run = claimed.run_key();
         let request = self.assembled(claimed)?;
         let mut look = Some(look);
         if delay_ms > 0 {
@@ -121,13 +120,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 return Ok(Next::Input(Box::new(failed(failure, 0, bill))));
             }
         };
-        let audience = Room {
-            observer: self.observer.as_ref(),
-            agent: &claimed.row.agent_id,
-            run,
-            attempt: request.request,
-            chunks: AtomicU32::new(0),
-        };
         // As late as possible: what is acknowledged at the brake must find nothing that begins after it.
         let look = match look {
             Some(look) => look,
@@ -141,6 +133,23 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             freed.await?;
             return Ok(Next::Rest(Rest::Braked));
         }
+        self.ask(claimed, request, permit).await
+    }
+
+    /// Sends the request and waits for its answer.
+    async fn ask(
+        &self,
+        claimed: &mut Claimed,
+        request: Request,
+        permit: Permit,
+    ) -> Result<Next, EngineError> {
+        let audience = Room {
+            observer: self.observer.as_ref(),
+            agent: &claimed.row.agent_id,
+            run: claimed.run_key(),
+            attempt: request.request,
+            chunks: AtomicU32::new(0),
+        };
         fail::point("model.before_ask");
         let began = self.clock.ticks_ms();
         // In a fixed order: what has come is taken before anything else, and the same run twice is the same run.

@@ -289,7 +289,11 @@ impl<S: Store> Watcher<S> {
         let arrived = match arrived.await {
             Ok(arrived) => arrived,
             Err(StoreError::Conflict) => return Ok(None),
-            Err(error) => return Err(error.into()),
+            Err(error) => {
+                // The commit may stand all the same, and then nobody else says who has something to do.
+                self.work.look();
+                return Err(error.into());
+            }
         };
         fail::point("notice.after_commit");
         for (agent, arrived) in arrived.into_iter().flatten() {

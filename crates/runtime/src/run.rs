@@ -387,7 +387,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 .await?,
         );
         fail::point("transition.before_commit");
-        let Written::Events(events) = self.commit(&transition, claimed.fence).await? else {
+        let committed = self.commit(&transition, claimed.fence).await;
+        let written = committed.inspect_err(|error| {
+            // It may stand all the same, and then nobody else says so.
+            if matches!(error, EngineError::Store(StoreError::Unreachable(_))) {
+                self.observer.saw(&claimed.row.agent_id, &[]);
+            }
+        })?;
+        let Written::Events(events) = written else {
             return Ok(None);
         };
         fail::point("transition.after_commit");

@@ -123,6 +123,8 @@ struct Busy {
     by_task: BTreeMap<Id, AgentId>,
     /// When to look without having been told: where others write, or when a look has failed.
     look_at: Option<u64>,
+    /// Whether the last look failed.
+    has_failed: bool,
     /// When the next run that rests is due.
     due_at: Option<u64>,
     /// How far each log had grown when listeners were last told.
@@ -181,6 +183,9 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
             // Fixed beforehand: what happens meanwhile does not put it off.
             let moments = [busy.look_at, busy.due_at, busy.line.next_look()];
             let moment = moments.into_iter().flatten().min();
+            // A look that failed is tried again at its own moment: whoever has rested enough would bring it about at once,
+            // again and again, as long as the database is away.
+            let moment = if busy.has_failed { busy.look_at } else { moment };
             tokio::select! {
                 biased;
                 () = self.halt.asked() => break,
@@ -238,6 +243,7 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
         };
         // A moment that is fixed already stays: where much happens here, others must be heard of as well.
         busy.look_at = next.map(|next| busy.look_at.map_or(next, |fixed| fixed.min(next)));
+        busy.has_failed = read.is_err();
         let Ok((ready, due)) = read else { return };
         // Looked at once more before it comes, if it is far: the clock may be set meanwhile.
         busy.due_at = due.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));

@@ -47,6 +47,8 @@ pub(crate) struct Ledger {
     pub(crate) acknowledged: BTreeSet<RunKey>,
     /// Runs whose end was asked for, and when.
     pub(crate) cancels: BTreeMap<RunKey, u64>,
+    /// When a daemon that waited for the moment of a run looked, and could see that its end was asked for.
+    pub(crate) looked: BTreeMap<RunKey, u64>,
     /// Runs that somebody was told the end of: when who told it was born, and when it was told.
     pub(crate) ended: BTreeMap<RunKey, (u64, u64)>,
     /// Requests to the model that were given up before their answer came, by the model that was asked, and when.
@@ -127,6 +129,8 @@ pub(crate) struct Begun {
     pub(crate) at_ms: u64,
     /// Whether nobody can have begun it before: a found one must be settled even when the run is cancelled.
     pub(crate) fresh: bool,
+    /// Whether its intent was durable and had no result when the tool was reached for.
+    pub(crate) intended: bool,
     /// Whether its process held the lease.
     pub(crate) leased: bool,
     /// Whether a brake was known to be on when the tool was reached for.

@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use wakeful_sim::search::{examine, shrink};
-use wakeful_sim::{Kind, Schedule, Tally, Violation, log_hash};
+use wakeful_sim::{Schedule, Tally, Violation, log_hash};
 
 /// Between two lines about how far it has come.
 const PROGRESS: Duration = Duration::from_secs(10);
@@ -21,7 +21,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 /// Most threads: more than any machine here has cores.
 const JOBS_MAX: u64 = 64;
 
-const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|alert]
+const USAGE: &str = "usage: wakeful-sim [--count N | --seconds S | --minutes M] [--from SEED] [--jobs J] [--worlds run|large|alert]
        wakeful-sim --seed SEED [alert] [small] [calm | MISHAP…] [asks=1] [moves=0,3]     a mishap reads crash+12";
 
 /// How long to search.
@@ -35,8 +35,8 @@ struct Args {
     until: Until,
     from: u64,
     jobs: u64,
-    /// Which worlds; none for both.
-    kind: Option<Kind>,
+    /// How the schedule of a seed is drawn.
+    drawn: fn(u64) -> Schedule,
     one: Option<Schedule>,
 }
 
@@ -130,8 +130,7 @@ impl Search {
             if is_over {
                 break;
             }
-            let schedule =
-                args.kind.map_or(Schedule::any as fn(u64) -> Schedule, drawn)(args.from.wrapping_add(number));
+            let schedule = (args.drawn)(args.from.wrapping_add(number));
             match examine(&schedule) {
                 Ok(met) => tally.add(&met),
                 Err(violation) => {
@@ -171,7 +170,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
         until: Until::Count(1_000),
         from: RandomState::new().hash_one("a fresh seed"),
         jobs: 1,
-        kind: None,
+        drawn: Schedule::any,
         one: None,
     };
     while let Some(word) = words.next() {
@@ -184,7 +183,7 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
             "--minutes" => args.until = Until::Time(Duration::from_secs(number()?.saturating_mul(60))),
             "--from" => args.from = seed()?.seed,
             "--jobs" => args.jobs = number()?.clamp(1, JOBS_MAX),
-            "--worlds" => args.kind = Some(kind(&value)?),
+            "--worlds" => args.drawn = drawn(&value)?,
             "--seed" => {
                 let rest: Vec<String> = words.by_ref().collect();
                 let line = format!("{value} {}", rest.join(" "));
@@ -198,18 +197,15 @@ fn parse(mut words: impl Iterator<Item = String>) -> Result<Args, String> {
     Ok(args)
 }
 
-fn kind(word: &str) -> Result<Kind, String> {
+/// How schedules of one kind of worlds are drawn.
+fn drawn(word: &str) -> Result<fn(u64) -> Schedule, String> {
     match word {
-        "run" => Ok(Kind::Run),
-        "alert" => Ok(Kind::Alert),
-        _ => Err(format!("{word} is no kind of world; there are run and alert")),
-    }
-}
-
-fn drawn(kind: Kind) -> fn(u64) -> Schedule {
-    match kind {
-        Kind::Run => Schedule::drawn_of_any_size,
-        Kind::Alert => Schedule::drawn_alert,
+        "run" => Ok(Schedule::drawn_of_any_size),
+        "large" => Ok(Schedule::drawn),
+        "alert" => Ok(Schedule::drawn_alert),
+        _ => Err(format!(
+            "{word} is no kind of world; there are run, large and alert"
+        )),
     }
 }
 

@@ -259,7 +259,8 @@ impl SimTools {
         if !is_second && self.wait(conduct.before_ms, stop).await {
             return failed(tool, "cancelled");
         }
-        if let Some(after_ms) = self.mood(deed.operation_id, &conduct) {
+        let mood = self.mood(deed.operation_id, &conduct).filter(|_| !is_second);
+        if let Some(after_ms) = mood {
             let again = Some(Again { after_ms });
             return Done {
                 again,
@@ -318,7 +319,7 @@ impl ToolHost for SimTools {
 
     async fn perform(&self, act: Act, stop: impl Stop) -> Done {
         // Asked before the process may fall asleep: what it does after that check is the window that remains.
-        let standing = self.life.world.standing(self.life.number);
+        let standing = self.life.world.standing(self.life.number, act.operation_id);
         self.life.pass(Site::BeforeAct).await;
         let class = class(&act.tool);
         self.look_at(&act, class);

@@ -146,6 +146,7 @@ async fn looked_after(engine: &SimEngine, life: &Life, ask: Ask) -> Result<Drive
             biased;
             () = engine.halt.asked() => return Ok(Driven::Halted(run)),
             () = engine.clock.sleep(due.since(wall).max(1)) => {}
+            () = life.world.hears_of_end(run) => {}
         }
     }
     life.world.complain(format!("{run} was looked at without end"));

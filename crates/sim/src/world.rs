@@ -36,6 +36,9 @@ pub(crate) const BEGINNING: Millis = Millis(1_771_344_000_000);
 /// ten thousand; beyond that it goes round in circles.
 const PASSAGES_MAX: u64 = 100_000;
 
+/// How often a daemon looks at a database that others write to, however far its next moment is.
+pub(crate) const LOOK_MS: u64 = 1_000;
+
 /// Whether a crash may come at any moment, or not between the intent of a plain action and its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Timing {
@@ -113,6 +116,7 @@ enum Condition {
 /// What a process could know when it reached for a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Standing {
+    intended: bool,
     leased: bool,
     braked: bool,
 }
@@ -309,10 +313,35 @@ impl World {
     }
 
     /// What a process could know when it reached for a tool.
-    pub(crate) fn standing(&self, life: usize) -> Standing {
+    pub(crate) fn standing(&self, life: usize, operation_id: OperationId) -> Standing {
+        let intended = self
+            .intended()
+            .is_ok_and(|intended| intended.contains_key(&operation_id));
         let leased = self.holds_lease(life);
         let braked = self.state().ledger.is_braked();
-        Standing { leased, braked }
+        Standing {
+            intended,
+            leased,
+            braked,
+        }
+    }
+
+    /// Waits until a daemon hears that the end of a run was asked for: it looks every second.
+    pub(crate) async fn hears_of_end(&self, run: RunKey) {
+        let is_asked = || read(&self.store, move |view| view.cancel_requested(&run)).unwrap_or(false);
+        poll_fn(|_| {
+            if is_asked() {
+                Poll::Ready(())
+            } else {
+                Poll::Pending
+            }
+        })
+        .await;
+        self.time.wait(LOOK_MS).await;
+        let now_ms = self.time.now_ms();
+        self.note(|ledger| {
+            ledger.looked.entry(run).or_insert(now_ms);
+        });
     }
 
     /// Whether a brake is on, whoever was told of it.
@@ -323,7 +352,11 @@ impl World {
     /// A process begins an action.
     pub(crate) fn begin(&self, life: usize, operation_id: OperationId, standing: Standing) {
         let (wall, slept) = (self.wall(life), self.has_slept(life));
-        let Standing { leased, braked } = standing;
+        let Standing {
+            intended,
+            leased,
+            braked,
+        } = standing;
         let mut state = self.state();
         let known = state
             .ledger
@@ -341,6 +374,7 @@ impl World {
             life,
             at_ms,
             fresh,
+            intended,
             leased,
             braked,
             slept,

@@ -130,7 +130,7 @@ impl<S: Store> Clerk<S> {
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let body = self.store.pack(body).await?;
         let arrival = Arrival::plain(message, body, sealed);
-        match self.store.write(move |tx| arrival.commit(tx)).await? {
+        match self.write(move |tx| arrival.commit(tx)).await? {
             Arrived::New(event) => {
                 self.hub.saw(&agent, &[event]);
                 self.work.look_at(agent);
@@ -171,7 +171,7 @@ impl<S: Store> Clerk<S> {
         };
         let payload = serde_json::json!({"change": "created", "control": Control::Running, "mode": new.mode});
         let sealed = self.seal(Draft::new(Kind::AgentStateChanged, payload), None, now)?;
-        let made = self.store.write(move |tx| {
+        let made = self.write(move |tx| {
             if !tx.create_agent(&agent)? {
                 return Ok(None);
             }
@@ -219,7 +219,7 @@ impl<S: Store> Clerk<S> {
         let draft = Draft::new(Kind::AgentStateChanged, payload);
         let sealed = self.seal(draft, None, self.clock.now())?;
         let wanted = agent_id.clone();
-        let told = self.store.write(move |tx| {
+        let told = self.write(move |tx| {
             // The head first, as in every transition: two who lock in two orders wait for each other.
             let head = tx.lock_head_to_announce(&wanted)?;
             let (Some(mut head), Some(agent)) = (head, tx.agent(&wanted)?) else {
@@ -256,7 +256,7 @@ impl<S: Store> Clerk<S> {
         let at = self.clock.now();
         let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
         let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;
-        let called = self.store.write(move |tx| call_off_in(tx, run, &sealed, at));
+        let called = self.write(move |tx| call_off_in(tx, run, &sealed, at));
         match called.await? {
             Called::Unknown => return Err(EngineError::UnknownRun(run)),
             Called::TooLate => {}

@@ -97,7 +97,7 @@ impl<S: Store> Clerk<S> {
         let now = self.clock.now();
         // Sealed inside the transaction: which version an answer makes is known only with the lock.
         let salt = self.entropy.bytes32();
-        let found = self.store.write(move |tx| answer_in(tx, id, &reply, (now, salt)));
+        let found = self.write(move |tx| answer_in(tx, id, &reply, (now, salt)));
         match found.await? {
             Found::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
             Found::Refused(why) => Err(why.into()),
@@ -126,7 +126,9 @@ impl<S: Store> Clerk<S> {
         self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
             .await?;
         let now = self.clock.now();
-        let ready = self.store.read(move |view| view.agents_with_work(now)).await?;
+        // It is released, whatever becomes of this look.
+        let ready = self.store.read(move |view| view.agents_with_work(now)).await;
+        let ready = ready.inspect_err(|_| self.look_everywhere())?;
         ready.into_iter().for_each(|agent| self.work.look_at(agent));
         self.all_brakes().await
     }
@@ -156,7 +158,7 @@ impl<S: Store> Clerk<S> {
         let told = told.collect::<Result<Vec<_>, EngineError>>()?;
         let mut pieces = told.chunks(TOLD_AT_ONCE_MAX).map(<[_]>::to_vec);
         let (first, wanted) = (pieces.next().unwrap_or_default(), agent.clone());
-        let changed = self.store.write(move |tx| {
+        let changed = self.write(move |tx| {
             if let Some(agent) = &wanted
                 && tx.agent(agent)?.is_none()
             {
@@ -175,7 +177,7 @@ impl<S: Store> Clerk<S> {
         };
         self.show(events);
         for piece in pieces.filter(|_| is_changed) {
-            self.show(self.store.write(move |tx| tell_all(tx, &piece)).await?);
+            self.show(self.write(move |tx| tell_all(tx, &piece)).await?);
         }
         Ok(())
     }
@@ -195,9 +197,7 @@ impl<S: Store> Clerk<S> {
         let payload = serde_json::json!({"run_key": run, "status": status});
         let sealed = self.seal(Draft::new(Kind::RunReleased, payload), Some(run), at)?;
         let salt = self.entropy.bytes32();
-        let moved = self
-            .store
-            .write(move |tx| move_aside_in(tx, (run, status), &sealed, (at, salt)));
+        let moved = self.write(move |tx| move_aside_in(tx, (run, status), &sealed, (at, salt)));
         match moved.await? {
             Moved::Unknown => return Err(EngineError::UnknownRun(run)),
             Moved::Not(row) => {

@@ -88,7 +88,6 @@ impl<S: Store> Ledger for Clerk<S> {
         Box::pin(async move {
             let (now, wanted) = (self.clock.now(), agent.clone());
             let waiting = self
-                .store
                 .write(move |tx| {
                     if let Some(agent) = &wanted
                         && tx.agent(agent)?.is_none()
@@ -134,9 +133,7 @@ impl<S: Store> Ledger for Clerk<S> {
             });
             let receipts: Vec<ReceiptRow> = receipts.collect();
             let put = receipts.clone();
-            let written = self
-                .store
-                .write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
+            let written = self.write(move |tx| put.iter().try_for_each(|receipt| tx.put_receipt(receipt)));
             written.await?;
             Ok(receipts)
         })

@@ -135,7 +135,7 @@ impl<S: Store> Clerk<S> {
         let timer = draft.check(now).map_err(ScheduleFault::from)?;
         let sealed = self.seal(change_event(&timer, "schedule_added"), None, now)?;
         let agent = timer.agent_id.clone();
-        let made = self.store.write(move |tx| {
+        let made = self.write(move |tx| {
             let Some(mut head) = tx.lock_head_to_announce(&timer.agent_id)? else {
                 return Ok(Changed::Unknown);
             };
@@ -181,7 +181,7 @@ impl<S: Store> Clerk<S> {
         change: impl Fn(&Timer, Millis) -> Result<Option<Timer>, ScheduleFault> + Send + 'static,
     ) -> Result<Timer, EngineError> {
         let (now, salt, wanted) = (self.clock.now(), self.entropy.bytes32(), name.clone());
-        let written = self.store.write(move |tx| {
+        let written = self.write(move |tx| {
             let Some(seen) = locked(tx, &wanted)? else {
                 return Ok(Changed::Unknown);
             };
@@ -274,7 +274,10 @@ impl<S: Store> Clerk<S> {
                 Ok(fired) => break (timer, fired),
                 // Its moment came just now: it is read again.
                 Err(EngineError::Store(StoreError::Conflict)) if tries < TRIES_MAX => {}
-                Err(error) => return Err(error),
+                Err(error) => {
+                    self.look_everywhere();
+                    return Err(error);
+                }
             }
         };
         tell(&self.hub, &self.work, &timer, &fired);

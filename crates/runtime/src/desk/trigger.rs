@@ -166,9 +166,7 @@ impl<S: Store> Clerk<S> {
         let message = Message::from_cause(agent.clone(), run_key, cause, body.hash(), now);
         let sealed = self.seal(admitted_event(&message, &text), Some(run_key), now)?;
         let arrival = Arrival::plain(message, self.store.pack(body).await?, sealed);
-        let arrived = self
-            .store
-            .write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
+        let arrived = self.write(move |tx| arrive(tx, &arrival, (&trigger, &named), now));
         let Some((arrived, run_key)) = arrived.await? else {
             return Err(EngineError::NoTrigger);
         };

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use wakeful_core::decision::{APPROVE, Decision};
 use wakeful_core::key::{ActionBase, Digest};
+use wakeful_core::run::{DECISION_TIMED_OUT, DENIED_BY_PERSON};
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_ports::records::StepRow;
 
@@ -80,7 +81,11 @@ pub(super) fn nobody_complains(evidence: &Evidence) -> Verdict {
         .map_or(Ok(()), |complaint| Err(complaint.clone()))
 }
 
-/// What policy or the checks refused never even begins. The world knows by itself what it forbids.
+/// What policy, the checks or a person refused never begins. The world knows by itself what it forbids.
+///
+/// Whatever begins has an intent, which a refused step never has again; a process that slept cannot know. So the only one
+/// that began and is refused in the end is a step that a person permitted, that failed for the moment, and that was asked
+/// about once more because the yes had run out before it could be tried again.
 pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
     for begun in &evidence.ledger.begun {
         let Some((run, step)) = evidence.step(begun.operation_id) else {
@@ -88,11 +93,27 @@ pub(super) fn nothing_refused_acts(evidence: &Evidence) -> Verdict {
         };
         let refused = step.status == Status::Denied || [INVALID, TOO_MANY].contains(&step.reason.as_str());
         let forbidden = ask_of(run).is_none_or(|ask| evidence.script.denied(ask).contains(&step.name));
+        let refused = refused && !is_refused_later(run, step);
         unless(!refused && !forbidden, || {
             format!("it was refused and began: {step:?}")
         })?;
+        unless(begun.intended || begun.slept, || {
+            format!("it began without an intent: {begun:?} of {step:?}")
+        })?;
     }
     Ok(())
+}
+
+/// Whether a step was permitted before it was refused, and may have begun between the two.
+fn is_refused_later(run: &RunEvidence, step: &StepRow) -> bool {
+    let by_person = [DENIED_BY_PERSON, DECISION_TIMED_OUT].contains(&step.reason.as_str());
+    let is_yes = |one: &Decision| one.answer.as_ref().is_some_and(|answer| answer.option == APPROVE);
+    let asked = || questions(run, step.operation_id);
+    let is_asked_again = asked().any(is_yes) && asked().any(|one| !is_yes(one));
+    step.class == Some(EffectClass::Idempotent)
+        && step.status == Status::Denied
+        && by_person
+        && is_asked_again
 }
 
 /// Plain actions begin one by one, so a mishap can make at most one of them unknown; the rest are those whose own

@@ -6,6 +6,7 @@ use super::{Verdict, unless};
 use crate::evidence::Evidence;
 use crate::ledger::{Begun, Ledger};
 use crate::schedule::What;
+use crate::world::LOOK_MS;
 
 /// How long a request to end a run may go unheard by what is under way, be it a model, an action or a pause: a tenth of a
 /// second is promised, whatever the engine does to keep it.
@@ -43,10 +44,12 @@ pub(super) fn cancel_is_heard(evidence: &Evidence) -> Verdict {
         let ended = ledger.ended.get(&key).copied();
         // A process that is asked to stop waits for the action at hand without looking any more.
         let is_halted = ledger.struck.iter().any(|(what, ..)| *what == What::Halt);
-        // Nobody could hear of it before the process was born that ended the run.
+        // Nobody could hear of it before the process was born that ended the run, nor a daemon before it looked.
         let born_ms = ended.map_or(0, |(born_ms, _)| born_ms);
+        let looked_ms = ledger.looked.get(&key).copied();
+        let looked_ms = looked_ms.filter(|looked_ms| *looked_ms <= asked_ms + LOOK_MS);
         let request = Request {
-            asked_ms: asked_ms.max(born_ms),
+            asked_ms: asked_ms.max(born_ms).max(looked_ms.unwrap_or(0)),
             ended_ms: ended.filter(|_| !is_halted).map(|(_, ended_ms)| ended_ms),
             patience_ms: HEARD_MS_MAX,
         };

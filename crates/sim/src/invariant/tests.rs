@@ -12,6 +12,7 @@ use crate::evidence::Evidence;
 use crate::ledger::{Begun, Deed};
 use crate::play::evidence_of;
 use crate::schedule::{Schedule, What};
+use crate::world::LOOK_MS;
 
 /// A world that had a crash, a cancel, and steps of every class and every end.
 fn eventful() -> Evidence {
@@ -69,6 +70,7 @@ fn begun(operation_id: OperationId) -> Begun {
         life: 0,
         at_ms: 0,
         fresh: true,
+        intended: true,
         leased: true,
         braked: false,
         slept: false,
@@ -116,6 +118,14 @@ fn a_refused_action_that_began_is_found() {
         evidence.ledger.begun.push(begun(denied));
     };
     assert!(tampered("NothingRefusedActs", refused).is_err());
+    let unintended = |evidence: &mut Evidence| {
+        let done = plain_deed(evidence).operation_id;
+        let begun = evidence.ledger.begun.iter_mut();
+        begun
+            .filter(|begun| begun.operation_id == done)
+            .for_each(|begun| begun.intended = false);
+    };
+    assert!(tampered("NothingRefusedActs", unintended).is_err());
 }
 
 #[test]
@@ -184,6 +194,20 @@ fn a_request_to_end_that_nobody_heard_is_found() {
     assert!(tampered("CancelIsHeard", late).is_err());
     let unasked = |evidence: &mut Evidence| evidence.ledger.cancels.clear();
     assert!(tampered("CancelIsHeard", unasked).is_err());
+    for (looked_ms, is_heard) in [(0, false), (LOOK_MS, true), (LOOK_MS + 1, false)] {
+        let resting = |evidence: &mut Evidence| {
+            let ledger = &mut evidence.ledger;
+            for (run, asked_ms) in &ledger.cancels {
+                ledger.looked.insert(*run, asked_ms + looked_ms);
+                ledger.ended.insert(*run, (0, asked_ms + looked_ms.max(LOOK_MS)));
+            }
+        };
+        assert_eq!(
+            tampered("CancelIsHeard", resting).is_ok(),
+            is_heard,
+            "{looked_ms}"
+        );
+    }
     let on_and_on = |evidence: &mut Evidence| {
         let (run, asked_ms) = evidence.ledger.cancels.iter().next().expect("a cancelled run");
         let (run, at_ms) = (*run, asked_ms + 1);

@@ -1,6 +1,6 @@
-//! A store on a disk that is sometimes full.
+//! A store on a disk that is sometimes full, and on a line that is sometimes cut.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use wakeful_core::blob::{Blob, BlobHash};
@@ -27,6 +27,12 @@ pub(super) struct Faulty {
     /// How often the disk was full.
     pub(super) filled: Arc<AtomicU32>,
     pub(super) writes: Arc<AtomicU32>,
+    /// The how manyeth commit from now on stands and nobody hears of it; 0 for none.
+    pub(super) loses: Arc<AtomicU32>,
+    /// Whether the database goes away with that answer.
+    pub(super) leaves: Arc<AtomicBool>,
+    /// Whether it is away.
+    pub(super) away: Arc<AtomicBool>,
     /// A message that somebody takes back right before the first write after a mail was sent.
     pub(super) taken_back: Arc<Mutex<TakenBack>>,
 }
@@ -38,6 +44,9 @@ impl Faulty {
             failing: Arc::default(),
             filled: Arc::default(),
             writes: Arc::default(),
+            loses: Arc::default(),
+            leaves: Arc::default(),
+            away: Arc::default(),
             taken_back: Arc::default(),
         }
     }
@@ -49,6 +58,24 @@ impl Faulty {
         taken_back.take_if(has_sent).map(|(run, _)| run)
     }
 
+    /// Fails while the database is away.
+    fn reach(&self) -> Result<(), StoreError> {
+        match self.away.load(Ordering::Relaxed) {
+            true => Err(dead()),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether the answer to a commit is the one that is lost.
+    fn loses_this(&self) -> bool {
+        let left = self.loses.load(Ordering::Relaxed);
+        self.loses.store(left.saturating_sub(1), Ordering::Relaxed);
+        if left == 1 && self.leaves.load(Ordering::Relaxed) {
+            self.away.store(true, Ordering::Relaxed);
+        }
+        left == 1
+    }
+
     /// The next commit fails, and so does whatever is written because of that.
     pub(super) fn fill(&self) {
         if self.filled.fetch_add(1, Ordering::Relaxed) < FULL_TIMES {
@@ -57,12 +84,17 @@ impl Faulty {
     }
 }
 
+fn dead() -> StoreError {
+    StoreError::Unreachable("the line went dead".into())
+}
+
 impl wakeful_ports::store::Store for Faulty {
     async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
         F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
     {
+        self.reach()?;
         self.inner.read(f).await
     }
 
@@ -71,6 +103,7 @@ impl wakeful_ports::store::Store for Faulty {
         T: Send + 'static,
         F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
+        self.reach()?;
         self.writes.fetch_add(1, Ordering::Relaxed);
         let left = self.failing.load(Ordering::Relaxed);
         if left > 0 {
@@ -84,7 +117,11 @@ impl wakeful_ports::store::Store for Faulty {
             });
             taken.await?;
         }
-        self.inner.write(f).await
+        let written = self.inner.write(f).await?;
+        match self.loses_this() {
+            true => Err(dead()),
+            false => Ok(written),
+        }
     }
 
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {

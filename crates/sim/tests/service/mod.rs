@@ -1,8 +1,10 @@
 //! The daemon's own loop in virtual time, where nobody and nothing prods it: what rests until a moment is taken up when
 //! the moment has come.
 
+mod among;
 mod faulty;
 mod meddled;
+mod unheard;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};

@@ -3,6 +3,7 @@
 use wakeful_core::decision::{APPROVAL_MS_MAX, APPROVE, DENY, Decision, DecisionStatus};
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::report::Kind;
+use wakeful_core::run::DENIED_BY_PERSON;
 use wakeful_core::step::{EffectClass, Status};
 use wakeful_ports::records::{NEVER, RUN_OPEN, RUN_QUARANTINED};
 
@@ -117,6 +118,39 @@ fn an_action_without_a_yes_to_that_very_action_is_found() {
         });
     };
     assert!(tampered("NothingActsUnasked", lapsed).is_err());
+}
+
+#[test]
+fn an_action_that_a_person_refused_and_that_began_is_found_unless_an_earlier_yes_had_run_out() {
+    // A class, and whether the no came to a second question.
+    for (class, is_asked_again, is_right) in [
+        (EffectClass::Idempotent, false, false),
+        (EffectClass::Idempotent, true, true),
+        (EffectClass::Plain, true, false),
+    ] {
+        let refused = |evidence: &mut Evidence| {
+            let (begun, yes) = permitted(evidence).expect("a permitted action");
+            for run in &mut evidence.runs {
+                let mut steps = run.steps.iter_mut();
+                let Some(step) = steps.find(|step| step.operation_id == begun.operation_id) else {
+                    continue;
+                };
+                (step.class, step.status) = (Some(class), Status::Denied);
+                DENIED_BY_PERSON.clone_into(&mut step.reason);
+                let mut no = yes.clone();
+                no.answer
+                    .iter_mut()
+                    .for_each(|answer| DENY.clone_into(&mut answer.option));
+                run.decisions.extend(is_asked_again.then_some(no));
+            }
+        };
+        let verdict = tampered("NothingRefusedActs", refused);
+        assert_eq!(
+            verdict.is_ok(),
+            is_right,
+            "{class:?} {is_asked_again}: {verdict:?}"
+        );
+    }
 }
 
 #[test]

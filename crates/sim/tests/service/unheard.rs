@@ -1,0 +1,139 @@
+//! What is committed although nobody hears of it: the line to the database was cut before the answer came. The daemon is
+//! the only writer and takes no look by itself, so whoever wrote has to bring one about.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use wakeful_core::cause::Priority;
+use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::journal::{Author, Mutation, operation_of_person};
+use wakeful_core::message::Wishes;
+use wakeful_core::wake::Control;
+use wakeful_ports::clock::Clock as _;
+use wakeful_ports::journal::{Journal, Order};
+use wakeful_ports::records::RunFilter;
+use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_runtime::desk::alert::NewSubscription;
+use wakeful_runtime::desk::{AlertClerk, AlertDesk as _, Desk as _, Post};
+use wakeful_runtime::service::Writers;
+use wakeful_runtime::{EngineError, Halt};
+use wakeful_store::JournalStore;
+
+use super::{Daemon, First, RETRY_AFTER_MS, Salts, Ticks};
+use crate::notice::world::on;
+
+fn main() -> AgentId {
+    AgentId::parse("main").expect("a name")
+}
+
+impl Daemon {
+    /// One whose agent wants to know of something, with whoever watches for that, and the journal.
+    async fn watched(first: First, word: &str) -> (Self, Arc<dyn Journal>) {
+        let daemon = Self::begin(first).await;
+        let journal: Arc<dyn Journal> = Arc::new(JournalStore::in_memory("service").expect("a journal"));
+        // By a desk of its own, which rings nowhere.
+        let alert = AlertClerk {
+            store: daemon.store.clone(),
+            journal: Arc::clone(&journal),
+            clock: Arc::<Ticks>::clone(&daemon.ticks),
+            entropy: Arc::new(Salts),
+            book: Arc::default(),
+            hub: Arc::default(),
+        };
+        let subscribed = alert.subscribe(NewSubscription {
+            subscription_id: None,
+            agent_id: main(),
+            terms: on(word),
+        });
+        subscribed.await.expect("a subscription");
+        let watcher = daemon
+            .clerk
+            .watcher(Arc::clone(&journal), Arc::default(), Writers::Alone);
+        tokio::spawn(async move { watcher.run(&Halt::never(), |_| {}).await });
+        daemon.pass(RETRY_AFTER_MS).await;
+        assert_eq!(daemon.tellings().await, 0, "what was told before is seen to");
+        (daemon, journal)
+    }
+
+    /// What agents' doings say and nobody has seen to.
+    async fn tellings(&self) -> usize {
+        let tellings = self.store.read(|view| view.tellings(10)).await;
+        tellings.expect("tellings").len()
+    }
+
+    async fn runs(&self) -> usize {
+        let all = RunFilter {
+            limit: 10,
+            ..RunFilter::default()
+        };
+        self.clerk.runs(all).await.expect("runs").len()
+    }
+}
+
+#[tokio::test]
+async fn a_message_is_taken_up_at_once_also_where_its_sender_does_not_hear_that_it_is_taken_in() {
+    let daemon = Daemon::begin(First::Fails).await;
+    daemon.pass(RETRY_AFTER_MS).await;
+    assert_eq!(daemon.status().await, "completed");
+    daemon.store.loses.store(1, Ordering::Relaxed);
+    let said = daemon.clerk.post(Post {
+        agent: main(),
+        turn: TurnId::parse("turn-2").expect("a turn"),
+        text: "once more".into(),
+        attachments: Vec::new(),
+        wishes: Wishes::default(),
+        priority: Priority::Normal,
+    });
+    assert!(matches!(
+        said.await,
+        Err(EngineError::Store(StoreError::Unreachable(_)))
+    ));
+    daemon.settle().await;
+    assert_eq!(daemon.runs().await, 2, "nobody looked");
+}
+
+#[tokio::test]
+async fn a_change_of_an_agent_is_told_to_others_also_where_nobody_hears_that_it_is_made() {
+    let (daemon, _) = Daemon::watched(First::Fails, "agentChangedNotification").await;
+    daemon.store.loses.store(1, Ordering::Relaxed);
+    let paused = daemon.clerk.set_control(main(), Control::Paused).await;
+    assert!(paused.is_err(), "nobody hears of it");
+    assert_eq!(daemon.tellings().await, 1, "and it is made");
+    daemon.settle().await;
+    assert_eq!(daemon.tellings().await, 0, "nobody looked");
+}
+
+#[tokio::test]
+async fn whom_a_notice_wakes_begins_also_where_the_watcher_does_not_hear_that_it_arrived() {
+    let (daemon, journal) = Daemon::watched(First::Fails, "TASK").await;
+    daemon.store.loses.store(1, Ordering::Relaxed);
+    let written = journal.write(Order {
+        operation_id: operation_of_person("leg day"),
+        author: Author::Person,
+        mutation: Mutation::CreateTask {
+            title: "Leg day".into(),
+            details: String::new(),
+            category: None,
+        },
+        at: daemon.ticks.now(),
+    });
+    written.await.expect("written");
+    daemon.settle().await;
+    assert_eq!(daemon.runs().await, 2, "nobody looked");
+}
+
+#[tokio::test]
+async fn the_end_of_a_run_is_told_to_others_also_where_the_database_is_away_for_long_after_it() {
+    let (daemon, _) = Daemon::watched(First::WantsTool, "RUN").await;
+    // The wish for its end and the claim are heard of, the end is not.
+    daemon.store.loses.store(3, Ordering::Relaxed);
+    daemon.store.leaves.store(true, Ordering::Relaxed);
+    daemon.clerk.cancel(daemon.run).await.expect("asked for");
+    daemon.settle().await;
+    daemon.pass(10_000).await;
+    daemon.store.away.store(false, Ordering::Relaxed);
+    assert_eq!(daemon.status().await, "cancelled");
+    assert_eq!(daemon.tellings().await, 1, "the end stands");
+    daemon.pass(2_000).await;
+    assert_eq!(daemon.tellings().await, 0, "nobody looked");
+}
