@@ -114,7 +114,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             "version": next.version,
         });
         let draft = Draft::new(kind, payload);
-        let sealed = Sealed::new(draft, self.clock.now(), Some(run), self.entropy.bytes32());
+        let now = self.clock.now();
+        let sealed = Sealed::new(draft, now, Some(run), self.entropy.bytes32());
         let sealed = sealed.map_err(|e| broken(run, &e))?;
         let (agent, fence) = (claimed.row.agent_id.clone(), claimed.fence);
         let written = self.store.write(move |tx| {
@@ -125,7 +126,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             tx.put_decision(&next, expected)?;
             // Who asked for the end is heard at once.
             if !tx.cancel_requested(&run)? {
-                tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER))?;
+                tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER), now)?;
             }
             let event = head.chain(&agent, sealed.clone());
             tx.append_event(&agent, &event)?;

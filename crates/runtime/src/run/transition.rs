@@ -94,6 +94,9 @@ impl Transition {
             ..self.run.clone()
         };
         tx.put_state(&run, run.version - 1)?;
+        if let Some(due) = due_at {
+            tx.rest_run(&run.run_key, due, self.journal.at)?;
+        }
         subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
         self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
         interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;

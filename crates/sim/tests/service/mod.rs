@@ -3,6 +3,7 @@
 
 mod faulty;
 mod meddled;
+mod set_back;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, poll_fn};
