@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
 use crate::id::{EventName, RuleId, SourceName, TraceId};
-use crate::key::RunKey;
+use crate::key::{Digest, RunKey};
 use crate::time::Millis;
 
 pub use self::words::spelled;
@@ -176,6 +176,34 @@ impl Cause {
             ..self
         }
     }
+
+    /// What is left of it when the contents of a message are erased: where it came from, and none of the words that a sender
+    /// outside chose. Of the names of its chain, which may be a sender's, the keys of ours stay.
+    #[must_use]
+    pub fn erased(&self) -> Self {
+        let is_ours = |name: &TraceId| Digest::from_hex(name.as_str()).is_some();
+        let kept = |name: &Option<TraceId>| name.clone().filter(is_ours);
+        let (origin, correlation, causation) = match &self.origin {
+            Origin::Trigger { trigger, .. } => {
+                let origin = Origin::Trigger {
+                    trigger: trigger.clone(),
+                    delivery: String::new(),
+                    content_type: None,
+                };
+                (origin, None, None)
+            }
+            origin @ (Origin::Operator
+            | Origin::Subscription { .. }
+            | Origin::Schedule { .. }
+            | Origin::Run { .. }) => (origin.clone(), kept(&self.correlation), kept(&self.causation)),
+        };
+        Self {
+            origin,
+            correlation,
+            causation,
+            ..*self
+        }
+    }
 }
 
 #[cfg(test)]
@@ -189,6 +217,45 @@ mod tests {
         assert_eq!(cause, Cause::default());
         assert!(!cause.origin.is_absorbed());
         assert_eq!(cause.origin.source().as_str(), "operator");
+    }
+
+    #[test]
+    fn what_is_left_of_an_erased_cause_has_no_word_of_a_sender() {
+        let name = |text: &str| TraceId::parse(text).expect("a name");
+        let own = TraceId::of(&Digest::of(b"run"));
+        let trigger = RuleId::parse("ci").expect("a name");
+        let said = Cause {
+            origin: Origin::Trigger {
+                trigger: trigger.clone(),
+                delivery: "payroll-of-ann".into(),
+                content_type: Some("text/secret".into()),
+            },
+            depth: 3,
+            priority: Priority::Next,
+            correlation: Some(name("ann")),
+            causation: Some(own.clone()),
+        };
+        let left = said.erased();
+        let kept = Cause {
+            origin: Origin::Trigger {
+                trigger,
+                delivery: String::new(),
+                content_type: None,
+            },
+            correlation: None,
+            causation: None,
+            ..said.clone()
+        };
+        assert_eq!((&left, left.erased()), (&kept, kept.clone()));
+        // What followed it inherited the name.
+        let run = RunKey(Digest::of(b"run"));
+        let followed = Cause {
+            origin: Origin::Run { run },
+            ..said
+        };
+        let left = followed.erased();
+        assert_eq!((left.correlation, left.causation), (None, Some(own)));
+        assert_eq!((left.origin, left.depth), (followed.origin, 3));
     }
 
     fn priority() -> impl Strategy<Value = Priority> {

@@ -286,12 +286,14 @@ impl Message {
         self
     }
 
-    /// Whether it may join a run that is under way, between what tools did and the next request. Only a person interrupts;
-    /// what others call urgent is only first in line. Who wishes for another model or fewer tools gets a run of its own:
-    /// the one under way has its own.
+    /// Whether it may join a run of a thread that is under way, between what tools did and the next request. Only a person
+    /// interrupts, and only their own conversation: what somebody says in one is no word on what goes on in another. What
+    /// others call urgent is only first in line. Who wishes for another model or fewer tools gets a run of its own: the one
+    /// under way has its own.
     #[must_use]
-    pub fn may_join(&self) -> bool {
-        self.cause.priority == Priority::Interject
+    pub fn may_join(&self, thread: &ThreadId) -> bool {
+        self.thread_id == *thread
+            && self.cause.priority == Priority::Interject
             && self.authority == Authority::OperatorInstruction
             && self.wishes == Wishes::default()
     }

@@ -106,6 +106,9 @@ pub enum StoreError {
     /// The store is shutting down or its thread has gone.
     #[error("the store has been closed")]
     Closed,
+    /// What the database lies on failed: a disk, a quota, a server without memory. Nothing was written, and it may pass.
+    #[error("what the database lies on failed")]
+    Device(#[source] Source),
     /// The database said no for another reason. Nothing was written.
     #[error("storage failed")]
     Backend(#[source] Source),

@@ -2,7 +2,7 @@
 //! transaction that intends that request. So it is told once, and its record says by which run it was taken up.
 
 use wakeful_core::cause::{INTERJECTED_MAX, Priority};
-use wakeful_core::id::AgentId;
+use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::{Input, Interjection};
 use wakeful_core::time::Millis;
@@ -46,23 +46,25 @@ pub(crate) fn may_end_round(input: &Input) -> bool {
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// What may join the run.
     pub(crate) async fn interjected(&self, claimed: &Claimed) -> Result<Vec<Interjection>, EngineError> {
-        let agent = claimed.row.agent_id.clone();
-        Ok(self.store.read(move |view| waiting(view, &agent)).await?)
+        let (agent, thread) = (claimed.row.agent_id.clone(), claimed.row.thread_id.clone());
+        let waiting = self.store.read(move |view| waiting(view, &agent, &thread));
+        Ok(waiting.await?)
     }
 }
 
-/// What waits for an agent and may join its run, in its order. Interjections stand first in line, so that one look at its
-/// head is enough where there are none.
+/// What waits for an agent and may join its run, in its order: what belongs to another line of conversation waits for a run
+/// of its own. Interjections stand first in line, so that one look at its head is enough where there are none.
 pub(crate) fn waiting<V: View + ?Sized>(
     view: &mut V,
     agent: &AgentId,
+    thread: &ThreadId,
 ) -> Result<Vec<Interjection>, StoreError> {
     let is_urgent = |row: &QueueRow| row.message.cause.priority == Priority::Interject;
     if !view.queue(agent, 1)?.iter().any(is_urgent) {
         return Ok(Vec::new());
     }
     let rows = view.queue(agent, LOOKED_AT_MAX)?.into_iter();
-    let joins = rows.filter(|row| row.not_before.is_none() && row.message.may_join());
+    let joins = rows.filter(|row| row.not_before.is_none() && row.message.may_join(thread));
     let joins = joins.take(INTERJECTED_MAX);
     let joins = joins.map(|row| Interjection {
         run_key: row.message.run_key,

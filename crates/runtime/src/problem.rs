@@ -112,7 +112,7 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
             "the row was not written by this program; restore a backup",
         ),
         StoreError::Closed => ("store_closed", "try again"),
-        StoreError::Backend(_) => (
+        StoreError::Device(_) | StoreError::Backend(_) => (
             "storage_failed",
             "see the cause above; `wakeful runs list` shows how far it came, `wakeful run --resume` goes on",
         ),

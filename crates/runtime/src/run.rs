@@ -23,7 +23,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow, WakeRow};
-use wakeful_ports::store::{Store, StoreError};
+use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
 pub use aside::{CLAIMS_MAX, is_of_place, move_aside, poisoned};
@@ -215,26 +215,28 @@ pub async fn claim<S: Store>(
 
 /// Gives a claimed run back without driving it. Who lost it meanwhile has nothing to give.
 pub async fn give_back<S: Store>(store: &S, claimed: Box<Claimed>) -> Result<(), EngineError> {
-    hand_over(store, claimed, Until::Now).await
+    hand_over(store, claimed, None).await
 }
 
 /// How long a run that is given back is left alone.
 #[derive(Debug, Clone)]
 enum Until {
-    /// Whoever looks takes it up.
-    Now,
     /// Until a moment.
     Moment(Millis),
     /// Until a question is answered, or its time has come.
-    Answer(DecisionId, Millis),
+    Answer(DecisionId),
     /// Until one of these runs has ended.
     Runs(Vec<RunKey>),
 }
 
-/// Gives a claimed run back. Whoever answered another of its questions meanwhile had it looked at, and it would be
+/// Gives a claimed run back, to whoever looks or to rest from now on. Whoever answered another of its questions meanwhile had it looked at, and it would be
 /// looked at for ever; so what it waits for is looked at once more, with the lock. Only who asked for its end is heard
 /// before.
-async fn hand_over<S: Store>(store: &S, claimed: Box<Claimed>, until: Until) -> Result<(), EngineError> {
+async fn hand_over<S: Store>(
+    store: &S,
+    claimed: Box<Claimed>,
+    rest: Option<(Until, Millis)>,
+) -> Result<(), EngineError> {
     let Claimed { row, fence, .. } = *claimed;
     let given = store.write(move |tx| {
         // The head first, as in every transition.
@@ -244,26 +246,36 @@ async fn hand_over<S: Store>(store: &S, claimed: Box<Claimed>, until: Until) -> 
             Err(error) => return Err(error),
         }
         tx.forget_claims(&row.run_key)?;
-        let moment = match &until {
-            Until::Now => None,
-            Until::Moment(moment) => Some(*moment),
-            Until::Answer(id, now) => {
-                let open = tx
-                    .decision(id)?
-                    .filter(|one| one.status == DecisionStatus::Pending);
-                open.map(|one| one.next_look(*now).unwrap_or(NEVER))
-            }
-            // Whoever ends one of them holds the same head meanwhile.
-            Until::Runs(runs) => subrun::all_under_way(tx, runs)?.then_some(NEVER),
-        };
-        if let Some(moment) = moment
+        if let Some((until, now)) = &rest
+            && let Some(moment) = until.moment(tx, *now)?
             && !tx.cancel_requested(&row.run_key)?
         {
-            tx.rest_run(&row.run_key, moment)?;
+            tx.rest_run(&row.run_key, moment, *now)?;
         }
         tx.release_head(&row.agent_id, fence)
     });
     Ok(given.await?)
+}
+
+impl Until {
+    /// When that is, as things stand now; none where it has come.
+    fn moment(&self, tx: &mut dyn Tx, now: Millis) -> Result<Option<Millis>, StoreError> {
+        Ok(match self {
+            Self::Moment(moment) => Some(*moment),
+            Self::Answer(id) => {
+                let open = tx.decision(id)?;
+                let Some(open) = open.filter(|one| one.status == DecisionStatus::Pending) else {
+                    return Ok(None);
+                };
+                if let Some(nearer) = open.nearer(now) {
+                    tx.put_decision(&nearer, open.version)?;
+                }
+                Some(open.next_look(now).unwrap_or(NEVER))
+            }
+            // Whoever ends one of them holds the same head meanwhile.
+            Self::Runs(runs) => subrun::all_under_way(tx, runs)?.then_some(NEVER),
+        })
+    }
 }
 
 async fn release<S: Store>(store: &S, agent: AgentId, fence: Fence) -> Result<(), EngineError> {
@@ -290,12 +302,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 Next::Rest(rest) => {
                     let run = claimed.run_key();
                     let until = match (rest, claimed.turn.waits_on()) {
-                        (Rest::Asleep(moment), _) => Until::Moment(moment),
-                        (Rest::Asked, Some(question)) => Until::Answer(question, self.clock.now()),
-                        (Rest::Waits, _) => Until::Runs(transition::runs_awaited(&claimed.turn)),
-                        (Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked, _) => Until::Now,
+                        (Rest::Asleep(moment), _) => Some(Until::Moment(moment)),
+                        (Rest::Asked, Some(question)) => Some(Until::Answer(question)),
+                        (Rest::Waits, _) => Some(Until::Runs(transition::runs_awaited(&claimed.turn))),
+                        (Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked, _) => None,
                     };
-                    hand_over(&self.store, claimed, until).await?;
+                    let rest_from_now = until.map(|until| (until, self.clock.now()));
+                    hand_over(&self.store, claimed, rest_from_now).await?;
                     return Ok(match rest {
                         Rest::Halted => Driven::Halted(run),
                         Rest::Parked(exceeded) => Driven::Parked(run, exceeded),

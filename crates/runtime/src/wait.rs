@@ -21,10 +21,7 @@ pub(crate) const NAP_MS_MAX: u64 = 2_000;
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// Waits for the moment of what is intended. None when it has come.
     pub(crate) async fn wait_for_moment(&self, claimed: &Claimed) -> Result<Option<Next>, EngineError> {
-        let delay_ms = match claimed.turn.phase {
-            Phase::Modelling { delay_ms, .. } | Phase::Acting { delay_ms, .. } => delay_ms,
-            Phase::Parked { .. } | Phase::Ended { .. } => 0,
-        };
+        let delay_ms = claimed.turn.phase.delay_ms();
         let now = self.clock.now();
         // What was waited before a crash counts. A clock that was set back makes nobody wait longer than was said.
         let left_ms = claimed
@@ -114,7 +111,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             "version": next.version,
         });
         let draft = Draft::new(kind, payload);
-        let sealed = Sealed::new(draft, self.clock.now(), Some(run), self.entropy.bytes32());
+        let now = self.clock.now();
+        let sealed = Sealed::new(draft, now, Some(run), self.entropy.bytes32());
         let sealed = sealed.map_err(|e| broken(run, &e))?;
         let (agent, fence) = (claimed.row.agent_id.clone(), claimed.fence);
         let written = self.store.write(move |tx| {
@@ -125,7 +123,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             tx.put_decision(&next, expected)?;
             // Who asked for the end is heard at once.
             if !tx.cancel_requested(&run)? {
-                tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER))?;
+                tx.rest_run(&run, next.deadline_at.unwrap_or(NEVER), now)?;
             }
             let event = head.chain(&agent, sealed.clone());
             tx.append_event(&agent, &event)?;

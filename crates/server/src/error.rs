@@ -197,6 +197,7 @@ fn status_of(error: &EngineError) -> StatusCode {
             | StoreError::Absent
             | StoreError::BadAddress(_)
             | StoreError::Malformed(_)
+            | StoreError::Device(_)
             | StoreError::Backend(_) => StatusCode::INTERNAL_SERVER_ERROR,
         },
     }

@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use wakeful_core::blob::BlobHash;
+use wakeful_core::cause::Cause;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_ports::records::RunRow;
@@ -82,28 +83,44 @@ pub(crate) fn events(
 
 const JOURNAL: &str = "UPDATE journal SET body = ?2 WHERE run_key = ?1 AND length(body) > 0";
 
+const CAUSE: &str = "SELECT cause FROM message WHERE run_key = ?1";
+
 /// The name of a content is its plain hash, and what is short can be guessed from it.
-const MESSAGE: &str = "UPDATE message SET body = ?2 WHERE run_key = ?1";
+const MESSAGE: &str = "UPDATE message SET body = ?2, cause = ?3 WHERE run_key = ?1";
+
+const WAKE: &str = "UPDATE wake SET cause = ?2 WHERE run_key = ?1";
 
 /// The lines go whole: a conversation goes on without them, and half of a call with its result would be in its way.
 const ENTRIES: &str = "DELETE FROM entry WHERE thread_id = ?1 AND run_key = ?2";
 
 const STATE: &str = "UPDATE run SET state = ?2 WHERE run_key = ?1";
 
-/// Takes from a message the name of what it says.
+/// Takes from a message the name of what it says, and what its sender called it.
 pub(crate) fn message(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    thoroughly(sql, |sql| {
-        sql.execute(MESSAGE, &[run.into(), (&Digest::ZERO).into()])
-    })
-    .map(drop)
+    thoroughly(sql, |sql| words(sql, run))
+}
+
+fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
+    let row = at_most_one(sql.query(CAUSE, &[run.into()])?);
+    let cause = row.map(|mut row| row.text("message.cause")).transpose()?;
+    // What cannot be read goes whole.
+    let cause: Cause = cause
+        .and_then(|cause| serde_json::from_str(&cause).ok())
+        .unwrap_or_default();
+    let cause = serde_json::to_string(&cause.erased()).map_err(|_| StoreError::Malformed("message.cause"))?;
+    sql.execute(
+        MESSAGE,
+        &[run.into(), (&Digest::ZERO).into(), cause.as_str().into()],
+    )?;
+    sql.execute(WAKE, &[run.into(), cause.as_str().into()]).map(drop)
 }
 
 /// Takes from a run what it was told and the names of what was said in it.
 pub(crate) fn run(sql: &mut dyn Sql, run: &RunRow) -> Result<u64, StoreError> {
     thoroughly(sql, |sql| {
-        let (key, nothing) = (&run.run_key, Digest::ZERO);
+        let key = &run.run_key;
         let rows = sql.execute(JOURNAL, &[key.into(), [].as_slice().into()])?;
-        sql.execute(MESSAGE, &[key.into(), (&nothing).into()])?;
+        words(sql, key)?;
         sql.execute(ENTRIES, &[(&run.thread_id).into(), key.into()])?;
         sql.execute(STATE, &[key.into(), run.state.as_str().into()])?;
         crate::decision::erase(sql, key)?;

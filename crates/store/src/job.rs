@@ -154,6 +154,7 @@ pub(crate) fn again(error: &StoreError) -> StoreError {
         StoreError::Unreachable(source) => StoreError::Unreachable(words(source.as_ref())),
         StoreError::Malformed(what) => StoreError::Malformed(what),
         StoreError::Closed => StoreError::Closed,
+        StoreError::Device(source) => StoreError::Device(words(source.as_ref())),
         StoreError::Backend(source) => StoreError::Backend(words(source.as_ref())),
     }
 }

@@ -107,7 +107,7 @@ pub(crate) fn refused(error: io::Error) -> StoreError {
     } else if CLOSED.contains(&kind) {
         StoreError::ReadOnly
     } else {
-        StoreError::Backend(error.into())
+        StoreError::Device(error.into())
     }
 }
 

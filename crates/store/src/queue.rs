@@ -152,11 +152,12 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
 
 /// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. A brake
 /// holds all of it, but for a run whose end was asked for. By way of the counters and not of the queue itself, which
-/// may be long. What is due in the far future was due soon before the clock was set back.
+/// may be long. A run that was laid to rest over a minute later than now rests since before the clock was set back: it is
+/// looked at, and rests for as long as is left of what it waits for, no longer than was said.
 pub(crate) const WITH_WORK: &str = concat!(
     "SELECT run.agent_id FROM run
     WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
-            OR run.due_at_ms > ?3 AND run.due_at_ms < 9223372036854775807)
+            OR run.rested_at_ms > ?2 + 60000 AND run.due_at_ms < 9223372036854775807)
         AND (NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id)
             OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))
     UNION
@@ -170,13 +171,9 @@ pub(crate) const WITH_WORK: &str = concat!(
     ORDER BY 1 LIMIT ?1"
 );
 
-/// Nothing waits longer than this for a moment: a month.
-const FAR_MS: i64 = 31 * 24 * 60 * 60 * 1000;
-
 /// Agents that have something to do.
 pub(crate) fn agents_with_work(sql: &mut dyn Sql, now: Millis) -> Result<Vec<AgentId>, StoreError> {
-    let far = Millis(now.0.saturating_add(FAR_MS));
-    let rows = sql.query(WITH_WORK, &[limit(ROWS_MAX), now.into(), far.into()])?;
+    let rows = sql.query(WITH_WORK, &[limit(ROWS_MAX), now.into()])?;
     records(rows, |mut row| row.agent_id("agent_head.agent_id"))
 }
 

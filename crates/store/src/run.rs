@@ -29,8 +29,11 @@ pub(crate) fn create(sql: &mut dyn Sql, run: &RunRow) -> Result<(), StoreError> 
         run.ended_at.into(),
         run.due_at.into(),
     ];
-    sql.run_once(CREATE, &params)
+    sql.run_once(CREATE, &params)?;
+    sql.run(BEGAN, &[(&run.agent_id).into(), run.started_at.into()])
 }
+
+const BEGAN: &str = "UPDATE agent_head SET began_at_ms = ?2 WHERE agent_id = ?1";
 
 /// The machine's version may move on with the state; who the run is of does not.
 const PUT_STATE: &str = "
@@ -177,13 +180,13 @@ pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>,
     Ok(due.flatten().map(Millis).filter(|due| *due < NEVER))
 }
 
-const LAST_BEGAN: &str = "SELECT MAX(started_at_ms) FROM run WHERE agent_id = ?1";
+const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1";
 
-/// When the agent's newest run began.
+/// When the agent's newest run began: the one that began last, whatever the clock has shown since or before.
 pub(crate) fn last_began(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Millis>, StoreError> {
     let row = at_most_one(sql.query(LAST_BEGAN, &[agent.into()])?);
     let began = row
-        .map(|mut row| row.optional_millis("run.started_at_ms"))
+        .map(|mut row| row.optional_millis("agent_head.began_at_ms"))
         .transpose()?;
     Ok(began.flatten())
 }
@@ -195,11 +198,11 @@ pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
     sql.run(ROUSE, &[run.into()])
 }
 
-const REST: &str = "UPDATE run SET due_at_ms = ?2 WHERE run_key = ?1 AND status = 'open'";
+const REST: &str = "UPDATE run SET due_at_ms = ?2, rested_at_ms = ?3 WHERE run_key = ?1 AND status = 'open'";
 
-/// Lets a run that waits rest until a moment.
-pub(crate) fn rest(sql: &mut dyn Sql, run: &RunKey, due: Millis) -> Result<(), StoreError> {
-    sql.run(REST, &[run.into(), due.into()])
+/// Lets a run that waits rest from now on until a moment.
+pub(crate) fn rest(sql: &mut dyn Sql, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError> {
+    sql.run(REST, &[run.into(), due.into(), now.into()])
 }
 
 const COUNT_CLAIM: &str = "UPDATE run SET claims = claims + 1 WHERE run_key = ?1 RETURNING claims";

@@ -3,7 +3,7 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub const SCHEMA: u32 = 13;
+pub const SCHEMA: u32 = 14;
 
 /// The schema of the journal that this program writes. It has a number of its own, because it lives on when the other
 /// database is reset.
@@ -24,6 +24,7 @@ pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0011_schedule.sql"),
     include_str!("../migrations/sqlite/0012_trigger.sql"),
     include_str!("../migrations/sqlite/0013_alertness.sql"),
+    include_str!("../migrations/sqlite/0014_set_back.sql"),
 ];
 
 /// See [`SQLITE`].
@@ -41,6 +42,7 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0011_schedule.sql"),
     include_str!("../migrations/postgres/0012_trigger.sql"),
     include_str!("../migrations/postgres/0013_alertness.sql"),
+    include_str!("../migrations/postgres/0014_set_back.sql"),
 ];
 
 /// Everything that tells one kind of database from another.

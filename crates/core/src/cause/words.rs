@@ -58,6 +58,10 @@ impl Origin {
                     scheduled_at.rfc3339()
                 )
             }
+            // The name of a delivery goes with what it said.
+            Self::Trigger {
+                trigger, delivery, ..
+            } if delivery.is_empty() => format!("a system outside called trigger {trigger}"),
             Self::Trigger {
                 trigger, delivery, ..
             } => {
@@ -94,10 +98,11 @@ impl Origin {
             ],
             Self::Trigger {
                 trigger, delivery, ..
-            } => vec![
-                ("external_trigger_id", trigger.to_string()),
-                ("delivery_id", delivery.clone()),
-            ],
+            } => {
+                let delivery = (!delivery.is_empty()).then(|| ("delivery_id", delivery.clone()));
+                let trigger = ("external_trigger_id", trigger.to_string());
+                [trigger].into_iter().chain(delivery).collect()
+            }
             Self::Run { run } => vec![("run_key", run.to_string())],
         };
         refs.into_iter().collect()
@@ -188,6 +193,13 @@ mod tests {
             outside.words(),
             "a system outside called trigger ci (delivery d1)"
         );
+        let erased = Origin::Trigger {
+            trigger: rule("ci"),
+            delivery: String::new(),
+            content_type: None,
+        };
+        assert_eq!(erased.words(), "a system outside called trigger ci");
+        assert_eq!(erased.source_refs().len(), 1);
         let run = RunKey(Digest::of(b"run"));
         assert_eq!(Origin::Run { run }.words(), format!("run {run} asked for it"));
         assert_eq!(

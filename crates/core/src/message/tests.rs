@@ -23,11 +23,14 @@ fn the_same_words_at_another_time_are_the_same_message() {
 }
 
 #[test]
-fn only_a_persons_interjection_without_wishes_joins_a_run() {
+fn only_a_persons_interjection_without_wishes_joins_a_run_of_its_own_thread() {
     let said = message("a", 1).through_api(Wishes::default());
-    assert!(!said.may_join(), "it did not ask for it");
+    let thread = said.thread_id.clone();
+    assert!(!said.may_join(&thread), "it did not ask for it");
     let urgent = said.with_priority(Priority::Interject);
-    assert!(urgent.may_join());
+    assert!(urgent.may_join(&thread));
+    let another = ThreadId::of_run(&urgent.agent_id, &urgent.run_key);
+    assert!(!urgent.may_join(&another), "that is another conversation");
     let with_wishes = Message {
         wishes: Wishes {
             max_rounds: Some(3),
@@ -35,13 +38,13 @@ fn only_a_persons_interjection_without_wishes_joins_a_run() {
         },
         ..urgent.clone()
     };
-    assert!(!with_wishes.may_join());
+    assert!(!with_wishes.may_join(&thread));
     let signal = Message {
         authority: Authority::IntegrationSignal,
         ..urgent
     };
     assert!(
-        !signal.may_join(),
+        !signal.may_join(&thread),
         "what others call urgent is only first in line"
     );
 }

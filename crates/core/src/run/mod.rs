@@ -38,8 +38,15 @@ pub use round::{BUDGET_EXCEEDED, Bill, Missed, ROUTE_MAX, Unpaid};
 /// The kind of machine, stored with every run.
 pub const MACHINE: &str = "turn";
 
-/// The machine's version, stored with every run. It grows when an older program could no longer read a state.
-pub const MACHINE_VERSION: u32 = 3;
+/// The machine's version, stored with every run. It grows when an older program could no longer read a state, or would go
+/// on from it in another way.
+///
+/// | version | brought |
+/// |---|---|
+/// | 2 | questions to people, and waits |
+/// | 3 | runs that start others |
+/// | 4 | [`Turn::unpaid`], and what a person says into a run ([`Reads::interjected`]) |
+pub const MACHINE_VERSION: u32 = 4;
 
 /// The oldest version whose states are still read.
 pub const MACHINE_VERSION_OLDEST: u32 = 1;
@@ -159,6 +166,17 @@ pub enum Phase {
         /// The reply with the final text.
         reply: Option<BlobHash>,
     },
+}
+
+impl Phase {
+    /// How long to wait before what is intended.
+    #[must_use]
+    pub const fn delay_ms(&self) -> u64 {
+        match self {
+            Self::Modelling { delay_ms, .. } | Self::Acting { delay_ms, .. } => *delay_ms,
+            Self::Parked { .. } | Self::Ended { .. } => 0,
+        }
+    }
 }
 
 /// How a turn ended.

@@ -4,12 +4,15 @@
 use serde_json::{Map, Value, json};
 
 use super::draft::{TimerError, wrong};
-use super::{Timer, TriggerSource};
+use super::{SET_BACK_MS, Timer, TriggerSource};
 use crate::subscription::{Entity, PREDICATE_BYTES_MAX, PREDICATE_DEPTH_MAX, Predicate};
 use crate::time::Millis;
 
 /// What a guard can ask about. Anything else is a slip, and would never hold.
 const FIELDS: [&str; 5] = ["since_last_run_ms", "queued", "changed", "source", "is_catch_up"];
+
+/// How long ago what nobody can date is said to be: longer than anybody waits, and exact as a number of JSON.
+pub const LONG_AGO_MS: u64 = 1 << 53;
 
 /// Most characters of a stranger's word that an error repeats.
 const WORD_CHARS_MAX: usize = 64;
@@ -95,18 +98,30 @@ impl Timer {
 }
 
 impl Circumstances {
-    /// The fields by which a guard names them. What is not known is left out: a run that began at a time which has not come
-    /// yet says nothing, because the clock was set back.
+    /// The fields by which a guard names them. What is not known is left out.
     fn fields(&self) -> Entity {
         let mut fields = Map::new();
-        if let Some(began) = self.last_run_at.filter(|began| *began <= self.now) {
-            fields.insert("since_last_run_ms".into(), json!(self.now.since(began)));
+        if let Some(began) = self.last_run_at {
+            fields.insert("since_last_run_ms".into(), json!(since_run(began, self.now)));
         }
         fields.insert("queued".into(), json!(self.queued));
         fields.insert("changed".into(), json!(self.is_changed));
         fields.insert("source".into(), json!(self.source.as_str()));
         fields.insert("is_catch_up".into(), json!(self.is_catch_up));
         fields
+    }
+}
+
+/// How long ago the newest run began, as guards are told. One that began at a time which has not come yet began before the
+/// clock was set back, and nobody knows when: it counts as long ago, so that no guard waits for as long as the clock was set
+/// back by. A clock that was only corrected makes it just now. The next run that begins is measured like any other.
+#[must_use]
+pub fn since_run(began: Millis, now: Millis) -> u64 {
+    let was_set_back = began.0 > now.0.saturating_add(SET_BACK_MS);
+    if was_set_back {
+        LONG_AGO_MS
+    } else {
+        now.since(began)
     }
 }
 
@@ -206,13 +221,23 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_began_in_a_future_that_is_gone_says_nothing() {
-        let known = guard(&json!({"field": "since_last_run_ms", "op": "exists", "value": true}));
-        let future = Circumstances {
-            last_run_at: Some(Millis(NOW.0 + 1)),
+    fn a_run_that_began_in_a_future_that_is_gone_keeps_no_guard_shut() {
+        let long_ago = guard(&json!({"field": "since_last_run_ms", "op": "gt", "value": 31_536_000_000_u64}));
+        let began = |began| Circumstances {
+            last_run_at: Some(Millis(began)),
             ..quiet()
         };
-        assert!(known.holds(&quiet()) && !known.holds(&future));
+        let ten_years = 3_652 * 86_400_000;
+        assert!(
+            long_ago.holds(&began(NOW.0 + ten_years)),
+            "the clock was set back"
+        );
+        assert!(!long_ago.holds(&began(NOW.0 + SET_BACK_MS)), "it was corrected");
+        assert_eq!(since_run(Millis(NOW.0 + SET_BACK_MS), NOW), 0);
+        assert_eq!(since_run(Millis(NOW.0 + SET_BACK_MS + 1), NOW), LONG_AGO_MS);
+        assert_eq!(since_run(Millis(i64::MAX), Millis(i64::MIN)), LONG_AGO_MS);
+        // What begins after it is measured again.
+        assert!(!long_ago.holds(&began(NOW.0 - 1)));
     }
 
     #[test]

@@ -92,16 +92,13 @@ impl Ticked {
         })
     }
 
-    /// A firing that does not come from the clock but from a person or an event: what is to come stays as it is.
+    /// A firing that does not come from the clock but from a person or an event: what is to come stays as it is. What is
+    /// for once is over only when it woke somebody, see [`Timer::woke_by_hand`].
     #[must_use]
     pub fn by_hand(timer: &Timer, firing: Firing) -> Self {
         let mut ticked = Self::nothing(timer.clone());
         ticked.firings.push(firing);
         ticked.timer.last_execution_at = Some(firing.due_at);
-        if timer.auto_disable_after_run {
-            ticked.timer.status = Status::Disabled;
-            ticked.timer.next_execution_at = None;
-        }
         ticked
     }
 }
@@ -162,6 +159,15 @@ impl When {
 }
 
 impl Timer {
+    /// What becomes of a schedule when a firing by hand or by an event has become a message: what is for once is used up.
+    /// One that was refused or skipped leaves it as it is, so its own moment is still to come.
+    pub fn woke_by_hand(&mut self) {
+        if self.auto_disable_after_run {
+            self.status = Status::Disabled;
+            self.next_execution_at = None;
+        }
+    }
+
     /// What a look at the clock makes of an active schedule. What was decided stays decided: only firings after
     /// `seen_until` are looked at. A clock that was set back makes the next firing nearer, and nothing else; what ran
     /// before does not run again, because its run has its name.

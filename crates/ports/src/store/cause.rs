@@ -25,7 +25,7 @@ pub trait CauseView {
     fn absorbed_by(&mut self, run: &RunKey) -> Result<Vec<WakeRow>, StoreError>;
     /// Refusals of an agent by day, from one day on, newest day first. At most [`ROWS_MAX`](super::ROWS_MAX).
     fn refusals(&mut self, agent: &AgentId, from: Day) -> Result<Vec<RefusalRow>, StoreError>;
-    /// When the agent's newest run began.
+    /// When the agent's newest run began: a time to come where the clock was set back since.
     fn last_run_at(&mut self, agent: &AgentId) -> Result<Option<Millis>, StoreError>;
 }
 

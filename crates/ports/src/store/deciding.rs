@@ -49,8 +49,8 @@ pub trait DecidingTx {
     fn lift_brake(&mut self, agent: Option<&AgentId>) -> Result<bool, StoreError>;
     /// Has a run that waits looked at again at once.
     fn rouse_run(&mut self, run: &RunKey) -> Result<(), StoreError>;
-    /// Lets a run that waits rest until a moment.
-    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError>;
+    /// Lets a run that waits rest from now on until a moment. Where the clock is set back meanwhile, it is looked at at once.
+    fn rest_run(&mut self, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError>;
     /// Counts that a run was taken up; how often it was since it last moved.
     fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError>;
     /// Forgets how often a run was taken up: whoever had it gave it back in order.

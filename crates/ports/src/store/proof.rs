@@ -61,7 +61,7 @@ pub trait ProofTx {
     /// Takes from a run what it was told and the lines of what was said in it, and puts another last state in the place
     /// of the one it has. Says how many rows of its journal had anything.
     fn erase_run(&mut self, run: &RunRow) -> Result<u64, StoreError>;
-    /// Takes from a message the name of what it says.
+    /// Takes from a message the name of what it says, and the words by which its sender called it.
     fn erase_message(&mut self, run: &RunKey) -> Result<(), StoreError>;
     /// Removes those of these contents that nobody names, and says which they were.
     fn erase_blobs(&mut self, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError>;

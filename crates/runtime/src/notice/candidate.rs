@@ -8,6 +8,7 @@ use wakeful_core::message::Message;
 use wakeful_core::notice::{Told, words, words_of_agent};
 use wakeful_core::report::Sealed;
 use wakeful_core::subscription::terms::Circumstances;
+use wakeful_core::timer::since_run;
 use wakeful_ports::records::SubscriptionRow;
 use wakeful_ports::store::{Store, StoreError, Tx};
 
@@ -57,7 +58,9 @@ impl Candidate {
             cause, admitted_at, ..
         } = &self.arrival.message;
         let circumstances = Circumstances {
-            since_last_run_ms: tx.last_run_at(&row.agent_id)?.map(|last| admitted_at.since(last)),
+            since_last_run_ms: tx
+                .last_run_at(&row.agent_id)?
+                .map(|began| since_run(began, *admitted_at)),
             queued: tx.queued(&row.agent_id)?,
             author: match &cause.origin {
                 Origin::Subscription { author, .. } => author.clone(),

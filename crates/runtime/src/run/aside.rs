@@ -56,11 +56,11 @@ pub fn poisoned(error: &EngineError) -> Option<RunKey> {
 /// Whether what kept a run from moving lies in the place and not in the run: then nobody counts that it did not move.
 #[must_use]
 pub const fn is_of_place(error: &EngineError) -> bool {
-    use StoreError::{Closed, FenceLost, Full, ReadOnly, Unreachable};
+    use StoreError::{Closed, Device, FenceLost, Full, ReadOnly, Unreachable};
     matches!(
         error,
         EngineError::LeaseLost(_)
-            | EngineError::Store(Full | ReadOnly | Unreachable(_) | FenceLost(_) | Closed)
+            | EngineError::Store(Full | ReadOnly | Unreachable(_) | FenceLost(_) | Closed | Device(_))
     )
 }
 

@@ -10,8 +10,7 @@ use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{
-    DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Phase, Reads, STATE_BYTES_MAX, StepWrite,
-    Turn,
+    DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite, Turn,
 };
 use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
@@ -95,7 +94,7 @@ impl Transition {
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
-        if self.listens && !interject::waiting(tx, &self.run.agent_id)?.is_empty() {
+        if self.listens && !interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?.is_empty() {
             return Ok(Written::Interjected);
         }
         for write in &self.decisions {
@@ -107,6 +106,9 @@ impl Transition {
             ..self.run.clone()
         };
         tx.put_state(&run, run.version - 1)?;
+        if let Some(due) = due_at {
+            tx.rest_run(&run.run_key, due, self.journal.at)?;
+        }
         subrun::start_in(tx, (&run.agent_id, &run.run_key), &mut heads, &self.starts)?;
         self.refused.iter().try_for_each(|refused| tx.refuse(refused))?;
         interject::join_in(tx, &self.joined, run.run_key, self.journal.at)?;
@@ -397,10 +399,7 @@ fn begins(effects: &[Effect]) -> (bool, bool) {
 
 /// When a run whose next effect has to wait is due; none for a wait that is over in no time.
 fn due(turn: &Turn, now: Millis) -> Option<Millis> {
-    let delay_ms = match turn.phase {
-        Phase::Modelling { delay_ms, .. } | Phase::Acting { delay_ms, .. } => delay_ms,
-        Phase::Parked { .. } | Phase::Ended { .. } => 0,
-    };
+    let delay_ms = turn.phase.delay_ms();
     let delay = i64::try_from(delay_ms).unwrap_or(i64::MAX);
     (delay_ms > NAP_MS_MAX).then(|| Millis(now.0.saturating_add(delay)))
 }

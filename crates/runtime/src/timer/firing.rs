@@ -235,6 +235,10 @@ impl Plan {
                 is_new |= arrive(tx, &arrival, firing, book)?;
             }
         }
+        match self.source {
+            TriggerSource::TriggerNow | TriggerSource::Event if is_new => book.timer.woke_by_hand(),
+            TriggerSource::Tick | TriggerSource::TriggerNow | TriggerSource::Event => {}
+        }
         // Only where something took its place: what is refused, or known, replaces nothing.
         match under_way.filter(|_| settled.replaces && is_new) {
             Some(run) => self.take_back(tx, run, book),

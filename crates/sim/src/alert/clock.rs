@@ -14,8 +14,6 @@ pub(crate) struct Wall(Mutex<State>);
 struct State {
     ticks_ms: u64,
     wall: Millis,
-    /// The latest that it ever showed.
-    latest: Millis,
     /// How often the wall clock was set.
     sets: u64,
     next: u64,
@@ -29,7 +27,6 @@ impl Wall {
         Arc::new(Self(Mutex::new(State {
             ticks_ms: 0,
             wall,
-            latest: wall,
             sets: 0,
             next: 0,
             waits: BTreeMap::new(),
@@ -49,22 +46,11 @@ impl Wall {
     /// Somebody sets the wall clock forward or back. Whoever waits for one of its moments looks again.
     pub(crate) fn set(&self, by_ms: i64) {
         let mut state = self.state();
-        state.latest = state.latest.max(state.wall);
         state.wall = Millis(state.wall.0.saturating_add(by_ms));
         state.sets += 1;
         let waiting: Vec<Waker> = std::mem::take(&mut state.waits).into_values().collect();
         drop(state);
         waiting.into_iter().for_each(Waker::wake);
-    }
-
-    /// Somebody sets the wall clock to the latest that it ever showed: whatever was put off until then is due.
-    pub(crate) fn set_latest(&self) {
-        let state = self.state();
-        let by_ms = state.latest.0.saturating_sub(state.wall.0);
-        drop(state);
-        if by_ms > 0 {
-            self.set(by_ms);
-        }
     }
 
     /// Moves on to the next moment that somebody waits for, not beyond one; says whether anybody was woken.

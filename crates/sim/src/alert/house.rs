@@ -287,8 +287,6 @@ impl House {
             self.ask(self.clerk.tend(agent, life)).await?;
         }
         self.end_schedules().await?;
-        // What was put off by a clock that was ahead is due once the clock is there again, and may be years away.
-        self.being.world.wall.set_latest();
         self.pass(CALM_MS / 2).await?;
         self.decide().await?;
         self.pass(CALM_MS / 2).await?;

@@ -193,6 +193,28 @@ async fn an_interjection_that_is_taken_back_or_has_wishes_of_its_own_does_not_jo
     assert_eq!(runs, [run, own].into());
 }
 
+#[tokio::test]
+async fn an_interjection_does_not_join_a_run_of_another_thread_and_is_first_in_line() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.subscribed("coach", on("TASK")).await;
+    home.oracle.writes.store(true, Ordering::Relaxed);
+    home.oracle.holds.store(true, Ordering::Relaxed);
+    home.add_task("Leg day", None).await;
+    daemon.settle().await;
+    assert_eq!(home.oracle.heard().len(), 1, "a change woke it");
+    let ordinary = say(&daemon, "ordinary", Priority::Normal).await;
+    let urgent = say(&daemon, "stop-that", Priority::Interject).await;
+    assert_eq!(daemon.queue("coach").await, [urgent, ordinary]);
+    let_go(&daemon).await;
+    let heard = home.oracle.heard();
+    assert!(!heard[1].contains("stop-that"), "{}", heard[1]);
+    let why = daemon.clerk.why(urgent).await.expect("an answer");
+    assert_eq!((why.verdict.as_deref(), why.absorbed_by), (Some("run"), None));
+    let first = |words: &str| heard.iter().position(|heard| heard.contains(words));
+    assert!(first("stop-that") < first("ordinary") && first("stop-that").is_some());
+}
+
 async fn trigger(daemon: &Daemon) -> TriggerRow {
     let made = daemon.clerk.trigger(agent("coach")).await;
     made.expect("a trigger").row

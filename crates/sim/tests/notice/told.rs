@@ -3,10 +3,11 @@
 use std::sync::atomic::Ordering;
 
 use wakeful_core::blob::BlobHash;
+use wakeful_core::id::{TraceId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_ports::store::Store as _;
-use wakeful_runtime::desk::{Archive as _, Delivery, Desk as _, Triggers as _};
-use wakeful_runtime::proof::{Erase, What};
+use wakeful_runtime::desk::{Archive as _, Delivery, Desk as _, Reasons as _, Triggers as _};
+use wakeful_runtime::proof::{Erase, Wanted, What, verify};
 
 use super::world::{Daemon, Home, agent, on};
 
@@ -67,6 +68,55 @@ async fn who_erases_a_run_erases_the_messages_that_it_took_up() {
     for wake in &absorbed {
         assert_eq!(speaks(&wake.run_key), 0, "its events still tell of it");
     }
+}
+
+#[tokio::test]
+async fn who_erases_a_run_erases_what_its_sender_called_it_and_the_log_stays_whole() {
+    let home = Home::new();
+    let daemon = home.serve();
+    daemon.create("coach").await;
+    let trigger = daemon.clerk.trigger(agent("coach")).await.expect("a trigger").row;
+    let delivery = Delivery {
+        name: Some(TurnId::parse("secret-name").expect("a name")),
+        content_type: Some("secret/kind".into()),
+        correlation: Some(TraceId::parse("secret-chain").expect("a name")),
+        causation: Some(TraceId::parse("secret-cause").expect("a name")),
+        body: b"the build is red".to_vec(),
+    };
+    let taken = daemon.clerk.deliver(trigger, delivery).await;
+    let run = taken.expect("taken in").run_key;
+    daemon.settle().await;
+    let kept = async || {
+        let kept = home.store.read(move |view| {
+            let (message, wake) = (view.message(&run)?, view.wake(&run)?);
+            Ok((message.expect("a message").cause, wake.expect("a record").cause))
+        });
+        kept.await.expect("read")
+    };
+    let (message, wake) = kept().await;
+    assert!(format!("{message:?}").contains("secret-chain") && message == wake);
+    let erase = Erase {
+        agent: agent("coach"),
+        what: What::Run(run),
+        reason: "it was a secret".to_owned(),
+        channel: "cli",
+    };
+    daemon.clerk.erase(erase).await.expect("erased");
+    let (message, wake) = kept().await;
+    assert!(!format!("{message:?}{wake:?}").contains("secret"), "{message:?}");
+    assert_eq!(message.origin.source(), wake.origin.source());
+    assert_eq!(message.origin.kind(), "trigger", "where it came from stays");
+    let why = daemon.clerk.why(run).await.expect("an answer");
+    assert!(!format!("{why:?}").contains("secret"), "{why:?}");
+    let rows = daemon.clerk.events_after(agent("coach"), 0, 1_000).await;
+    let told = rows.expect("events");
+    assert!(
+        told.iter()
+            .all(|row| row.kind == "content_erased" || row.run_key != Some(run) || row.payload.is_none())
+    );
+    let mut flaws = Vec::new();
+    let walked = verify(&home.store, &Wanted::default(), |found| flaws.extend(found.flaw)).await;
+    assert!(walked.is_ok() && flaws.is_empty(), "{flaws:?}");
 }
 
 #[tokio::test]

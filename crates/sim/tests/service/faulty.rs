@@ -10,7 +10,7 @@ use wakeful_ports::store::{StoreError, Tx, View};
 use wakeful_runtime::run::CLAIMS_MAX;
 use wakeful_store::Store;
 
-use super::Mailer;
+use super::{Daemon, First, Mailer};
 
 /// How often the disk is full before it is not: more often than a run may be taken up without moving.
 pub(super) const FULL_TIMES: u32 = CLAIMS_MAX + 5;
@@ -24,6 +24,8 @@ pub(super) struct Faulty {
     inner: Store,
     /// Writes that are still to fail.
     failing: Arc<AtomicU32>,
+    /// Whether the disk fails instead of being full, as it does where a quota is used up.
+    pub(super) breaks: Arc<AtomicBool>,
     /// How often the disk was full.
     pub(super) filled: Arc<AtomicU32>,
     pub(super) writes: Arc<AtomicU32>,
@@ -42,6 +44,7 @@ impl Faulty {
         Self {
             inner: Store::in_memory("service").expect("a store"),
             failing: Arc::default(),
+            breaks: Arc::default(),
             filled: Arc::default(),
             writes: Arc::default(),
             loses: Arc::default(),
@@ -108,7 +111,10 @@ impl wakeful_ports::store::Store for Faulty {
         let left = self.failing.load(Ordering::Relaxed);
         if left > 0 {
             self.failing.store(left - 1, Ordering::Relaxed);
-            return Err(StoreError::Full);
+            return Err(match self.breaks.load(Ordering::Relaxed) {
+                true => StoreError::Device("quota exceeded".into()),
+                false => StoreError::Full,
+            });
         }
         if let Some(run) = self.taken() {
             let taken = self.inner.write(move |tx| {
@@ -135,4 +141,13 @@ impl wakeful_ports::store::Store for Faulty {
     fn holds_lease(&self) -> bool {
         true
     }
+}
+
+#[tokio::test]
+async fn a_disk_that_fails_again_and_again_quarantines_no_run() {
+    let daemon = Daemon::begin(First::FillsDisk).await;
+    daemon.store.breaks.store(true, Ordering::Relaxed);
+    daemon.pass(24 * 60 * 60 * 1_000).await;
+    assert!(daemon.store.filled.load(Ordering::Relaxed) > FULL_TIMES);
+    assert_eq!(daemon.status().await, "completed");
 }

@@ -4,6 +4,7 @@
 mod among;
 mod faulty;
 mod meddled;
+mod set_back;
 mod unheard;
 
 use std::collections::{BTreeMap, BTreeSet};

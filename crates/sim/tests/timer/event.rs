@@ -276,6 +276,49 @@ async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
 }
 
 #[tokio::test]
+async fn what_is_for_once_is_not_used_up_by_a_wish_or_an_event_that_woke_nobody() {
+    let house = House::fresh(Says::Done).await;
+    let by_clock = json!({"field": "source", "op": "eq", "value": "tick"});
+    house
+        .add("guarded", every(3_600), |draft| {
+            draft.event = Some(event("e"));
+            draft.guard = Some(guard(&by_clock));
+            draft.auto_disable_after_run = true;
+        })
+        .await;
+    house
+        .add("once", every(3_600), |draft| {
+            draft.event = Some(event("e"));
+            draft.auto_disable_after_run = true;
+        })
+        .await;
+    let before = house.timer("once").await.next_execution_at;
+    let control = |control| house.clerk.set_control(agent("main"), control);
+    control(Control::Stopped).await.expect("stopped");
+    came(&house, "e", "k").await;
+    let wished = house.clerk.trigger_now(rule("once"), "now".to_owned()).await;
+    assert_eq!(wished.expect("told").outcome, Outcome::Refused);
+    let refused = || because(Outcome::Refused, "stopped");
+    assert_eq!(house.outcomes("once").await, [refused(), refused()]);
+    let timer = house.timer("once").await;
+    assert_eq!((timer.status, timer.next_execution_at), (Status::Active, before));
+    control(Control::Running).await.expect("runs");
+    came(&house, "e", "k2").await;
+    assert_eq!(
+        house.outcomes("guarded").await,
+        [refused(), because(Outcome::Skipped, "guard_false")]
+    );
+    assert_eq!(house.timer("guarded").await.status, Status::Active);
+    assert_eq!(house.timer("once").await.status, Status::Disabled);
+    house.ground.pass(HOUR_MS + 1).await;
+    assert_eq!(
+        house.outcomes("guarded").await[2..],
+        [(Outcome::Run, None), because(Outcome::Disabled, "once")]
+    );
+    assert_eq!(house.runs().await, 2);
+}
+
+#[tokio::test]
 async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction() {
     let house = House::fresh(Says::Done).await;
     house.add("hourly", every(3_600), |_| {}).await;

@@ -210,6 +210,8 @@ impl Connection {
             return StoreError::ReadOnly;
         } else if DAMAGES.contains(code) {
             return StoreError::Corrupt(error.into());
+        } else if SHORTAGES.contains(code) {
+            return StoreError::Device(error.into());
         }
         StoreError::Backend(error.into())
     }
@@ -237,6 +239,16 @@ const FAREWELLS: [SqlState; 6] = [
 const REFUSALS: [SqlState; 2] = [
     SqlState::READ_ONLY_SQL_TRANSACTION,
     SqlState::INSUFFICIENT_PRIVILEGE,
+];
+
+/// The server has no place, or its disk fails.
+const SHORTAGES: [SqlState; 6] = [
+    SqlState::INSUFFICIENT_RESOURCES,
+    SqlState::OUT_OF_MEMORY,
+    SqlState::TOO_MANY_CONNECTIONS,
+    SqlState::CONFIGURATION_LIMIT_EXCEEDED,
+    SqlState::SYSTEM_ERROR,
+    SqlState::IO_ERROR,
 ];
 
 const DAMAGES: [SqlState; 2] = [SqlState::DATA_CORRUPTED, SqlState::INDEX_CORRUPTED];

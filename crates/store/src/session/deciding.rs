@@ -86,8 +86,8 @@ impl DecidingTx for Session<'_> {
         run::rouse(self, run)
     }
 
-    fn rest_run(&mut self, run: &RunKey, due: Millis) -> Result<(), StoreError> {
-        run::rest(self, run, due)
+    fn rest_run(&mut self, run: &RunKey, due: Millis, now: Millis) -> Result<(), StoreError> {
+        run::rest(self, run, due, now)
     }
 
     fn count_claim(&mut self, run: &RunKey) -> Result<u32, StoreError> {

@@ -242,6 +242,8 @@ pub(crate) fn said(error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             StoreError::Backend(Box::new(Busy(error)))
         }
+        // A quota that is used up is told like a disk that fails.
+        Some(ErrorCode::SystemIoFailure | ErrorCode::OutOfMemory) => StoreError::Device(error.into()),
         _ => StoreError::Backend(error.into()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use rusqlite::ffi;
 use tokio::sync::oneshot;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
@@ -139,4 +140,23 @@ fn when_the_transaction_is_gone_everybody_in_the_group_is_told() {
     let later = small(2, 1);
     group.perform(vec![later.0]);
     answered(later.1).expect("the next group is not affected");
+}
+
+#[test]
+fn what_lies_under_the_database_is_told_apart_from_what_the_database_refuses() {
+    let said = |code| {
+        let error = rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+        crate::sqlite::connection::said(error)
+    };
+    for code in [
+        ffi::SQLITE_IOERR_WRITE,
+        ffi::SQLITE_IOERR_FSYNC,
+        ffi::SQLITE_NOMEM,
+    ] {
+        assert!(matches!(said(code), StoreError::Device(_)), "{code}");
+    }
+    assert!(matches!(said(ffi::SQLITE_FULL), StoreError::Full));
+    for code in [ffi::SQLITE_CONSTRAINT_CHECK, ffi::SQLITE_TOOBIG] {
+        assert!(matches!(said(code), StoreError::Backend(_)), "{code}");
+    }
 }

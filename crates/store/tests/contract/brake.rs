@@ -49,7 +49,8 @@ async fn waiting(store: &Store, agent: &'static str, due_at: Option<Millis>) {
             agent_id: sample::agent_id(agent),
             due_at,
             ..sample::run(agent)
-        })
+        })?;
+        due_at.map_or(Ok(()), |due| tx.rest_run(&sample::run_key(agent), due, NOW))
     });
     made.await.expect("made");
 }

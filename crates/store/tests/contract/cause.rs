@@ -7,7 +7,7 @@ use wakeful_core::key::Digest;
 use wakeful_core::message::Message;
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Mode, REFUSALS_KEPT_MAX};
-use wakeful_ports::records::{WakeFilter, WakeRow};
+use wakeful_ports::records::{NEVER, RunRow, WakeFilter, WakeRow};
 use wakeful_ports::store::Store as _;
 use wakeful_store::Store;
 
@@ -110,6 +110,65 @@ fn a_clock_that_is_set_back_holds_nothing_but_what_a_barrier_holds() {
         let sleeps = store.write(move |tx| tx.set_sleep(&sample::agent_id("main"), Some(due)));
         assert!(sleeps.await.expect("written"));
         assert!(!is_ready(Millis(900_000)).await, "a barrier is a date");
+    });
+}
+
+#[test]
+fn a_run_that_rests_is_looked_at_when_the_clock_was_set_back_and_not_again_before_its_time() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let run = sample::run("run").run_key;
+        let rest = async |due: Millis, now: Millis| {
+            let rests = store.write(move |tx| tx.rest_run(&run, due, now));
+            rests.await.expect("written");
+        };
+        let made = store.write(|tx| tx.create_run(&sample::run("run"))).await;
+        made.expect("written");
+        let is_due = async |now: Millis| {
+            let found = store.read(move |view| view.agents_with_work(now)).await;
+            !found.expect("read").is_empty()
+        };
+        let (now, due) = (Millis(100_000_000), Millis(200_000_000));
+        rest(due, now).await;
+        assert!(!is_due(now).await && is_due(due).await);
+        assert!(!is_due(Millis(now.0 - 60_000)).await, "the clock was corrected");
+        let back = Millis(now.0 - 60_001);
+        assert!(is_due(back).await, "the clock was set back");
+        rest(Millis(back.0 + 500), back).await;
+        assert!(!is_due(back).await, "nobody looks in a circle");
+        assert!(is_due(Millis(back.0 + 500)).await);
+        rest(NEVER, now).await;
+        assert!(
+            !is_due(back).await,
+            "what never comes by itself does not come back either"
+        );
+    });
+}
+
+#[test]
+fn the_newest_run_is_the_one_that_began_last_whatever_the_clock_showed() {
+    everywhere(async |store| {
+        agent(&store, "main").await;
+        let began = async |name: &'static str, at: i64| {
+            let began = store.write(move |tx| {
+                tx.create_run(&RunRow {
+                    started_at: Millis(at),
+                    ..sample::run(name)
+                })?;
+                tx.last_run_at(&sample::agent_id("main"))
+            });
+            began.await.expect("written")
+        };
+        let before = store
+            .read(|view| view.last_run_at(&sample::agent_id("main")))
+            .await;
+        assert_eq!(before.expect("read"), None);
+        assert_eq!(began("first", 5_000_000).await, Some(Millis(5_000_000)));
+        assert_eq!(
+            began("second", 1_000).await,
+            Some(Millis(1_000)),
+            "the clock was set back"
+        );
     });
 }
 

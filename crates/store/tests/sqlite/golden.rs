@@ -110,6 +110,12 @@ fn every_released_schema_is_brought_up_to_date_with_all_that_it_holds() {
                 .expect("a version");
             assert_eq!(version, schema);
             assert_chained(&store, "main").await;
+            let newest = "SELECT MAX(started_at_ms) FROM run WHERE agent_id = 'main'";
+            let newest: Option<i64> = old.query_row(newest, [], |row| row.get(0)).expect("a time");
+            let began = store
+                .read(|view| view.last_run_at(&sample::agent_id("main")))
+                .await;
+            assert_eq!(began.expect("read").map(|at| at.0), newest);
             let fresh = store.write(|tx| tx.create_agent(&sample::agent("fresh"))).await;
             assert!(fresh.expect("it can be written to"));
             store.close().await.expect("closed");

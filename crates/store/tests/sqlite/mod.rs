@@ -205,7 +205,7 @@ fn a_home_that_cannot_be_written_says_so() {
     let Err(error) = Store::open_sqlite(&missing, HOST) else {
         panic!("it was opened")
     };
-    assert!(matches!(error, StoreError::Backend(_)), "{error:?}");
+    assert!(matches!(error, StoreError::Device(_)), "{error:?}");
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub(super) fn ending(run: &Run) -> Vec<String> {
         "wakeful: run {} of {} {} in {} ms: {} rounds, {} tool calls, {} tokens{}",
         clip_key(&run.run_key),
         run.agent_id,
-        run.outcome,
+        outcome(run),
         run.duration_ms,
         run.rounds,
         run.tool_calls.len(),
@@ -137,12 +137,21 @@ pub(super) fn nothing_resumed(view: &ResumedView) -> String {
     }
 }
 
+/// How it stands, and which run took the message up where another did: its answer stands there.
+fn outcome(run: &Run) -> String {
+    let by = run.cause.as_ref().and_then(|cause| cause.absorbed_by.as_ref());
+    match by {
+        Some(by) => format!("{} by run {}", run.outcome, clip_key(by)),
+        None => run.outcome.clone(),
+    }
+}
+
 /// A run with every step.
 pub(super) fn run(run: &Run) -> String {
     let mut lines = vec![
         format!("run      {}", run.run_key),
         format!("agent    {}", run.agent_id),
-        format!("outcome  {}", run.outcome),
+        format!("outcome  {}", outcome(run)),
         format!("started  {}", run.started_at),
     ];
     if let Some(ended_at) = &run.ended_at {
@@ -401,4 +410,37 @@ fn word<T: Serialize>(value: &T) -> String {
 
 fn clip_key(key: &str) -> &str {
     key.get(..SHORT).unwrap_or(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_another_run_took_up_names_that_run() {
+        let shown = |absorbed_by: Option<&str>| {
+            let told = serde_json::json!({
+                "run_key": "a".repeat(64), "agent_id": "coach", "outcome": "absorbed", "final_text": "", "rounds": 0,
+                "tool_calls": [], "denied": [], "unknown": [], "duration_ms": 0, "steps": [],
+                "started_at": "2026-03-01T06:00:00.000Z",
+                "token_usage": {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0},
+                "cause": {
+                    "kind": "operator_prompt", "authority": "operator_instruction", "surface": "cli_prompt",
+                    "context": "local_process", "admitted_at": "2026-03-01T06:00:00.000Z", "text": "stop",
+                    "verdict": "absorbed", "absorbed_by": absorbed_by, "gates": [],
+                },
+            });
+            let told: Run = serde_json::from_value(told).expect("a run");
+            (run(&told), ending(&told).remove(0))
+        };
+        let by = "0123456789abcdef".repeat(4);
+        let (whole, line) = shown(Some(&by));
+        assert!(
+            whole.contains("outcome  absorbed by run 0123456789ab\n"),
+            "{whole}"
+        );
+        assert!(line.contains("coach absorbed by run 0123456789ab in"), "{line}");
+        let (whole, _) = shown(None);
+        assert!(whole.contains("outcome  absorbed\n"), "{whole}");
+    }
 }

@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use wakeful_core::run::MACHINE_VERSION;
 
 use super::daemon::Daemon;
 use super::proof::{ran, ran_as, verify};
@@ -151,7 +152,7 @@ fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart
         "bundle_newer"
     );
     let version = "\"machine_version\":";
-    let other = whole.replacen(&format!("{version}3"), &format!("{version}99"), 1);
+    let other = whole.replacen(&format!("{version}{MACHINE_VERSION}"), &format!("{version}99"), 1);
     assert_eq!(code(other.as_bytes()), "machine_version_unsupported");
     assert_eq!(code(b""), "bundle_foreign");
     assert_eq!(code(b"rounds: [{text: hello}]\n"), "bundle_foreign");

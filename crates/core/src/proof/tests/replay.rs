@@ -1,4 +1,4 @@
-use super::sample::{Row, run, run_without_money};
+use super::sample::{Row, run, run_of_version_three, run_without_money};
 use crate::json::canonical;
 use crate::key::Digest;
 use crate::proof::replay::{Difference, Replay, Told};
@@ -43,6 +43,33 @@ fn a_run_that_passed_over_a_model_for_want_of_money_happens_again() {
         replay.step(&row.recorded()).expect("the same");
     }
     assert_eq!(replay.outcome(), Some("completed"));
+}
+
+#[test]
+fn a_run_of_an_earlier_program_happens_again_as_it_did_there() {
+    let (rows, turn) = run_of_version_three();
+    assert!(turn.unpaid.is_none());
+    let mut replay = Replay::new(turn.clone());
+    for row in &rows {
+        replay.step(&row.recorded()).expect("the same");
+    }
+    let state = serde_json::to_string(&turn).expect("JSON");
+    replay.end(3, &state).expect("the same end");
+    // Nothing else may differ.
+    let mut changed = rows;
+    changed[2].hashes[1] = Digest::ZERO;
+    let mut replay = Replay::new(turn);
+    let found = changed
+        .iter()
+        .try_for_each(|row| replay.step(&row.recorded()).map(drop));
+    assert!(matches!(
+        found,
+        Err(Difference::Hash {
+            ordinal: 3,
+            what: "state",
+            ..
+        })
+    ));
 }
 
 #[test]

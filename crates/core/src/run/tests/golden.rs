@@ -1,8 +1,9 @@
-//! States as version 1 of the machine wrote them. A program that carries this version must read them for
+//! States as earlier versions of the machine wrote them. A program that carries such a version must read them for
 //! ever; when one of these tests fails, the machine needs a new version and not a new file.
 
 use super::world::body;
-use crate::run::{Input, MACHINE_VERSION_OLDEST, Outcome, Phase, Reads, Turn};
+use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
+use crate::run::{Bill, Input, MACHINE_VERSION, MACHINE_VERSION_OLDEST, Outcome, Phase, Reads, Turn};
 use crate::step::Fate;
 
 const NOT_BEGUN: &str = include_str!("../golden/turn_v1_not_begun.json");
@@ -10,6 +11,7 @@ const MODELLING: &str = include_str!("../golden/turn_v1_modelling.json");
 const ACTING: &str = include_str!("../golden/turn_v1_acting.json");
 const ENDED: &str = include_str!("../golden/turn_v1_ended.json");
 const FAILED: &str = include_str!("../golden/turn_v1_failed.json");
+const UNPAID: &str = include_str!("../golden/turn_v4_unpaid.json");
 
 fn decode(text: &str) -> Turn {
     serde_json::from_str(text).expect("a state of version 1")
@@ -62,4 +64,28 @@ fn a_stored_state_of_each_phase_goes_on_from_where_it_stood() {
     );
     assert_eq!(decode(ENDED).outcome(), Some(&Outcome::Completed));
     assert!(matches!(decode(FAILED).outcome(), Some(Outcome::Failed(_))));
+}
+
+/// What version 4 wrote is read for as long as it is carried.
+#[test]
+fn a_stored_state_that_passed_over_a_model_goes_back_to_it_when_the_other_fails() {
+    const {
+        assert!(
+            MACHINE_VERSION == 4,
+            "a new version needs a golden state of its own"
+        )
+    };
+    let turn = decode(UNPAID);
+    let stored: serde_json::Value = serde_json::from_str(UNPAID).expect("json");
+    assert_eq!(serde_json::to_value(&turn).expect("json"), stored);
+    assert_eq!(turn.active_model(), "scripted:fallback1");
+    let artifact = FailureArtifact::new(Category::Transport, "away", "the model is away");
+    let failed = Input::AttemptFailed {
+        failure: ModelFailure::new(ModelFailureKind::FailFast, artifact),
+        duration_ms: 1,
+        bill: Bill::default(),
+    };
+    let waits = turn.apply(&Reads::default(), failed).expect("fits").turn;
+    assert!(matches!(waits.phase, Phase::Parked { .. }), "{:?}", waits.phase);
+    assert_eq!(waits.active_model(), "scripted:demo");
 }

@@ -186,6 +186,7 @@ const fn is_of_one_run(error: &StoreError) -> bool {
         | StoreError::BadAddress(_)
         | StoreError::Unreachable(_)
         | StoreError::Closed
+        | StoreError::Device(_)
         | StoreError::Backend(_) => false,
     }
 }
