@@ -23,8 +23,13 @@ fn told(drafts: &[Draft]) -> Vec<Told> {
 fn a_run_as_it_was_recorded_happens_again() {
     let (rows, turn, drafts) = run();
     let replay = replayed(&rows).expect("the same");
-    let state = serde_json::to_string(&turn).expect("JSON");
+    let state = String::from_utf8(canonical(&turn).expect("canonical")).expect("text");
     replay.end(2, &state).expect("the same end");
+    // Earlier programs spelled states otherwise; no other spelling is one of ours.
+    let plain = serde_json::to_string(&turn).expect("JSON");
+    assert_ne!(plain, state);
+    replay.end(2, &plain).expect("the same end");
+    assert!(replay.end(2, &format!("{state} ")).is_err());
     assert_eq!(replay.outcome(), Some("completed"));
     let mut told = told(&drafts);
     replay.told(&told).expect("the same story");
