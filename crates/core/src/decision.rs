@@ -14,7 +14,6 @@ use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
 use crate::step::EffectClass;
 use crate::time::Millis;
-use crate::timer::SET_BACK_MS;
 
 /// How long a question stands before it grows more severe, unless somebody set another time: a week.
 pub const DEADLINE_MS_DEFAULT: u64 = 7 * 24 * 60 * 60 * 1000;
@@ -372,18 +371,6 @@ impl Decision {
     pub fn next_look(&self, now: Millis) -> Option<Millis> {
         let patience = later(now, self.patience_ms.unwrap_or(DEADLINE_MS_DEFAULT));
         self.deadline_at.map(|deadline| deadline.min(patience))
-    }
-
-    /// The same question, due no later than its patience from now on: the clock was set back since it was asked, and nobody
-    /// waits for as long as that. None where its deadline can stay, as it can after a mere correction of the clock.
-    #[must_use]
-    pub fn nearer(&self, now: Millis) -> Option<Self> {
-        let (deadline, near) = (self.deadline_at?, self.next_look(now)?);
-        let is_far = deadline.0 > near.0.saturating_add(SET_BACK_MS);
-        is_far.then(|| Self {
-            deadline_at: Some(near),
-            ..self.clone()
-        })
     }
 
     /// The same question, which nobody has to answer any more.

@@ -17,6 +17,12 @@ pub fn canonical<T: Serialize>(value: &T) -> Result<Vec<u8>, NotCanonical> {
     canonical::spell(value).map_err(NotCanonical)
 }
 
+/// The same as text.
+pub fn canonical_text<T: Serialize>(value: &T) -> Result<String, NotCanonical> {
+    let no_text = |error| NotCanonical(serde::ser::Error::custom(error));
+    String::from_utf8(canonical(value)?).map_err(no_text)
+}
+
 /// The SHA-256 of the canonical form.
 pub fn digest<T: Serialize>(value: &T) -> Result<Digest, NotCanonical> {
     canonical(value).map(|bytes| Digest::of(&bytes))

@@ -82,12 +82,16 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             // find nothing that begins after it.
             let look = match look.take() {
                 Some(look) => look,
-                None => self.look(claimed).await?,
+                None => match self.look(claimed).await {
+                    Ok(look) => look,
+                    // What was done is told first.
+                    Err(_) if !results.is_empty() => break,
+                    Err(error) => return Err(error),
+                },
             };
             let began = self.clock.ticks_ms();
             let done = match self.one(claimed, (operation_id, class), &call, look).await? {
                 Acted::Done(done) => done,
-                // What was done is told first.
                 Acted::Held(_) if !results.is_empty() => break,
                 Acted::Held(next) => return Ok(next),
             };

@@ -125,15 +125,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Some(look) => look,
             None => self.look(claimed).await?,
         };
-        if look.is_braked {
+        let Some(instead) = self.heard(claimed, look) else {
+            return self.ask(claimed, request, permit).await;
+        };
+        if permit.money.is_some() {
             // Nothing left, so nothing is owed for it.
             let freed = self
                 .store
                 .write(move |tx| tx.settle_spend(&operation_id, Some(MicroUsd(0))));
             freed.await?;
-            return Ok(Next::Rest(Rest::Braked));
         }
-        self.ask(claimed, request, permit).await
+        Ok(instead)
     }
 
     /// Sends the request and waits for its answer.

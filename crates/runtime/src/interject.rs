@@ -6,14 +6,10 @@ use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
 use wakeful_core::run::{Input, Interjection};
 use wakeful_core::time::Millis;
-use wakeful_ports::model::Model;
 use wakeful_ports::records::QueueRow;
-use wakeful_ports::store::{Store, StoreError, Tx, View};
-use wakeful_ports::tool::ToolHost;
+use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::absorb::take_up;
-use crate::run::Claimed;
-use crate::{Engine, EngineError};
 
 /// How far down the line is looked for what may join: not every interjection may.
 const LOOKED_AT_MAX: u32 = 64;
@@ -40,15 +36,6 @@ pub(crate) fn may_end_round(input: &Input) -> bool {
         | Input::Postponed
         | Input::Cancelled
         | Input::Lapsed { .. } => false,
-    }
-}
-
-impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// What may join the run.
-    pub(crate) async fn interjected(&self, claimed: &Claimed) -> Result<Vec<Interjection>, EngineError> {
-        let (agent, thread) = (claimed.row.agent_id.clone(), claimed.row.thread_id.clone());
-        let waiting = self.store.read(move |view| waiting(view, &agent, &thread));
-        Ok(waiting.await?)
     }
 }
 

@@ -18,7 +18,7 @@ use wakeful_core::decision::DecisionStatus;
 use wakeful_core::failure::clip;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_core::run::{Effect, Input, Reads, Turn, is_known, is_newer};
+use wakeful_core::run::{Effect, Input, Interjection, Reads, Turn, is_known, is_newer};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
@@ -101,6 +101,14 @@ impl Driven {
             | Self::Braked(run) => run,
         }
     }
+}
+
+/// What became of a transition that was tried.
+enum Tried {
+    /// It is committed: the run as it stands, its state, and what it intends next.
+    Done(Box<(RunRow, Turn, Vec<Effect>)>),
+    /// Nothing is written: these words belong to it.
+    Interjected(Vec<Interjection>),
 }
 
 impl Claimed {
@@ -229,9 +237,9 @@ enum Until {
     Runs(Vec<RunKey>),
 }
 
-/// Gives a claimed run back, to whoever looks or to rest from now on. Whoever answered another of its questions meanwhile had it looked at, and it would be
-/// looked at for ever; so what it waits for is looked at once more, with the lock. Only who asked for its end is heard
-/// before.
+/// Gives a claimed run back, to whoever looks or to rest from now on. Whoever answered another of its questions meanwhile
+/// had it looked at, and it would be looked at for ever; so what it waits for is looked at once more, with the lock. Only
+/// who asked for its end is heard before.
 async fn hand_over<S: Store>(
     store: &S,
     claimed: Box<Claimed>,
@@ -263,14 +271,10 @@ impl Until {
         Ok(match self {
             Self::Moment(moment) => Some(*moment),
             Self::Answer(id) => {
-                let open = tx.decision(id)?;
-                let Some(open) = open.filter(|one| one.status == DecisionStatus::Pending) else {
-                    return Ok(None);
-                };
-                if let Some(nearer) = open.nearer(now) {
-                    tx.put_decision(&nearer, open.version)?;
-                }
-                Some(open.next_look(now).unwrap_or(NEVER))
+                let open = tx
+                    .decision(id)?
+                    .filter(|one| one.status == DecisionStatus::Pending);
+                open.map(|one| one.next_look(now).unwrap_or(NEVER))
             }
             // Whoever ends one of them holds the same head meanwhile.
             Self::Runs(runs) => subrun::all_under_way(tx, runs)?.then_some(NEVER),
@@ -354,9 +358,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let done = loop {
             let tried = self.try_transit(claimed, (&input, &reads, words), (&contents, blobs.clone()));
             match tried.await {
-                Ok(None) => {
+                Ok(Tried::Interjected(interjected)) => {
                     words = Words::Known;
-                    reads.interjected = self.interjected(claimed).await?;
+                    reads.interjected = interjected;
                 }
                 Err(EngineError::Store(StoreError::Braked(_))) if !reads.hold => reads.hold = true,
                 // A person took back what was said into the run. What an action did is known only here, so the run is
@@ -364,7 +368,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 Err(EngineError::Store(StoreError::Conflict)) if !reads.interjected.is_empty() => {
                     reads.interjected.clear();
                 }
-                Ok(Some(done)) => break done,
+                Ok(Tried::Done(done)) => break *done,
                 Err(error) => return Err(error),
             }
         };
@@ -385,7 +389,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         claimed: &mut Claimed,
         (input, reads, words): (&Input, &Reads, Words),
         (contents, blobs): (&[Blob], Vec<Blob>),
-    ) -> Result<Option<(RunRow, Turn, Vec<Effect>)>, EngineError> {
+    ) -> Result<Tried, EngineError> {
         let moved = claimed.turn.clone().apply(reads, input.clone());
         let moved = moved.map_err(|e| broken(claimed.run_key(), &e))?;
         let (turn, effects, entries) = (moved.turn.clone(), moved.effects.clone(), moved.entries.clone());
@@ -407,8 +411,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 self.observer.saw(&claimed.row.agent_id, &[]);
             }
         })?;
-        let Written::Events(events) = written else {
-            return Ok(None);
+        let events = match written {
+            Written::Events(events) => events,
+            Written::Interjected(interjected) => return Ok(Tried::Interjected(interjected)),
         };
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
@@ -419,7 +424,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         claimed.refused.clear();
         self.extend_thread(claimed, &entries, &contents).await?;
-        Ok(Some((transition.run.clone(), turn, effects)))
+        Ok(Tried::Done(Box::new((transition.run.clone(), turn, effects))))
     }
 
     /// Commits a transition. A database that went away is waited for within the lease, because the result of an

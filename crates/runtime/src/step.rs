@@ -153,7 +153,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 
     /// What a run does instead of its next effect, if something stands against that.
-    fn heard(&self, claimed: &Claimed, look: Look) -> Option<Next> {
+    pub(crate) fn heard(&self, claimed: &Claimed, look: Look) -> Option<Next> {
         let rest = match (self.halt.is_set(), look.is_cancelled, look.is_braked) {
             (true, _, _) => Rest::Halted,
             (false, true, _) => return Some(Next::just(Input::Cancelled)),

@@ -180,7 +180,11 @@ impl<S: Store> Timers<S> {
         let fired = match self.store.write(move |tx| plan.commit(tx)).await {
             Ok(fired) => fired,
             Err(StoreError::Conflict) => return Ok(()),
-            Err(error) => return Err(error),
+            Err(error) => {
+                // It may stand all the same, and then nobody else says so.
+                self.work.look();
+                return Err(error);
+            }
         };
         fail::point("timer.after_commit");
         self.tell(&timer, &fired);

@@ -363,10 +363,12 @@ impl World {
             .begun
             .iter()
             .any(|begun| begun.operation_id == operation_id);
+        // Where the database failed it the run was loaded again, and what is loaded may have begun.
+        let is_sure = |life: &LifeState| !life.slept && !life.has_failed;
         let fresh = state
             .lives
             .get(life)
-            .is_some_and(|life| !life.slept && !known && !life.found.contains(&operation_id));
+            .is_some_and(|life| is_sure(life) && !known && !life.found.contains(&operation_id));
         let at_ms = self.time.now_ms();
         state.running.insert((life, operation_id));
         state.ledger.begun.push(Begun {

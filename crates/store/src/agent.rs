@@ -156,5 +156,9 @@ pub(crate) fn add_usage(
         usage.output_tokens.into(),
         model_rounds.into(),
     ];
-    sql.run_once(ADD_USAGE, &params)
+    match sql.execute(ADD_USAGE, &params)? {
+        1 => Ok(()),
+        // No conflict: nobody who tries again finds it.
+        _ => Err(StoreError::Malformed("agent.agent_id")),
+    }
 }

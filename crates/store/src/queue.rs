@@ -157,7 +157,7 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
 pub(crate) const WITH_WORK: &str = concat!(
     "SELECT run.agent_id FROM run
     WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
-            OR run.rested_at_ms > ?2 + 60000 AND run.due_at_ms < 9223372036854775807)
+            OR run.due_at_ms < 9223372036854775807 AND run.rested_at_ms > ?2 + 60000)
         AND (NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id)
             OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))
     UNION

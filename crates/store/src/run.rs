@@ -287,7 +287,7 @@ pub(crate) mod tests {
             (crate::decision::OWED, "run_quarantined"),
             (crate::queue::STANDING, "decision_pending_of_agent"),
             (crate::queue::STANDING, "run_quarantined_of_agent"),
-            (crate::queue::WITH_WORK, "run_open"),
+            (crate::queue::WITH_WORK, "COVERING INDEX run_open"),
             (crate::message::CHILDREN, "message_of_parent"),
             (crate::message::AWAITED, "message_of_parent"),
             (crate::message::AWAITED, "run_open"),

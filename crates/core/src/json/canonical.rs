@@ -175,6 +175,11 @@ impl Formatter for Ordered<'_> {
         self.write_f64(writer, f64::from(value))
     }
 
+    fn write_raw_fragment<W: ?Sized + io::Write>(&mut self, _: &mut W, _: &str) -> io::Result<()> {
+        // Somebody else spelled it, and nobody knows how.
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
     fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
         // Nothing infinite gets here.
         writer.write_all(ryu_js::Buffer::new().format_finite(value).as_bytes())

@@ -13,7 +13,7 @@ impl<S: Store> Clerk<S> {
         F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
         let written = self.store.write(f).await;
-        if written.is_err() {
+        if matches!(written, Err(StoreError::Unreachable(_))) {
             self.look_everywhere();
         }
         written

@@ -4,13 +4,14 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
 use wakeful_core::decision::{Decision, DecisionStatus};
 use wakeful_core::id::{AgentId, ThreadId};
-use wakeful_core::json::{NotCanonical, canonical, digest};
+use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{
-    DecisionWrite, Effect, Input, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX, StepWrite, Turn,
+    DecisionWrite, Effect, Input, Interjection, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX,
+    StepWrite, Turn,
 };
 use wakeful_core::saga::{Phase as SagaPhase, Saga};
 use wakeful_core::time::Millis;
@@ -67,8 +68,8 @@ pub(crate) struct Transition {
 pub(crate) enum Written {
     /// It is written; these are its events.
     Events(Vec<Event>),
-    /// Nothing is written: a person's words wait that belong to it.
-    Interjected,
+    /// Nothing is written: these words of a person wait, and belong to it.
+    Interjected(Vec<Interjection>),
 }
 
 enum StepChange {
@@ -94,8 +95,11 @@ impl Transition {
         if self.begins && tx.is_braked(&self.run.agent_id)? {
             return Err(StoreError::Braked(self.run.agent_id.clone()));
         }
-        if self.listens && !interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?.is_empty() {
-            return Ok(Written::Interjected);
+        if self.listens {
+            let words = interject::waiting(tx, &self.run.agent_id, &self.run.thread_id)?;
+            if !words.is_empty() {
+                return Ok(Written::Interjected(words));
+            }
         }
         for write in &self.decisions {
             self.write_decision(tx, write)?;
@@ -427,18 +431,17 @@ fn journal(
     (input, reads): (&Input, &Reads),
     at: Millis,
 ) -> Result<(JournalRow, String), NotCanonical> {
-    let (input, reads, state) = (canonical(input)?, canonical(reads)?, canonical(&moved.turn)?);
+    let (input, reads, state) = (canonical(input)?, canonical(reads)?, canonical_text(&moved.turn)?);
     let row = JournalRow {
         run_key: before.run_key,
         ordinal: before.version + 1,
         body: [b"[", input.as_slice(), b",", &reads, b"]"].concat(),
         reads_hash: Digest::of(&reads),
-        state_hash: Digest::of(&state),
+        state_hash: Digest::of(state.as_bytes()),
         effects_hash: digest(&moved.effects)?,
         at,
     };
-    // JSON is text.
-    Ok((row, String::from_utf8(state).unwrap_or_default()))
+    Ok((row, state))
 }
 
 fn step_change(run_key: RunKey, write: StepWrite, input: &Input, at: Millis) -> StepChange {

@@ -2,6 +2,7 @@
 //! the moment has come.
 
 mod among;
+mod brake;
 mod faulty;
 mod meddled;
 mod set_back;
@@ -24,7 +25,6 @@ use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::message::{Message, Wishes};
 use wakeful_core::policy::Rules;
 use wakeful_core::prompt::Request;
-use wakeful_core::report::Kind;
 use wakeful_core::run::MACHINE_VERSION;
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::time::Millis;
@@ -461,41 +461,4 @@ async fn a_run_that_a_newer_program_began_is_left_to_it() {
     daemon.settle().await;
     assert_eq!(daemon.status().await, "completed");
     assert_eq!(daemon.mailer.0.load(Ordering::Relaxed), 1);
-}
-
-#[tokio::test]
-async fn a_brake_and_the_word_of_it_are_one_transaction() {
-    let daemon = Daemon::begin(First::WantsTool).await;
-    let agent = AgentId::parse("main").expect("a name");
-    let told = async || {
-        let events = daemon
-            .clerk
-            .events_after(agent.clone(), 0, 100)
-            .await
-            .expect("events");
-        events
-            .iter()
-            .filter(|row| row.kind == Kind::BrakeChanged.as_str())
-            .count()
-    };
-    let writes = || daemon.store.writes.load(Ordering::Relaxed);
-    for (number, whom) in [None, Some(agent.clone())].into_iter().enumerate() {
-        let before = writes();
-        let set = daemon
-            .clerk
-            .brake(whom.clone(), "stop".into(), Channel::Cli)
-            .await;
-        assert_eq!((set.expect("set").len(), writes() - before), (1, 1));
-        assert_eq!(told().await, 2 * number + 1);
-        let before = writes();
-        let left = daemon.clerk.release(whom, Channel::Cli).await;
-        assert_eq!((left.expect("released").len(), writes() - before), (0, 1));
-        assert_eq!(told().await, 2 * number + 2);
-    }
-    let nobody = AgentId::parse("nobody").expect("a name");
-    let released = daemon.clerk.release(Some(nobody), Channel::Cli).await;
-    assert!(
-        matches!(released, Err(EngineError::UnknownAgent(_))),
-        "{released:?}"
-    );
 }

@@ -28,8 +28,9 @@ const GREETING: &str = "
 /// What the connection of a reader is told as well.
 const GREETING_OF_READER: &str = "SET default_transaction_read_only TO on;";
 
-/// Statements that wait to be sent. Enough for a transition, few enough that a large transaction does not pile up here.
-const LATER_MAX: usize = 64;
+/// Statements that wait to be sent. Enough for a transition, few enough that a large transaction does not pile up here; and
+/// not more than [`join_all`] polls in their order, which is the order in which they are sent.
+const LATER_MAX: usize = 30;
 
 /// A connection.
 pub(crate) struct Connection {
@@ -157,8 +158,10 @@ impl Connection {
         if self.later.len() >= LATER_MAX {
             self.send_all()?;
         }
-        let statement = self.statement(sql)?;
-        let params = owned(params);
+        let (statement, params) = (self.statement(sql)?, owned(params));
+        if params.len() != statement.params().len() {
+            return Err(StoreError::Malformed("parameter"));
+        }
         self.later.push(Later {
             statement,
             params,

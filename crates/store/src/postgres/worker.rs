@@ -1,6 +1,6 @@
 //! A thread with one connection that runs closures as transactions.
 //!
-//! The driver blocks, so it lives on threads of its own and is never called from a task.
+//! We block on the driver, so it lives on threads of its own and is never called from a task.
 
 use std::sync::{Arc, Mutex};
 use std::thread;

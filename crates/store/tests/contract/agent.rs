@@ -129,7 +129,7 @@ fn counting_for_an_agent_that_is_not_there_is_an_error() {
         let added = store
             .write(|tx| tx.add_usage(&sample::agent_id("main"), Usage::default(), 1))
             .await;
-        assert!(matches!(added, Err(StoreError::Conflict)), "{added:?}");
+        assert!(matches!(added, Err(StoreError::Malformed(_))), "{added:?}");
     });
 }
 

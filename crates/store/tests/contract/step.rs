@@ -51,6 +51,29 @@ fn steps_are_read_back_as_they_were_put_down_with_ordinals_from_one() {
 }
 
 #[test]
+fn many_statements_of_one_transaction_run_in_their_order() {
+    everywhere(async |store| {
+        let written = store.write(|tx| {
+            for number in 0..50 {
+                let step = StepRow {
+                    status: Status::Planned,
+                    ..sample::step("run", &format!("op-{number}"))
+                };
+                tx.put_step(&step)?;
+                tx.intend_step(&step.operation_id)?;
+                tx.postpone_step(&step.operation_id)?;
+                tx.intend_step(&step.operation_id)?;
+            }
+            Ok(())
+        });
+        written.await.expect("each finds what the one before it wrote");
+        let steps = steps(&store, "run").await;
+        assert_eq!(steps.len(), 50);
+        assert!(steps.iter().all(|step| step.status == Status::Intended));
+    });
+}
+
+#[test]
 fn steps_are_read_in_pages() {
     everywhere(async |store| {
         let all = (1..=5).map(|n| sample::step("run", &n.to_string()));

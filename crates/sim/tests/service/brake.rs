@@ -1,0 +1,48 @@
+//! What a brake writes.
+
+use std::sync::atomic::Ordering;
+
+use wakeful_core::decision::Channel;
+use wakeful_core::id::AgentId;
+use wakeful_core::report::Kind;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{Deciding as _, Desk as _};
+
+use super::{Daemon, First};
+
+#[tokio::test]
+async fn a_brake_and_the_word_of_it_are_one_transaction() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    let agent = AgentId::parse("main").expect("a name");
+    let told = async || {
+        let events = daemon
+            .clerk
+            .events_after(agent.clone(), 0, 100)
+            .await
+            .expect("events");
+        events
+            .iter()
+            .filter(|row| row.kind == Kind::BrakeChanged.as_str())
+            .count()
+    };
+    let writes = || daemon.store.writes.load(Ordering::Relaxed);
+    for (number, whom) in [None, Some(agent.clone())].into_iter().enumerate() {
+        let before = writes();
+        let set = daemon
+            .clerk
+            .brake(whom.clone(), "stop".into(), Channel::Cli)
+            .await;
+        assert_eq!((set.expect("set").len(), writes() - before), (1, 1));
+        assert_eq!(told().await, 2 * number + 1);
+        let before = writes();
+        let left = daemon.clerk.release(whom, Channel::Cli).await;
+        assert_eq!((left.expect("released").len(), writes() - before), (0, 1));
+        assert_eq!(told().await, 2 * number + 2);
+    }
+    let nobody = AgentId::parse("nobody").expect("a name");
+    let released = daemon.clerk.release(Some(nobody), Channel::Cli).await;
+    assert!(
+        matches!(released, Err(EngineError::UnknownAgent(_))),
+        "{released:?}"
+    );
+}
