@@ -305,21 +305,21 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 Next::Input(performed) => *performed,
                 Next::Rest(rest) => {
                     let run = claimed.run_key();
-                    let until = match (rest, claimed.turn.waits_on()) {
-                        (Rest::Asleep(moment), _) => Some(Until::Moment(moment)),
-                        (Rest::Asked, Some(question)) => Some(Until::Answer(question)),
-                        (Rest::Waits, _) => Some(Until::Runs(transition::runs_awaited(&claimed.turn))),
+                    let now = self.clock.now();
+                    let rests = match (rest, claimed.turn.waits_on()) {
+                        (Rest::Asleep { until, since }, _) => Some((Until::Moment(until), since)),
+                        (Rest::Asked, Some(question)) => Some((Until::Answer(question), now)),
+                        (Rest::Waits, _) => Some((Until::Runs(transition::runs_awaited(&claimed.turn)), now)),
                         (Rest::Halted | Rest::Parked(_) | Rest::Asked | Rest::Braked, _) => None,
                     };
-                    let rest_from_now = until.map(|until| (until, self.clock.now()));
-                    hand_over(&self.store, claimed, rest_from_now).await?;
+                    hand_over(&self.store, claimed, rests).await?;
                     return Ok(match rest {
                         Rest::Halted => Driven::Halted(run),
                         Rest::Parked(exceeded) => Driven::Parked(run, exceeded),
                         Rest::Asked => Driven::Asked(run),
                         Rest::Waits => Driven::Waits(run),
                         Rest::Braked => Driven::Braked(run),
-                        Rest::Asleep(until) => Driven::Asleep(run, until),
+                        Rest::Asleep { until, .. } => Driven::Asleep(run, until),
                     });
                 }
             };

@@ -80,7 +80,12 @@ pub(crate) enum Rest {
     /// A brake holds it.
     Braked,
     /// Its moment has not come.
-    Asleep(Millis),
+    Asleep {
+        /// When that is.
+        until: Millis,
+        /// What time it was when that was worked out: where the clock is set meanwhile, the two still belong together.
+        since: Millis,
+    },
 }
 
 /// Why a running effect should end early.

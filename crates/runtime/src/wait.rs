@@ -41,7 +41,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         if left_ms > NAP_MS_MAX && self.waiting == Waiting::Away {
             let until = Millis(now.0.saturating_add(i64::try_from(left_ms).unwrap_or(i64::MAX)));
-            return Ok(Some(Next::Rest(Rest::Asleep(until))));
+            return Ok(Some(Next::Rest(Rest::Asleep { until, since: now })));
         }
         tokio::select! {
             biased;

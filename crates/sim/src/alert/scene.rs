@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use wakeful_core::budget::Day;
 use wakeful_core::change::{LogicalChangeKey, Token};
 use wakeful_core::id::{AgentId, Incarnation};
 use wakeful_core::key::RunKey;
@@ -9,6 +10,7 @@ use wakeful_core::message::Message;
 use wakeful_core::subrun::START_RUN;
 use wakeful_core::time::Millis;
 use wakeful_core::timer::Timer;
+use wakeful_core::wake::REFUSALS_KEPT_MAX;
 use wakeful_ports::journal::{Change, Journal as _, JournalError};
 use wakeful_ports::records::{
     EventRow, ExecutionRow, RunFilter, RunState, ScheduleFilter, SubscriptionRow, WakeFilter, WakeRow,
@@ -32,6 +34,8 @@ pub(crate) struct Scene {
     pub(crate) runs: Vec<RunEvidence>,
     pub(crate) messages: BTreeMap<RunKey, Message>,
     pub(crate) wakes: BTreeMap<RunKey, WakeRow>,
+    /// How many refusals of each source were only counted: of very many a day none but the first are kept.
+    pub(crate) only_counted: BTreeMap<String, u64>,
     pub(crate) queued: BTreeSet<RunKey>,
     /// Schedules with what became of their firings, oldest first.
     pub(crate) schedules: Vec<(Timer, Vec<ExecutionRow>)>,
@@ -63,6 +67,7 @@ impl Scene {
         read(&world.store, move |view| {
             let agents = AGENTS.into_iter().filter_map(|name| AgentId::parse(name).ok());
             let (mut logs, mut wakes) = (Vec::new(), BTreeMap::new());
+            let mut only_counted: BTreeMap<String, u64> = BTreeMap::new();
             for agent in agents {
                 let filter = WakeFilter {
                     agent_id: agent.clone(),
@@ -70,6 +75,10 @@ impl Scene {
                     limit: ROWS_MAX,
                 };
                 wakes.extend(view.wakes(&filter)?.into_iter().map(|wake| (wake.run_key, wake)));
+                for row in view.refusals(&agent, Day(i64::MIN))? {
+                    let more = row.count.saturating_sub(REFUSALS_KEPT_MAX);
+                    *only_counted.entry(row.source.as_str().to_owned()).or_default() += more;
+                }
                 let events = view.events(&agent, 0, ROWS_MAX)?;
                 logs.push((agent, events));
             }
@@ -85,6 +94,7 @@ impl Scene {
                 runs,
                 messages,
                 wakes,
+                only_counted,
                 queued,
                 schedules,
                 subscriptions: view.subscriptions(None, None, ROWS_MAX)?,
