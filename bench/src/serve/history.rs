@@ -21,8 +21,8 @@ const HURRY: &str = "PRAGMA synchronous = OFF; PRAGMA cache_size = -65536;";
 
 const PUT_AGENT: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, control)
-    SELECT ?1, 'public', lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds, control
+        model_rounds, control, mode)
+    SELECT ?1, 'public', lifecycle, workspace, created_at_ms, input_tokens, output_tokens, model_rounds, control, mode
     FROM agent LIMIT 1";
 
 const PUT_HEAD: &str = "
@@ -39,9 +39,10 @@ const PUT_RUNS: &str = "
 
 const PUT_MESSAGES: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?2)
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes,
+        depth, cause)
     SELECT CAST(printf('%032d', i) AS BLOB), ?1, thread_id, kind, authority, surface, context, body,
-        admitted_at_ms + i, wishes
+        admitted_at_ms + i, wishes, depth, cause
     FROM n, (SELECT * FROM message LIMIT 1)";
 
 /// The events of the real run, numbered from nought.
@@ -80,8 +81,8 @@ pub(crate) fn add(database: &Path, events: u32) -> Result<()> {
 const PUT_AGENTS: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
     INSERT INTO agent (agent_id, visibility, lifecycle, workspace, created_at_ms, input_tokens, output_tokens,
-        model_rounds, control)
-    SELECT printf('open-%06d', i), 'public', lifecycle, workspace, created_at_ms, 0, 0, 0, 'running'
+        model_rounds, control, mode)
+    SELECT printf('open-%06d', i), 'public', lifecycle, workspace, created_at_ms, 0, 0, 0, 'running', mode
     FROM n, (SELECT * FROM agent LIMIT 1)";
 
 const PUT_HEADS: &str = "
@@ -102,9 +103,10 @@ const PUT_OPEN_RUNS: &str = "
 
 const PUT_OPEN_MESSAGES: &str = "
     WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < ?1)
-    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes)
+    INSERT INTO message (run_key, agent_id, thread_id, kind, authority, surface, context, body, admitted_at_ms, wishes,
+        depth, cause)
     SELECT CAST(printf('o%031d', i) AS BLOB), printf('open-%06d', i), printf('open-%06d:session:cli', i), kind, authority,
-        surface, context, body, admitted_at_ms + i, '{}'
+        surface, context, body, admitted_at_ms + i, '{}', depth, cause
     FROM n, (SELECT * FROM message LIMIT 1)";
 
 /// Adds so many agents with a run each that has just begun and that nobody drives: half of them are due, the others wait
