@@ -1,5 +1,6 @@
 //! Runs that rest while somebody sets the clock back: nobody waits for as long as it was set back by.
 
+use wakeful_core::decision::Decision;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
@@ -37,19 +38,19 @@ async fn a_clock_that_is_only_corrected_rouses_nobody() {
 }
 
 #[tokio::test]
-async fn a_question_has_its_patience_and_no_more_after_the_clock_was_set_back() {
+async fn a_clock_that_is_wrong_for_a_while_closes_no_question() {
     let daemon = Daemon::begin(First::WantsTool).await;
-    let version = async || daemon.clerk.decisions(true).await.expect("questions")[0].version;
-    let before = version().await;
+    let asked = async || daemon.clerk.decisions(true).await.expect("questions").remove(0);
+    let before = asked().await;
+    let right = daemon.ticks.now();
     daemon.ticks.set(Millis(-3_652 * DAY_MS));
-    daemon.pass(LOOK_MS + PATIENCE_MS / 2).await;
-    assert_eq!(version().await, before, "it still has time");
-    let question = daemon.clerk.decisions(true).await.expect("questions").remove(0);
-    let deadline = question.deadline_at.expect("a deadline");
-    assert!(
-        deadline.since(daemon.ticks.now()) <= PATIENCE_MS,
-        "and says how much"
-    );
-    daemon.pass(PATIENCE_MS).await;
-    assert!(version().await > before, "nobody looked at its deadline");
+    daemon.pass(LOOK_MS + 2 * PATIENCE_MS).await;
+    assert_eq!(asked().await, before, "its deadline is a date");
+    daemon.ticks.set(right);
+    daemon.pass(PATIENCE_MS / 2).await;
+    assert_eq!(asked().await, before, "it still has time");
+    daemon.pass(LOOK_MS + PATIENCE_MS).await;
+    let left = daemon.clerk.decisions(true).await.expect("questions");
+    let is_late = |one: &Decision| one.version == before.version;
+    assert!(!left.iter().any(is_late), "nobody looked at its deadline");
 }
