@@ -295,9 +295,11 @@ impl Stage {
             return people.see_to(world, run, is_last).map_err(unreadable);
         }
         let turn: Option<Turn> = serde_json::from_str(&row.state).ok();
-        let waits_on = turn.and_then(|turn| turn.waits_on());
         for question in people.pending().map_err(unreadable)? {
-            let is_next = waits_on == Some(question.inquiry.decision_id);
+            // Of a state that has rotted nobody can tell what it waits for: then whatever is asked holds the run up.
+            let is_next = turn
+                .as_ref()
+                .is_none_or(|turn| turn.waits_on() == Some(question.inquiry.decision_id));
             self.decide(&question, is_next)?;
         }
         Ok(())
