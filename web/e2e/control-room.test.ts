@@ -246,9 +246,11 @@ it("the page finds the daemon again after a restart and shows nothing twice", as
   await page.keyboard.press("Shift+Enter");
   await page.keyboard.type("once more");
   await page.keyboard.press("Enter");
-  await page.locator(".bubble").getByText("once more").waitFor();
+  // For a moment it may stand there as sent and as taken up: the stream can be faster than the answer.
+  await page.locator(".bubble").getByText("once more").first().waitFor();
   await expect.poll(() => page.locator(".turns").getByText("Done. The report is in").count(), { timeout: 30_000 }).toBe(2);
   await page.locator(".page-head").getByText("gardener sleeps, at no cost.").waitFor();
+  await expect.poll(() => page.locator(".bubble").getByText("once more").count()).toBe(1);
 
   await expect.poll(async () => (await shownEvents()).length).toBeGreaterThan(before.length);
   const after = await shownEvents();

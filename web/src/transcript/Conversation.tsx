@@ -22,8 +22,10 @@ interface ConversationProps {
 }
 
 /** What was asked, said and done, oldest first, with what is under way at its end. */
-export function Conversation({ agent, lines, onOlder, live, queue, outbox }: ConversationProps) {
+export function Conversation({ agent, lines, onOlder, live, queue: line, outbox }: ConversationProps) {
   const parts = useMemo(() => converse(lines), [lines]);
+  // The transcript may be newer than the line: what has begun waits no more.
+  const queue = useMemo(() => line.filter((one) => !parts.some((part) => part.runKey === one.run_key)), [line, parts]);
   const end = useStickToEnd(`${parts.length} ${live.length} ${queue.length} ${outbox.messages.length}`);
   const isEmpty = parts.length === 0 && queue.length === 0 && outbox.messages.length === 0;
   if (isEmpty) {
