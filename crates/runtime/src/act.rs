@@ -119,7 +119,6 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         call: &ToolCall,
         look: Look,
     ) -> Result<Acted, EngineError> {
-        let postponed = || Ok(Acted::Held(Next::just(Input::Postponed)));
         match (claimed.freshness, class.after_crash()) {
             // What was found begun is settled even when the end was asked for.
             (Freshness::Recovered, AfterCrash::Unknown) if !planted::bug("plain_again") => {
@@ -130,12 +129,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) if look.is_braked => {
                 Ok(Acted::Held(Next::Rest(Rest::Braked)))
             }
-            (Freshness::Fresh, AfterCrash::Unknown | AfterCrash::Again) if look.is_braked => postponed(),
             // What has not begun is left to the machine, which calls it off or asks for it again.
             (Freshness::Fresh, AfterCrash::Unknown | AfterCrash::Again)
-                if self.halt.is_set() || look.is_cancelled =>
+                if self.halt.is_set() || look.is_cancelled || look.is_braked =>
             {
-                postponed()
+                Ok(Acted::Held(Next::just(Input::Postponed)))
             }
             (Freshness::Recovered | Freshness::Fresh, AfterCrash::Unknown | AfterCrash::Again) => {
                 Ok(Acted::Done(self.do_it(claimed, operation_id, call).await?))

@@ -101,12 +101,11 @@ pub(crate) fn message(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError>
 }
 
 fn words(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
-    let row = at_most_one(sql.query(CAUSE, &[run.into()])?);
-    let cause = row.map(|mut row| row.text("message.cause")).transpose()?;
+    let Some(mut row) = at_most_one(sql.query(CAUSE, &[run.into()])?) else {
+        return Ok(());
+    };
     // What cannot be read goes whole.
-    let cause: Cause = cause
-        .and_then(|cause| serde_json::from_str(&cause).ok())
-        .unwrap_or_default();
+    let cause: Cause = serde_json::from_str(&row.text("message.cause")?).unwrap_or_default();
     let cause = serde_json::to_string(&cause.erased()).map_err(|_| StoreError::Malformed("message.cause"))?;
     sql.execute(
         MESSAGE,

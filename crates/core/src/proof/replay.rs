@@ -132,10 +132,12 @@ impl Replay {
             ordinal,
             why: error.to_string(),
         })?;
-        if digest(&moved.turn).map_err(no_form)? != row.state_hash {
+        let mut state = digest(&moved.turn).map_err(no_form)?;
+        if state != row.state_hash {
             self.as_version_three(&mut moved);
+            state = digest(&moved.turn).map_err(no_form)?;
         }
-        same("state", row.state_hash, digest(&moved.turn).map_err(no_form)?)?;
+        same("state", row.state_hash, state)?;
         let effects = digest(&moved.effects).map_err(no_form)?;
         same("list of effects", row.effects_hash, effects)?;
         for Draft { kind, payload, .. } in &moved.events {
