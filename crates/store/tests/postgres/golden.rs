@@ -4,13 +4,24 @@ use wakeful_core::time::Millis;
 use wakeful_ports::store::Store as _;
 use wakeful_store::SCHEMA;
 
-use crate::world::{Server, block_on, sample};
+use crate::world::{Server, block_on, lived, sample};
 
 /// What each schema brought, up to the newest that was released.
-const RELEASED: [&str; 3] = [
+const RELEASED: [&str; 14] = [
     include_str!("../../migrations/postgres/0001_line.sql"),
     include_str!("../../migrations/postgres/0002_queue.sql"),
     include_str!("../../migrations/postgres/0003_spending.sql"),
+    include_str!("../../migrations/postgres/0004_deciding.sql"),
+    include_str!("../../migrations/postgres/0005_proof.sql"),
+    include_str!("../../migrations/postgres/0006_care.sql"),
+    include_str!("../../migrations/postgres/0007_saga.sql"),
+    include_str!("../../migrations/postgres/0008_cause.sql"),
+    include_str!("../../migrations/postgres/0009_subrun.sql"),
+    include_str!("../../migrations/postgres/0010_alert.sql"),
+    include_str!("../../migrations/postgres/0011_schedule.sql"),
+    include_str!("../../migrations/postgres/0012_trigger.sql"),
+    include_str!("../../migrations/postgres/0013_alertness.sql"),
+    include_str!("../../migrations/postgres/0014_set_back.sql"),
 ];
 
 /// Rows that every schema can hold.
@@ -26,18 +37,37 @@ const ROWS: &str = "
     INSERT INTO blob VALUES (sha256('said'), 4, 'raw', 'said');
     INSERT INTO event VALUES ('main', 1, sha256('run'), 'run_started', 10, sha256('h'), sha256('p'), '', '{}', sha256('salt'));";
 
+/// What a program of schema 14 wrote.
+const LIVED: &str = include_str!("../golden/postgres-14.sql");
+
+/// A server with the tables of a schema, and rows in them.
+fn server_of(schema: usize, rows: &str) -> Server {
+    let server = Server::fresh();
+    let brought = RELEASED.get(..schema).expect("released").join("\n");
+    let versions: String = (1..=schema)
+        .map(|number| format!("INSERT INTO schema_version VALUES ({number});"))
+        .collect();
+    server.behind(&format!(
+        "CREATE SCHEMA wakeful; SET search_path TO wakeful;
+        CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY); {versions} {brought} {rows}"
+    ));
+    server
+}
+
+#[test]
+fn what_a_program_of_schema_14_wrote_on_a_server_is_all_there() {
+    let server = server_of(14, LIVED);
+    block_on(async {
+        let store = server.open().await;
+        lived::assert_all_there(&store).await;
+        store.close().await.expect("closed");
+    });
+}
+
 #[test]
 fn tables_of_every_released_schema_are_brought_up_to_date_with_all_that_they_hold() {
     for schema in 1..=RELEASED.len() {
-        let server = Server::fresh();
-        let brought = RELEASED.get(..schema).expect("released").join("\n");
-        let versions: String = (1..=schema)
-            .map(|number| format!("INSERT INTO schema_version VALUES ({number});"))
-            .collect();
-        server.behind(&format!(
-            "CREATE SCHEMA wakeful; SET search_path TO wakeful;
-            CREATE TABLE schema_version (version BIGINT NOT NULL PRIMARY KEY); {versions} {brought} {ROWS}"
-        ));
+        let server = server_of(schema, ROWS);
         block_on(async {
             let store = server.open().await;
             let said = wakeful_core::blob::BlobHash(sample::digest("said"));

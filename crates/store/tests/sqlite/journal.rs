@@ -185,3 +185,24 @@ fn a_journal_of_every_released_schema_is_brought_up_to_date_with_all_that_it_hol
         "what it was is kept"
     );
 }
+
+/// One that a program of schema 3 wrote, which is today's: what comes after it has to read it.
+#[test]
+fn a_journal_of_schema_3_has_all_that_its_program_wrote() {
+    let home = tempfile::tempdir().expect("a folder");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/journal-3.sqlite");
+    fs::copy(&golden, journal_files(home.path()).path).expect("copied");
+    block_on(async {
+        let journal = open(home.path()).expect("opens");
+        let all = TaskFilter {
+            limit: 10,
+            ..TaskFilter::default()
+        };
+        let tasks = journal.tasks(all).await.expect("read");
+        let mut titles: Vec<&str> = tasks.iter().map(|task| task.title.as_str()).collect();
+        titles.sort_unstable();
+        assert_eq!(titles, ["Call mum", "Legs"]);
+        assert_eq!(journal.last_seq().await.expect("read"), 3);
+        journal.close().await;
+    });
+}
