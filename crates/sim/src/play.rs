@@ -350,7 +350,9 @@ impl Stage {
             Ok(Driven::Ended(run)) => self.has_ended(*run)? || is_poisoned,
             Ok(Driven::Halted(_)) => ledger.halts.contains_key(&life.number),
             Ok(Driven::Asked(run)) => self.has_asked(*run)?,
-            Ok(Driven::Braked(_)) | Err(EngineError::Refused(Refusal::Braked)) => ledger.brake_tries > 0,
+            Ok(Driven::Braked(_)) | Err(EngineError::Kept { .. } | EngineError::Refused(Refusal::Braked)) => {
+                ledger.brake_tries > 0
+            }
             Err(EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_)) => {
                 ledger.has_sleepers()
             }
