@@ -249,15 +249,12 @@ pub const RUN_QUARANTINED: &str = "quarantined";
 
 /// The status of a run that a person ended.
 pub const RUN_CANCELLED: &str = "cancelled";
-
 /// The status of a run that a person gave up.
 pub const RUN_ABANDONED: &str = "abandoned";
 
 /// The time of what never comes by itself.
 pub const NEVER: Millis = Millis(i64::MAX);
-
-/// The time of a run that waits for its turn: it is due when no other run of its agent is open that does not. Later than
-/// any moment there is, and not [`NEVER`].
+/// The time of a run that waits for its turn: it is due when no other run of its agent is open that does not.
 pub const IN_TURN: Millis = Millis(i64::MAX - 1);
 
 /// A brake that is on.

@@ -181,7 +181,7 @@ fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
     let run = shown();
     assert_eq!(
         (&run["outcome"], &run["final_text"]),
-        (&json!("completed"), &json!("done")),
+        (&json!("completed"), &json!("all done")),
         "{run}"
     );
     assert_eq!(
@@ -296,7 +296,7 @@ fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_t
         let said = world.wakeful(&["run", "--resume", "--json"]);
         assert_eq!(
             (said.code, &said.json()["final_text"]),
-            (Some(0), &json!("done")),
+            (Some(0), &json!("all done")),
             "{said:?}"
         );
         assert_eq!(world.lines(), ["one"]);
@@ -305,7 +305,7 @@ fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_t
         let again = world.wakeful(&[&args[..], &key].concat());
         assert_eq!(
             (again.code, &again.json()["final_text"]),
-            (Some(0), &json!("done"))
+            (Some(0), &json!("all done"))
         );
         assert_eq!(world.lines(), ["one"], "once");
         let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
@@ -325,7 +325,7 @@ fn the_same_words_after_the_release_begin_the_run_that_the_brake_kept_from_its_t
     let said = world.wakeful(&[&args[..], &["--idempotency-key", "k"]].concat());
     assert_eq!(
         (said.code, &said.json()["final_text"]),
-        (Some(0), &json!("done")),
+        (Some(0), &json!("all done")),
         "{said:?}"
     );
     let other = ["run", "do that", "--agent", "main", "--model", &script, "--json"];
