@@ -181,7 +181,7 @@ fn a_brake_ends_the_command_that_runs_and_the_run_goes_on_after_the_release() {
     let run = shown();
     assert_eq!(
         (&run["outcome"], &run["final_text"]),
-        (&json!("completed"), &json!("all done")),
+        (&json!("completed"), &json!("done")),
         "{run}"
     );
     assert_eq!(
