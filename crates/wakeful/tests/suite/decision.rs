@@ -260,6 +260,15 @@ fn cannot_be_cancelled(world: &World, run: &str) {
     }
 }
 
+fn is_listed_with_its_reason(world: &World, run: &str) {
+    let list = world.wakeful(&["runs", "list", "--state", "quarantined"]);
+    let line = list.stdout.lines().find(|line| line.starts_with(&run[..12]));
+    assert!(
+        line.is_some_and(|line| line.ends_with("  it broke off five times (crash_loop)")),
+        "{list:?}"
+    );
+}
+
 #[test]
 fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     let world = World::new();
@@ -293,12 +302,7 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
         panic!("one");
     };
     assert!(fault.contains("it broke off five times"), "{fault}");
-    let list = world.wakeful(&["runs", "list", "--state", "quarantined"]);
-    let line = list.stdout.lines().find(|line| line.starts_with(&run[..12]));
-    assert!(
-        line.is_some_and(|line| line.ends_with("  it broke off five times (crash_loop)")),
-        "{list:?}"
-    );
+    is_listed_with_its_reason(&world, &run);
     assert_eq!(listed(&world, "open"), Vec::<Value>::new());
     let said = world.wakeful(&["status"]);
     assert!(said.stdout.contains("1 run cannot go on"), "{said:?}");
