@@ -3,10 +3,22 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::budget::Day;
 use crate::id::AgentId;
 
 /// How long an agent that could not work rests before it is tried again without a reason.
 pub const REST_MS: u64 = 30_000;
+
+/// How often in a row an agent may have work and yet find nothing to do, within [`BREATH_MS`]. Somebody may have been quicker,
+/// but not for ever.
+pub const IDLE_TURNS_MAX: u32 = 20;
+
+/// The time in which idle turns are counted, and how long an agent rests that had too many of them.
+pub const BREATH_MS: u64 = 1_000;
+
+/// The longest that nobody looks at the clock for those who wait for another day: a machine that sleeps counts no time, and
+/// a clock may be set.
+pub const DAY_LOOK_MS_MAX: u64 = 60_000;
 
 /// The line of agents.
 #[derive(Debug, Default)]
@@ -14,12 +26,25 @@ pub struct Line {
     busy: BTreeSet<AgentId>,
     /// To whom something happened while it was driven: its turn may have looked too early.
     again: BTreeSet<AgentId>,
-    /// Until when somebody rests.
-    resting: BTreeMap<AgentId, u64>,
+    /// Who rests, and until when.
+    resting: BTreeMap<AgentId, Rest>,
+    /// Whose last turns were idle: since when, and how many.
+    idle: BTreeMap<AgentId, (u64, u32)>,
     /// Who was served last; whoever comes after it in the alphabet is next.
     last: Option<AgentId>,
     /// Whether somebody had work and found no place.
     left_out: bool,
+}
+
+/// How long somebody rests.
+#[derive(Debug, Clone, Copy)]
+struct Rest {
+    /// Until when, as long as the day is the same.
+    until: u64,
+    /// When the clock is looked at next.
+    look: u64,
+    /// The day after which it rests no more; none where the day does not matter.
+    day: Option<Day>,
 }
 
 /// How a turn of an agent ended.
@@ -31,10 +56,12 @@ pub enum Ended {
     Idle,
     /// It could not work.
     Stuck,
-    /// It waits for something that time brings, for so long.
+    /// It waits for another day, at most for so long.
     Waits {
         /// How long.
         ms: u64,
+        /// The day that is not to be.
+        day: Day,
     },
 }
 
@@ -45,7 +72,9 @@ impl Line {
         let has_work: BTreeSet<&AgentId> = ready.iter().collect();
         // Somebody without work has nothing to rest from; and a rest that is over is over, place or no place.
         self.resting
-            .retain(|agent, until| has_work.contains(agent) && *until > now_ms);
+            .retain(|agent, rest| has_work.contains(agent) && rest.until > now_ms);
+        self.idle
+            .retain(|_, (since, _)| now_ms < since.saturating_add(BREATH_MS));
         let after = |agent: &&&AgentId| self.last.as_ref().is_some_and(|last| **agent <= last);
         let (again, first): (Vec<&AgentId>, Vec<&AgentId>) = has_work.iter().partition(after);
         let may = |agent: &&AgentId| !self.resting.contains_key(*agent) && !self.busy.contains(*agent);
@@ -62,31 +91,66 @@ impl Line {
     pub fn ended(&mut self, agent: &AgentId, how: Ended, now_ms: u64) -> bool {
         self.busy.remove(agent);
         let rest = match how {
-            Ended::Stuck => Some(REST_MS),
-            Ended::Waits { ms } => Some(ms),
-            Ended::Worked | Ended::Idle => None,
+            Ended::Stuck => Some((REST_MS, None)),
+            Ended::Waits { ms, day } => Some((ms, Some(day))),
+            Ended::Idle => self.is_breathless(agent, now_ms).then_some((BREATH_MS, None)),
+            Ended::Worked => None,
         };
+        if how != Ended::Idle {
+            self.idle.remove(agent);
+        }
         match rest {
             Some(_) if self.again.contains(agent) => {}
-            Some(ms) => drop(self.resting.insert(agent.clone(), now_ms.saturating_add(ms))),
+            Some((ms, day)) => {
+                let until = now_ms.saturating_add(ms);
+                let look = day.map_or(until, |_| until.min(now_ms.saturating_add(DAY_LOOK_MS_MAX)));
+                self.resting.insert(agent.clone(), Rest { until, look, day });
+            }
             None => drop(self.resting.remove(agent)),
         }
         let again = self.again.remove(agent);
         how == Ended::Worked || self.left_out || again
     }
 
+    /// Counts an idle turn; true when there were too many. So no mistake in what has work, and none in what a turn goes on
+    /// with, makes a turn follow a turn for ever.
+    fn is_breathless(&mut self, agent: &AgentId, now_ms: u64) -> bool {
+        let (since, turns) = self.idle.entry(agent.clone()).or_insert((now_ms, 0));
+        if now_ms >= since.saturating_add(BREATH_MS) {
+            (*since, *turns) = (now_ms, 0);
+        }
+        *turns += 1;
+        *turns >= IDLE_TURNS_MAX
+    }
+
+    /// Somebody looked at the clock: whoever waits for another day than this one waits on.
+    pub fn day_is(&mut self, today: Day, now_ms: u64) {
+        self.resting
+            .retain(|_, rest| rest.day.is_none_or(|day| day == today));
+        for rest in self.resting.values_mut().filter(|rest| rest.day.is_some()) {
+            rest.look = rest.until.min(now_ms.saturating_add(DAY_LOOK_MS_MAX));
+        }
+    }
+
+    /// Whether an agent rests.
+    #[must_use]
+    pub fn rests(&self, agent: &AgentId) -> bool {
+        self.resting.contains_key(agent)
+    }
+
     /// Something happened to an agent, so there is a reason to try again.
     pub fn rouse(&mut self, agent: &AgentId) {
         self.resting.remove(agent);
+        self.idle.remove(agent);
         if self.busy.contains(agent) {
             self.again.insert(agent.clone());
         }
     }
 
-    /// When the next one has rested enough; none while nobody rests.
+    /// When the next one has rested enough, or the clock is to be looked at; none while nobody rests.
     #[must_use]
     pub fn next_look(&self) -> Option<u64> {
-        self.resting.values().min().copied()
+        self.resting.values().map(|rest| rest.look).min()
     }
 }
 
@@ -101,6 +165,13 @@ mod tests {
             .iter()
             .map(|name| AgentId::parse(name).expect("a good name"))
             .collect()
+    }
+
+    /// On this day somebody is parked.
+    const DAY: Day = Day(20_000);
+
+    fn waits(ms: u64) -> Ended {
+        Ended::Waits { ms, day: DAY }
     }
 
     #[test]
@@ -144,7 +215,7 @@ mod tests {
             line.ended(&all[0], Ended::Idle, 0),
             "an answer came after its turn had looked for one"
         );
-        for how in [Ended::Stuck, Ended::Waits { ms: 60_000 }] {
+        for how in [Ended::Stuck, waits(60_000)] {
             line.choose(&all, 0, 1);
             line.rouse(&all[0]);
             assert!(line.ended(&all[0], how, 0), "{how:?}");
@@ -172,13 +243,76 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_time_rests_until_it_has_come() {
+    fn who_waits_for_another_day_rests_until_its_time_is_over() {
         let (mut line, all) = (Line::default(), agents(&["a"]));
         line.choose(&all, 0, 1);
-        line.ended(&all[0], Ended::Waits { ms: 7 * REST_MS }, 5);
-        assert_eq!(line.choose(&all, 6 * REST_MS, 1), []);
-        assert_eq!(line.next_look(), Some(5 + 7 * REST_MS));
-        assert_eq!(line.choose(&all, 5 + 7 * REST_MS, 1), all);
+        line.ended(&all[0], waits(DAY_LOOK_MS_MAX / 2), 5);
+        assert_eq!(line.choose(&all, 4 + DAY_LOOK_MS_MAX / 2, 1), []);
+        assert_eq!(line.next_look(), Some(5 + DAY_LOOK_MS_MAX / 2));
+        assert_eq!(line.choose(&all, 5 + DAY_LOOK_MS_MAX / 2, 1), all);
+    }
+
+    #[test]
+    fn who_waits_for_another_day_is_driven_when_the_clock_shows_one_whatever_time_was_counted() {
+        for other in [DAY.next(), Day(DAY.0 - 1), Day(0)] {
+            let (mut line, all) = (Line::default(), agents(&["a", "b"]));
+            line.choose(&all, 0, 2);
+            line.ended(&all[0], waits(50 * DAY_LOOK_MS_MAX), 0);
+            line.ended(&all[1], Ended::Stuck, 0);
+            line.day_is(DAY, 10);
+            assert_eq!(line.choose(&all, 10, 2), []);
+            line.day_is(other, 11);
+            assert_eq!(
+                line.choose(&all, 11, 2),
+                agents(&["a"]),
+                "and nobody else: {other:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_clock_is_looked_at_now_and_then_while_somebody_waits_for_another_day() {
+        let (mut line, all) = (Line::default(), agents(&["a"]));
+        line.choose(&all, 0, 1);
+        line.ended(&all[0], waits(3 * DAY_LOOK_MS_MAX / 2), 0);
+        assert_eq!(line.next_look(), Some(DAY_LOOK_MS_MAX));
+        line.day_is(DAY, DAY_LOOK_MS_MAX);
+        assert_eq!(line.next_look(), Some(3 * DAY_LOOK_MS_MAX / 2));
+    }
+
+    #[test]
+    fn who_has_work_and_finds_none_again_and_again_takes_a_breath() {
+        let (mut line, all) = (Line::default(), agents(&["a"]));
+        let mut turns = 0;
+        for now_ms in 0..10 * BREATH_MS {
+            // As a service does that is told at once that there is work.
+            while !line.choose(&all, now_ms, 1).is_empty() {
+                turns += 1;
+                assert!(turns <= 10 * IDLE_TURNS_MAX, "it has no end");
+                line.ended(&all[0], Ended::Idle, now_ms);
+            }
+            assert!(line.next_look().is_some(), "it is looked at again by itself");
+        }
+        assert_eq!(turns, 10 * IDLE_TURNS_MAX);
+    }
+
+    #[test]
+    fn whoever_did_something_or_is_roused_in_between_needs_no_breath() {
+        let (mut line, all) = (Line::default(), agents(&["a"]));
+        for turn in 0..5 * IDLE_TURNS_MAX {
+            assert_eq!(line.choose(&all, 0, 1), all);
+            line.ended(&all[0], Ended::Idle, 0);
+            if turn % 2 == 0 {
+                line.rouse(&all[0]);
+            } else {
+                assert_eq!(line.choose(&all, 0, 1), all);
+                line.ended(&all[0], Ended::Worked, 0);
+            }
+        }
+        line.choose(&all, 0, 1);
+        line.ended(&all[0], Ended::Idle, 0);
+        line.choose(&[], BREATH_MS, 1);
+        assert!(line.idle.is_empty(), "who is idle for long is forgotten");
     }
 
     #[test]

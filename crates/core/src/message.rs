@@ -173,6 +173,12 @@ impl Message {
         }
     }
 
+    /// Whether whoever said it waits, or waited, for its run in a process of their own.
+    #[must_use]
+    pub fn is_of_run_once(&self) -> bool {
+        self.cause.origin == Origin::Operator && self.surface == DeliverySurface::RunOnce
+    }
+
     /// What the program says to an agent by itself: a change, a moment or a call from outside came to pass. Whose word it
     /// is follows from where it comes from. Each has a thread of its own, named by its run.
     #[must_use]

@@ -318,9 +318,10 @@ pub fn decide(candidate: &Candidate) -> (Verdict, Vec<Gate>) {
     ];
     let verdict = match (candidate.is_braked, candidate.control, candidate.open_run) {
         _ if candidate.lifecycle == Lifecycle::Destroyed => Verdict::Refused(Refusal::Destroyed),
-        (true, _, _) => Verdict::Refused(Refusal::Braked),
+        // Before the brake, under which messages are kept: it takes nothing in.
+        (_, Control::Stopped, _) => Verdict::Refused(Refusal::Stopped),
+        (true, Control::Running | Control::Paused, _) => Verdict::Refused(Refusal::Braked),
         (false, Control::Paused, _) => Verdict::Refused(Refusal::Paused),
-        (false, Control::Stopped, _) => Verdict::Refused(Refusal::Stopped),
         (false, Control::Running, Some(run)) => Verdict::Refused(Refusal::RunOpen { run }),
         (false, Control::Running, None) => Verdict::Run,
     };
@@ -406,6 +407,19 @@ mod tests {
         });
         assert_eq!(verdict, Verdict::Refused(Refusal::Braked));
         assert!(gates.iter().any(|gate| gate.gate == "brake" && !gate.passed));
+    }
+
+    #[test]
+    fn a_stopped_agent_takes_nothing_in_brake_or_no_brake() {
+        for is_braked in [true, false] {
+            let (verdict, _) = decide(&Candidate {
+                is_braked,
+                lifecycle: Lifecycle::Active,
+                control: Control::Stopped,
+                open_run: None,
+            });
+            assert_eq!(verdict, Verdict::Refused(Refusal::Stopped));
+        }
     }
 
     #[test]

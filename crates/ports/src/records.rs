@@ -80,7 +80,7 @@ pub struct Overview {
     pub queued: u64,
     /// The number of its newest event; 0 before the first.
     pub last_seq: u64,
-    /// The run that is under way.
+    /// The run that is under way; others may wait for their turn behind it.
     pub open_run: Option<RunKey>,
     /// Its newest run.
     pub last_run: Option<RunKey>,
@@ -249,12 +249,13 @@ pub const RUN_QUARANTINED: &str = "quarantined";
 
 /// The status of a run that a person ended.
 pub const RUN_CANCELLED: &str = "cancelled";
-
 /// The status of a run that a person gave up.
 pub const RUN_ABANDONED: &str = "abandoned";
 
 /// The time of what never comes by itself.
 pub const NEVER: Millis = Millis(i64::MAX);
+/// The time of a run that waits for its turn: it is due when no other run of its agent is open that does not.
+pub const IN_TURN: Millis = Millis(i64::MAX - 1);
 
 /// A brake that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -132,7 +132,10 @@ pub trait View: AlertView + CauseView + DecidingView + ProofView + ScheduleView 
     fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError>;
     /// Every agent, listed or not, with the number of its newest event. At most [`ROWS_MAX`].
     fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError>;
-    /// Agents that have something to do: an open run, or a message that waits while they are not paused.
+    /// The run that an agent goes on with: one that is open and due. There is one exactly where an open run is what
+    /// [`Self::agents_with_work`] lists the agent for.
+    fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError>;
+    /// Agents that have something to do: an open run that is due, or a message that waits while they are not paused.
     fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError>;
     /// The messages of an agent that wait, the one whose turn it is first.
     fn queue(&mut self, agent: &AgentId, limit: u32) -> Result<Vec<QueueRow>, StoreError>;

@@ -45,6 +45,13 @@ pub struct Done {
 pub trait Stop: Send + Sync + 'static {
     /// Resolves when the action should end.
     fn stopped(&self) -> impl Future<Output = ()> + Send;
+
+    /// Resolves when nothing stands against a beginning, as looked at now. For an action that had to wait for its place:
+    /// what was looked at before is old by then. Where something does stand against it, [`Self::stopped`] resolves
+    /// instead.
+    fn cleared(&self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
 }
 
 /// The tools there are, and their performance.

@@ -83,6 +83,8 @@ fn text(blocks: &[Block]) -> String {
 pub(crate) struct Found {
     /// How it stands; none when there is no such agent.
     pub(crate) overview: Option<Overview>,
+    /// The open run that it goes on with.
+    pub(crate) due: Option<RunKey>,
     /// The message whose turn it is.
     pub(crate) next: Option<QueueRow>,
     /// What that says.
@@ -93,7 +95,7 @@ pub(crate) struct Found {
 
 /// Looks what an agent has to do.
 pub(crate) fn find(view: &mut dyn View, agent: &AgentId, now: Millis) -> Result<Found, StoreError> {
-    let overview = view.overview(agent)?;
+    let (overview, due) = (view.overview(agent)?, view.due_run(agent, now)?);
     let next = if planted::bug("newest_first") {
         view.queue(agent, 100)?.pop()
     } else {
@@ -109,6 +111,7 @@ pub(crate) fn find(view: &mut dyn View, agent: &AgentId, now: Millis) -> Result<
     let beside = free.map(|row| beside(view, &row.message, now)).transpose()?;
     Ok(Found {
         overview,
+        due,
         next,
         body,
         beside: beside.unwrap_or_default(),

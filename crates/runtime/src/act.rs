@@ -1,12 +1,16 @@
 //! Carrying out actions.
 
+use std::sync::Arc;
+
 use tokio::sync::watch;
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::ToolCall;
+use wakeful_core::id::AgentId;
 use wakeful_core::json::NotCanonical;
-use wakeful_core::key::OperationId;
+use wakeful_core::key::{OperationId, RunKey};
 use wakeful_core::run::{Effect, Input, Phase};
 use wakeful_core::step::{AfterCrash, EffectClass, Status, StepResult, result_blob, unknown_fault};
+use wakeful_ports::clock::Clock;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
@@ -14,7 +18,7 @@ use wakeful_ports::store::Store;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 
 use crate::run::{Claimed, broken};
-use crate::step::{Early, Freshness, Look, Next, Performed, Rest, asked};
+use crate::step::{CANCEL_LOOK_MS, Early, Freshness, Look, Next, Performed, Rest, asked, look};
 use crate::{Engine, EngineError};
 
 /// How long a running action may go on after a stop was asked for. With the tool's own patience it stays under
@@ -28,15 +32,30 @@ const HALTED: &str = "halted";
 const BRAKED: &str = "braked";
 
 /// Set once, when somebody asked for the end of the run.
-#[derive(Clone)]
-struct StopFlag(watch::Receiver<bool>);
+struct StopFlag<S> {
+    flag: watch::Receiver<bool>,
+    store: S,
+    clock: Arc<dyn Clock>,
+    run: RunKey,
+    agent: AgentId,
+}
 
-impl Stop for StopFlag {
+impl<S: Store> Stop for StopFlag<S> {
     async fn stopped(&self) {
-        let mut flag = self.0.clone();
+        let mut flag = self.flag.clone();
         // An error means that the watcher is gone, and with it whoever could ask for a stop.
         if flag.wait_for(|stop| *stop).await.is_err() {
             std::future::pending::<()>().await;
+        }
+    }
+
+    async fn cleared(&self) {
+        loop {
+            match look(&self.store, self.run, &self.agent).await {
+                Ok(look) if !look.is_cancelled && !look.is_braked => return,
+                // Whoever watches the action sees the same, and says why it is stopped. A look that fails clears nothing.
+                Ok(_) | Err(_) => self.clock.sleep(CANCEL_LOOK_MS).await,
+            }
         }
     }
 }
@@ -203,7 +222,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
         };
-        let performing = self.tools.perform(act, StopFlag(flag));
+        let stops = StopFlag {
+            flag,
+            store: self.store.clone(),
+            clock: Arc::clone(&self.clock),
+            run: claimed.run_key(),
+            agent: claimed.row.agent_id.clone(),
+        };
+        let performing = self.tools.perform(act, stops);
         tokio::pin!(performing);
         let early = tokio::select! {
             biased;

@@ -4,7 +4,7 @@
 use wakeful_core::cause::{INTERJECTED_MAX, Priority};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::RunKey;
-use wakeful_core::run::{Input, Interjection};
+use wakeful_core::run::Interjection;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::QueueRow;
 use wakeful_ports::store::{StoreError, Tx, View};
@@ -21,22 +21,6 @@ pub(crate) enum Words {
     Maybe,
     /// What is known of is all that counts.
     Known,
-}
-
-/// Whether a round may end with this input, so that a person's words join before the next one.
-pub(crate) fn may_end_round(input: &Input) -> bool {
-    match input {
-        Input::Replied(reply) => !reply.calls.is_empty(),
-        Input::Settled { .. } | Input::Decided { .. } => true,
-        Input::Admitted { .. }
-        | Input::AttemptFailed { .. }
-        | Input::Parked { .. }
-        | Input::Resumed
-        | Input::Started { .. }
-        | Input::Postponed
-        | Input::Cancelled
-        | Input::Lapsed { .. } => false,
-    }
 }
 
 /// What waits for an agent and may join its run, in its order: what belongs to another line of conversation waits for a run

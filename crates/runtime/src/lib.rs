@@ -184,6 +184,12 @@ pub enum EngineError {
         /// The run that will answer it.
         run: RunKey,
     },
+    /// A brake is on: the message is kept, and waits in the agent's queue.
+    #[error("the agent is braked: the message of run {run} is kept and waits in line")]
+    Kept {
+        /// The run that will answer it.
+        run: RunKey,
+    },
     /// Another process drives this agent.
     #[error("agent {agent} is being driven by another process ({by})")]
     AgentBusy {

@@ -141,7 +141,7 @@ fn code(error: &EngineError) -> &str {
         EngineError::Panicked(_) => "turn_panicked",
         EngineError::MachineVersion { .. } => "machine_version_unsupported",
         EngineError::Undecided { .. } => "decision_pending",
-        EngineError::Braked { .. } => "braked",
+        EngineError::Kept { .. } | EngineError::Braked { .. } => "braked",
         EngineError::CrashLoop { .. } => "crash_loop",
         EngineError::Quarantined { .. } => "run_quarantined",
         EngineError::UnknownDecision(_) => "decision_unknown",
@@ -197,6 +197,9 @@ fn hint(error: &EngineError) -> String {
         EngineError::UnknownRun(_) => "`wakeful runs list` shows the runs there are",
         EngineError::Refused(refusal) => refusal.way_out().unwrap_or("see `wakeful why-not`"),
         EngineError::Waits { .. } => "the daemon answers it: `wakeful daemon start`",
+        EngineError::Kept { .. } => {
+            "release the brake with `wakeful brake off`; then `wakeful run --resume` answers it, and so does a daemon"
+        }
         EngineError::AgentBusy { .. } => "wait for it to finish, or end its run with `wakeful runs cancel`",
         EngineError::LeaseLost(_) => "check the database connection, then `wakeful run --resume`",
         EngineError::BudgetExceeded { .. } => RAISE,

@@ -5,6 +5,7 @@
 //! same loop meets again.
 
 mod aside;
+mod claim;
 mod reads;
 mod thread;
 mod transition;
@@ -16,22 +17,23 @@ use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Entry, ToolCall};
 use wakeful_core::decision::DecisionStatus;
 use wakeful_core::failure::clip;
-use wakeful_core::id::{AgentId, RunnerId};
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
-use wakeful_core::run::{Effect, Input, Interjection, Reads, Turn, is_known, is_newer};
+use wakeful_core::run::{Effect, Input, Interjection, Reads, Turn, is_known};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::model::Model;
-use wakeful_ports::records::{Claim, Fence, NEVER, RUN_OPEN, RunRow, WakeRow};
+use wakeful_ports::records::{Fence, NEVER, RunRow, WakeRow};
 use wakeful_ports::store::{Store, StoreError, Tx};
 use wakeful_ports::tool::ToolHost;
 
-pub use aside::{CLAIMS_MAX, is_of_place, move_aside, poisoned};
+pub use aside::{CLAIMS_MAX, fault_in_words, is_of_place, move_aside, poisoned};
+pub use claim::claim;
 pub(crate) use thread::{Thread, blocks};
 pub(crate) use transition::{Transition, Written};
 
 use self::reads::Known;
-use crate::interject::{Words, may_end_round};
+use crate::interject::Words;
 use crate::step::{Freshness, Next, Performed, Rest};
 use crate::subrun::{self, StartWrite};
 use crate::{Engine, EngineError};
@@ -147,78 +149,6 @@ impl Claimed {
     pub const fn turn(&self) -> &Turn {
         &self.turn
     }
-}
-
-/// Takes over an open run, wherever a crash or a stop has left it. None when it has ended. Needs neither model nor
-/// tools: which ones it takes stands in the run's own state.
-pub async fn claim<S: Store>(
-    store: &S,
-    runner: &RunnerId,
-    run: RunKey,
-) -> Result<Option<Box<Claimed>>, EngineError> {
-    let runner = runner.clone();
-    let claimed = store.write(move |tx| {
-        let Some(row) = tx.run(&run)? else { return Ok(None) };
-        // An ended run needs no claim, and must not take the agent from whoever drives another.
-        if row.status != RUN_OPEN || is_newer(&row.machine, row.machine_version) {
-            return Ok(Some((None, 0, row)));
-        }
-        let claim = tx.claim_head(&row.agent_id, &runner)?;
-        // Only now does nobody else move the run: what was read before the claim may be old, and who went on from an
-        // old state would put money aside for a request that was answered long ago.
-        let row = tx.run(&run)?.unwrap_or(row);
-        match claim {
-            Claim::Won(fence) if row.status != RUN_OPEN => {
-                tx.release_head(&row.agent_id, fence)?;
-                Ok(Some((None, 0, row)))
-            }
-            Claim::Won(_) => Ok(Some((Some(claim), tx.count_claim(&run)?, row))),
-            Claim::Held { .. } => Ok(Some((Some(claim), 0, row))),
-        }
-    });
-    let Some((claim, claims, row)) = claimed.await? else {
-        return Err(EngineError::UnknownRun(run));
-    };
-    fail::point("claim.after_commit");
-    if row.status == RUN_OPEN && is_newer(&row.machine, row.machine_version) {
-        return Err(unsupported(&row));
-    }
-    let fence = match claim {
-        None => return Ok(None),
-        Some(Claim::Won(fence)) => fence,
-        Some(Claim::Held { by }) => {
-            return Err(EngineError::AgentBusy {
-                agent: row.agent_id,
-                by,
-            });
-        }
-    };
-    let found = match decode(&row) {
-        Ok(_) if claims > CLAIMS_MAX => Err(EngineError::CrashLoop { run, claims }),
-        found => found,
-    };
-    let turn = match found {
-        Ok(turn) => turn,
-        Err(error) => {
-            release(store, row.agent_id, fence).await?;
-            return Err(error);
-        }
-    };
-    let (effects, freshness) = (turn.pending(), Freshness::Recovered);
-    let (thread, asked, opening) = (None, Vec::new(), None);
-    Ok(Some(Box::new(Claimed {
-        row,
-        turn,
-        fence,
-        effects,
-        freshness,
-        thread,
-        asked,
-        known: Known::not_all(),
-        opening,
-        starts: Vec::new(),
-        refused: Vec::new(),
-    })))
 }
 
 /// Gives a claimed run back without driving it. Who lost it meanwhile has nothing to give.
@@ -349,7 +279,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             blobs,
         } = performed;
         let mut reads = self.reads(claimed, &input).await?;
-        let mut words = if may_end_round(&input) {
+        let mut words = if input.may_end_round() {
             Words::Maybe
         } else {
             Words::Known

@@ -7,11 +7,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::task::{Id, JoinError, JoinSet};
+use wakeful_core::budget::Day;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
 use wakeful_core::run::Turn;
-use wakeful_core::wake::Control;
+use wakeful_core::wake::{Control, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
@@ -249,6 +250,7 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
         busy.due_at = due.map(|due| now.saturating_add(due.since(wall).clamp(1, DUE_LOOK_MS_MAX)));
         self.stuck.retain(&ready);
         self.work.roused().iter().for_each(|agent| busy.line.rouse(agent));
+        busy.line.day_is(Day::of(wall), now);
         busy.ready = ready;
         self.begin(busy);
     }
@@ -289,17 +291,20 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
                 // A cap that is raised here rouses it; one that others raise is not heard.
                 ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
+                day: exceeded.day,
             },
             Err(_) => Ended::Stuck,
         };
-        if how == Ended::Idle {
-            busy.ready.retain(|ready| *ready != agent);
-        }
         // The moment that it rests until, and whether an answer came since it looked for one, another look tells.
         if matches!(result, Ok(Did::Rests)) {
             self.work.look();
         }
-        if busy.line.ended(&agent, how, self.clock.ticks_ms()) {
+        let is_worth_a_look = busy.line.ended(&agent, how, self.clock.ticks_ms());
+        // Who rests has work: without it, it would rest no more.
+        if how == Ended::Idle && !busy.line.rests(&agent) {
+            busy.ready.retain(|ready| *ready != agent);
+        }
+        if is_worth_a_look {
             // Where very many have work, asking the database who after every turn would cost more than the turn.
             if busy.ready.len() > AGENTS_KNOWN_MIN {
                 self.begin(busy);
@@ -362,8 +367,10 @@ async fn one_turn<S: Store, W: Workshop<S>>(
         done => done,
     };
     let result = match result {
-        // Another runner drives it: nothing is wrong, and nothing is ours to do.
-        Err(EngineError::AgentBusy { .. }) => Ok(Did::Nothing),
+        // Another runner drives it, or another run has come first: nothing is wrong, and nothing is ours to do.
+        Err(EngineError::AgentBusy { .. } | EngineError::Refused(Refusal::RunOpen { .. })) => {
+            Ok(Did::Nothing)
+        }
         result => result,
     };
     (agent, result)
@@ -380,12 +387,13 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
     let found = store.read(move |view| absorb::find(view, &wanted, now)).await?;
     let Found {
         overview,
+        due,
         next,
         body,
         beside,
     } = found;
     let overview = overview.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
-    if let Some(run) = overview.open_run {
+    if let Some(run) = due {
         if planted::bug("open_run_left") {
             return Ok(Did::Nothing);
         }
@@ -401,7 +409,10 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
         };
     }
     match next {
-        Some(QueueRow { message, .. }) if overview.agent.control == Control::Running => {
+        // What is open and not due rests; whoever listed the agent saw it before it did.
+        Some(QueueRow { message, .. })
+            if overview.open_run.is_none() && overview.agent.control == Control::Running =>
+        {
             let opening = Opening::of(&message, body.as_deref(), beside)?;
             answer(workshop, &overview, message, opening).await
         }

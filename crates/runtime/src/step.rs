@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 use wakeful_core::blob::Blob;
 use wakeful_core::budget::Exceeded;
 use wakeful_core::conversation::{Block, ToolCall, calls_of};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
 use wakeful_core::policy::Question;
 use wakeful_core::run::{Effect, Input, Phase, Turn};
 use wakeful_core::step::{AfterCrash, CallReads, EffectClass, Fault, Seen};
@@ -17,7 +19,7 @@ use crate::run::Claimed;
 use crate::{Engine, EngineError};
 
 /// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
-const CANCEL_LOOK_MS: u64 = 50;
+pub(crate) const CANCEL_LOOK_MS: u64 = 50;
 
 /// Whether this process has just committed the intent of an effect, or found it without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,14 +149,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
 
     /// Looks for whatever stands against the next effect.
     pub(crate) async fn look(&self, claimed: &Claimed) -> Result<Look, EngineError> {
-        let (run, agent) = (claimed.run_key(), claimed.row.agent_id.clone());
-        let look = self.store.read(move |view| {
-            Ok(Look {
-                is_cancelled: view.cancel_requested(&run)?,
-                is_braked: view.is_braked(&agent)?,
-            })
-        });
-        Ok(look.await?)
+        look(&self.store, claimed.run_key(), &claimed.row.agent_id).await
     }
 
     /// What a run does instead of its next effect, if something stands against that.
@@ -239,6 +234,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             seen,
         }
     }
+}
+
+/// Looks for whatever stands against the next effect of a run.
+pub(crate) async fn look<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Result<Look, EngineError> {
+    let agent = agent.clone();
+    let look = store.read(move |view| {
+        Ok(Look {
+            is_cancelled: view.cancel_requested(&run)?,
+            is_braked: view.is_braked(&agent)?,
+        })
+    });
+    Ok(look.await?)
 }
 
 /// Whether something that leaves the engine may have begun. What the engine itself writes is there, or has not begun.

@@ -4,7 +4,7 @@ use wakeful_core::blob::Blob;
 use wakeful_core::conversation::{Attachment, Block, Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
-use wakeful_core::message::Message;
+use wakeful_core::message::{Message, Wishes};
 use wakeful_core::report::{Draft, Event, Kind};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
@@ -19,6 +19,7 @@ use wakeful_ports::tool::ToolHost;
 
 use crate::absorb::{Opening, all_wait, known_gates, take_up};
 use crate::cause::wake_row;
+use crate::desk::append;
 use crate::run::{Claimed, Transition, broken};
 use crate::{Engine, EngineError};
 
@@ -86,6 +87,8 @@ enum Found {
     KeyReused,
     Unknown,
     Refused(Refusal),
+    /// A brake is on: the message is kept, and this tells of it.
+    Kept(Vec<Event>),
     Held(RunnerId),
 }
 
@@ -95,6 +98,8 @@ enum Source {
     Caller {
         create: Option<Box<Agent>>,
         body: PackedBlob,
+        /// How its run is limited, for whoever begins it where a brake keeps this process from it.
+        wishes: Box<Wishes>,
     },
     /// From the queue, where it has waited since its own admission.
     Queue,
@@ -120,14 +125,17 @@ struct Beginning {
 }
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
-    /// Admits what a person asked for, and begins its run.
+    /// Admits what a person asked for, and begins its run. Under a brake the message is kept and waits in line; the same
+    /// ask begins its run when the brake is released, and so does whoever goes on with what waits.
     pub async fn admit(&self, ask: Ask) -> Result<Admitted, EngineError> {
         let now = self.clock.now();
+        let limits = ask.limits.clone();
         let (opening, body) = opening(&ask.prompt, ask.attachments);
         let message = Message::from_operator(ask.agent.clone(), &ask.session, &ask.turn, body.hash(), now);
         let source = Source::Caller {
             create: new_agent(&ask.when_missing, &ask.agent, &ask.limits.workspace, now),
             body: self.store.pack(body).await?,
+            wishes: Box::new(wishes(&limits)),
         };
         let beginning = Beginning {
             before: vec![admitted_event(&message, &ask.prompt), woken_event(&message, 0)],
@@ -136,7 +144,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             opening: Opening::plain(opening),
             limits: ask.limits,
         };
-        self.begin(beginning, now).await
+        match self.begin(beginning, now).await {
+            Err(EngineError::Waits { run }) => self.take_up(run, limits).await,
+            begun => begun,
+        }
+    }
+
+    /// Begins the run of a message that a brake kept from its turn. What came in by another door waits for a daemon.
+    pub async fn take_up(&self, run: RunKey, limits: Limits) -> Result<Admitted, EngineError> {
+        let found = self.store.read(move |view| {
+            let message = view.message(&run)?.filter(Message::is_of_run_once);
+            let body = message.as_ref().map(|message| view.blob(&message.body));
+            Ok((message, body.transpose()?.flatten()))
+        });
+        let (Some(message), body) = found.await? else {
+            return Err(EngineError::Waits { run });
+        };
+        let opening = Opening::of(&message, body.as_deref(), Vec::new())?;
+        match self.wake_queued(message, opening, limits).await {
+            Err(EngineError::Refused(Refusal::Braked)) => Err(EngineError::Kept { run }),
+            begun => begun,
+        }
     }
 
     /// Begins the run of a message that has waited in the queue. `opening` is what it says, and what else is taken up.
@@ -206,6 +234,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Found::KeyReused => Err(EngineError::KeyReused { run }),
             Found::Unknown => Err(EngineError::UnknownAgent(agent)),
             Found::Refused(refusal) => Err(refusal.into()),
+            Found::Kept(events) => {
+                self.observer.saw(&agent, &events);
+                Err(EngineError::Kept { run })
+            }
             Found::Held(by) => Err(EngineError::AgentBusy { agent, by }),
         }
     }
@@ -252,6 +284,7 @@ impl Admit {
         let gates = known_gates(tx, &self.message, &gates)?;
         tx.put_wake(&self.wake_row(&verdict, &gates))?;
         let refused = match verdict {
+            Verdict::Refused(Refusal::Braked) => Some(self.keep(tx, fence)?),
             Verdict::Refused(refusal) => Some(Found::Refused(refusal)),
             Verdict::Run => self.take_in(tx)?,
         };
@@ -273,11 +306,45 @@ impl Admit {
             Source::Queue => (!tx.is_queued(&self.message.run_key)?).then_some(Found::Before),
             Source::Caller { .. } => match tx.message(&self.message.run_key)? {
                 None => None,
-                Some(known) if !known.is_same_as(&self.message) => Some(Found::KeyReused),
+                Some(known) if !self.is(&known) => Some(Found::KeyReused),
                 Some(_) if tx.is_queued(&self.message.run_key)? => Some(Found::Waits),
                 Some(_) => Some(Found::Before),
             },
         })
+    }
+
+    /// Whether a message that is there is this one. How its run is limited stands in it where a brake kept it, and is no part
+    /// of what was said.
+    fn is(&self, known: &Message) -> bool {
+        let wishes = known.wishes.clone();
+        known.is_same_as(&Message {
+            wishes,
+            ..self.message.clone()
+        })
+    }
+
+    /// Keeps what a brake holds: it is announced and waits in line, as it would have at a daemon's door. What waits already
+    /// waits on.
+    fn keep(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Found, StoreError> {
+        let Source::Caller { body, wishes, .. } = &self.source else {
+            return Ok(Found::Refused(Refusal::Braked));
+        };
+        let message = Message {
+            wishes: (**wishes).clone(),
+            ..self.message.clone()
+        };
+        match tx.admit_message(&message)? {
+            Admission::New => {}
+            Admission::Same => return Ok(Found::Before),
+            Admission::Differs => return Ok(Found::KeyReused),
+        }
+        let mut head = tx.lock_head(&message.agent_id, fence)?;
+        tx.enqueue(&message, head.next_seq, None)?;
+        tx.put_blob(body)?;
+        // The first that the run would have told is that its message was admitted.
+        let told = self.transition.events.first();
+        let told = told.map(|sealed| append(tx, &message.agent_id, &mut head, sealed));
+        Ok(Found::Kept(told.transpose()?.into_iter().collect()))
     }
 
     /// The message becomes this run's: out of the queue, or straight from the caller.
@@ -305,6 +372,17 @@ impl Admit {
             Verdict::Refused(refusal) => refusal.code().to_owned(),
         };
         wake_row(&self.message, &verdict, gates, self.transition.run.started_at)
+    }
+}
+
+/// The limits of a run as the wishes of its message.
+fn wishes(limits: &Limits) -> Wishes {
+    Wishes {
+        model_ref: Some(limits.model_ref.clone()),
+        max_rounds: Some(limits.max_rounds),
+        workspace: Some(limits.workspace.clone()),
+        deny_tools: limits.deny_tools.clone(),
+        ask_tools: limits.ask_tools.clone(),
     }
 }
 

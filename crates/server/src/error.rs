@@ -166,6 +166,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         )
         | EngineError::Undecided { .. }
         | EngineError::Braked { .. }
+        | EngineError::Kept { .. }
         | EngineError::Quarantined { .. } => StatusCode::CONFLICT,
         EngineError::Refused(_)
         | EngineError::Lifecycle { .. }

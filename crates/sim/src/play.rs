@@ -6,7 +6,6 @@ use std::sync::Arc;
 use wakeful_core::decision::{APPROVE, DENY, Decision};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::run::Turn;
-use wakeful_core::wake::Refusal;
 use wakeful_ports::records::{DecisionFilter, RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::run::Driven;
@@ -350,7 +349,7 @@ impl Stage {
             Ok(Driven::Ended(run)) => self.has_ended(*run)? || is_poisoned,
             Ok(Driven::Halted(_)) => ledger.halts.contains_key(&life.number),
             Ok(Driven::Asked(run)) => self.has_asked(*run)?,
-            Ok(Driven::Braked(_)) | Err(EngineError::Refused(Refusal::Braked)) => ledger.brake_tries > 0,
+            Ok(Driven::Braked(_)) | Err(EngineError::Kept { .. }) => ledger.brake_tries > 0,
             Err(EngineError::Store(StoreError::FenceLost(_)) | EngineError::LeaseLost(_)) => {
                 ledger.has_sleepers()
             }

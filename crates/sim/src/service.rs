@@ -35,7 +35,7 @@ pub(crate) async fn serve(
 ) -> Result<Driven, EngineError> {
     if let Some(stranger) = stranger {
         match engine.admit(stranger).await {
-            Err(EngineError::Refused(_)) => {}
+            Err(EngineError::Refused(_) | EngineError::Kept { .. }) => {}
             Err(error) => return Err(error),
             Ok(_) => life
                 .world

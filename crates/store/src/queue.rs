@@ -150,16 +150,29 @@ pub(crate) fn holds(sql: &mut dyn Sql, run: &RunKey) -> Result<bool, StoreError>
     Ok(!sql.query(ONE, &[run.into()])?.is_empty())
 }
 
-/// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. A brake
-/// holds all of it, but for a run whose end was asked for. By way of the counters and not of the queue itself, which
-/// may be long. A run that was laid to rest over a minute later than now rests since before the clock was set back: it is
-/// looked at, and rests for as long as is left of what it waits for, no longer than was said.
-pub(crate) const WITH_WORK: &str = concat!(
-    "SELECT run.agent_id FROM run
-    WHERE run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
-            OR run.due_at_ms < 9223372036854775807 AND run.rested_at_ms > ?2 + 60000)
+/// Whether an open run is due at `?2`: its moment has come, or it waits for its turn and no other one is under way. A run
+/// that was laid to rest over a minute later than now rests since before the clock was set back: it is looked at, and
+/// rests for as long as is left of what it waits for, no longer than was said. A brake holds all of it, but for a run whose
+/// end was asked for, which waits for no turn either.
+macro_rules! run_is_due {
+    () => {
+        "run.status = 'open' AND (run.due_at_ms IS NULL OR run.due_at_ms <= ?2
+            OR run.due_at_ms < 9223372036854775806 AND run.rested_at_ms > ?2 + 60000
+            OR run.due_at_ms = 9223372036854775806
+                AND (EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key)
+                    OR NOT EXISTS (SELECT 1 FROM run AS other WHERE other.agent_id = run.agent_id AND other.status = 'open'
+                        AND (other.due_at_ms IS NULL OR other.due_at_ms <> 9223372036854775806))))
         AND (NOT EXISTS (SELECT 1 FROM brake WHERE brake.agent_id = '' OR brake.agent_id = run.agent_id)
-            OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))
+            OR EXISTS (SELECT 1 FROM run_cancel WHERE run_cancel.run_key = run.run_key))"
+    };
+}
+
+/// An agent has work when a run of it is open and due, or a message waits, no run is open and it is not paused. By way of
+/// the counters and not of the queue itself, which may be long.
+pub(crate) const WITH_WORK: &str = concat!(
+    "SELECT run.agent_id FROM run WHERE ",
+    run_is_due!(),
+    "
     UNION
     SELECT agent_head.agent_id FROM agent_head JOIN agent ON agent.agent_id = agent_head.agent_id
     WHERE agent_head.queued > 0 AND agent.control = 'running' AND agent.lifecycle <> 'destroyed'
@@ -177,6 +190,22 @@ pub(crate) fn agents_with_work(sql: &mut dyn Sql, now: Millis) -> Result<Vec<Age
     records(rows, |mut row| row.agent_id("agent_head.agent_id"))
 }
 
+/// By the very rule by which the agent is listed: whoever was listed for a run and went on with another one would be listed
+/// again, and again. First what is to end, because that waits for nobody.
+pub(crate) const DUE_RUN: &str = concat!(
+    "SELECT run_key FROM run WHERE run.agent_id = ?1 AND ",
+    run_is_due!(),
+    " ORDER BY (SELECT COUNT(*) FROM run_cancel WHERE run_cancel.run_key = run.run_key) DESC, +started_at_ms, run_key
+    LIMIT 1"
+);
+
+/// The run that an agent goes on with.
+pub(crate) fn due_run(sql: &mut dyn Sql, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
+    let row = at_most_one(sql.query(DUE_RUN, &[agent.into(), now.into()])?);
+    row.map(|mut row| row.digest("run.run_key").map(RunKey))
+        .transpose()
+}
+
 const SET_CONTROL: &str = "UPDATE agent SET control = ?2 WHERE agent_id = ?1";
 
 /// Pauses an agent or lets it go on. False when there is no such agent.
@@ -186,7 +215,8 @@ pub(crate) fn set_control(sql: &mut dyn Sql, agent: &AgentId, control: Control) 
 
 pub(crate) const STANDING: &str = "
     SELECT queued, next_seq - 1,
-        (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open' ORDER BY +started_at_ms LIMIT 1),
+        (SELECT run_key FROM run WHERE run.agent_id = ?1 AND status = 'open'
+            ORDER BY CASE WHEN due_at_ms = 9223372036854775806 THEN 1 ELSE 0 END, +started_at_ms, run_key LIMIT 1),
         (SELECT run_key FROM run WHERE run.agent_id = ?1 ORDER BY started_at_ms DESC, run_key LIMIT 1),
         (SELECT COUNT(*) FROM brake WHERE brake.agent_id = '' OR brake.agent_id = ?1),
         (SELECT COUNT(*) FROM decision WHERE decision.agent_id = ?1 AND decision.status = 'pending'),

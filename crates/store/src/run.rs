@@ -3,7 +3,7 @@
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{NEVER, RUN_OPEN, RunFilter, RunRow, RunState};
+use wakeful_ports::records::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
 use wakeful_ports::store::StoreError;
 
 use crate::sql::{Row, Sql, at_most_one, limit, records};
@@ -177,7 +177,7 @@ pub(crate) const NEXT_DUE: &str =
 pub(crate) fn next_due(sql: &mut dyn Sql, now: Millis) -> Result<Option<Millis>, StoreError> {
     let row = at_most_one(sql.query(NEXT_DUE, &[now.into()])?);
     let due = row.map(|mut row| row.optional_int("run.due_at_ms")).transpose()?;
-    Ok(due.flatten().map(Millis).filter(|due| *due < NEVER))
+    Ok(due.flatten().map(Millis).filter(|due| *due < IN_TURN))
 }
 
 const LAST_BEGAN: &str = "SELECT began_at_ms FROM agent_head WHERE agent_id = ?1";
@@ -191,9 +191,11 @@ pub(crate) fn last_began(sql: &mut dyn Sql, agent: &AgentId) -> Result<Option<Mi
     Ok(began.flatten())
 }
 
-const ROUSE: &str = "UPDATE run SET due_at_ms = NULL WHERE run_key = ?1 AND status = 'open'";
+const ROUSE: &str = "
+    UPDATE run SET due_at_ms = NULL
+    WHERE run_key = ?1 AND status = 'open' AND due_at_ms IS NOT NULL AND due_at_ms <> 9223372036854775806";
 
-/// Has a run that waits looked at again at once.
+/// Has a run that waits looked at again at once. One that waits for its turn finds what came when it has it.
 pub(crate) fn rouse(sql: &mut dyn Sql, run: &RunKey) -> Result<(), StoreError> {
     sql.run(ROUSE, &[run.into()])
 }
@@ -288,6 +290,7 @@ pub(crate) mod tests {
             (crate::queue::STANDING, "decision_pending_of_agent"),
             (crate::queue::STANDING, "run_quarantined_of_agent"),
             (crate::queue::WITH_WORK, "COVERING INDEX run_open"),
+            (crate::queue::DUE_RUN, "run_open"),
             (crate::message::CHILDREN, "message_of_parent"),
             (crate::message::AWAITED, "message_of_parent"),
             (crate::message::AWAITED, "run_open"),

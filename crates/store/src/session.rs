@@ -120,6 +120,10 @@ impl View for Session<'_> {
         head::all(self)
     }
 
+    fn due_run(&mut self, agent: &AgentId, now: Millis) -> Result<Option<RunKey>, StoreError> {
+        queue::due_run(self, agent, now)
+    }
+
     fn agents_with_work(&mut self, now: Millis) -> Result<Vec<AgentId>, StoreError> {
         queue::agents_with_work(self, now)
     }

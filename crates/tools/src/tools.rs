@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::key::OperationId;
 use wakeful_core::retry::RetryPolicy;
@@ -26,8 +26,12 @@ use crate::outcome::{cancelled, refused, spawn_failed};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 
-/// Commands that run at the same time; each has a thread and three processes. Others wait for their turn.
+/// Commands of this process that run at the same time, over all runs; each has a thread and three processes. Others wait for
+/// their turn.
 pub const COMMANDS_MAX: usize = 32;
+
+/// Their places. One for the whole process, because every run has tools of its own.
+static PLACES: Semaphore = Semaphore::const_new(COMMANDS_MAX);
 
 /// The built-in tools. Cheap to clone.
 #[derive(Clone)]
@@ -49,7 +53,6 @@ struct Inner {
     options: ToolsOptions,
     workspace: Workspace,
     scratch: PathBuf,
-    turns: Arc<Semaphore>,
     /// Set once a namespace was made that could not be used, so that it is not tried for every command.
     no_namespaces: AtomicBool,
 }
@@ -71,13 +74,11 @@ impl Tools {
                 home: workspace.home().to_owned(),
             });
         }
-        let turns = Arc::new(Semaphore::new(COMMANDS_MAX));
         Ok(Self {
             inner: Arc::new(Inner {
                 options,
                 workspace,
                 scratch,
-                turns,
                 no_namespaces: AtomicBool::new(false),
             }),
             journal: None,
@@ -185,10 +186,8 @@ impl Inner {
             Ok(arguments) => arguments,
             Err(fault) => return refused(&fault),
         };
-        let turn = tokio::select! {
-            biased;
-            () = stop.stopped() => return refused(&cancelled()),
-            turn = Arc::clone(&self.turns).acquire_owned() => turn,
+        let Some(turn) = place(&stop).await else {
+            return refused(&cancelled());
         };
         let Ok(brake) = Brake::new().map(Arc::new) else {
             return refused(&spawn_failed(
@@ -272,6 +271,25 @@ impl ToolHost for Tools {
     }
 }
 
+/// A place for a command; none when it is stopped before it has one. Whoever had to wait is let in only after another look:
+/// a brake may have been set meanwhile.
+async fn place(stop: &impl Stop) -> Option<SemaphorePermit<'static>> {
+    if let Ok(place) = PLACES.try_acquire() {
+        return Some(place);
+    }
+    let waited = async {
+        // It is never closed.
+        let place = PLACES.acquire().await.ok();
+        stop.cleared().await;
+        place
+    };
+    tokio::select! {
+        biased;
+        () = stop.stopped() => None,
+        place = waited => place,
+    }
+}
+
 struct PullOnDrop(Arc<Brake>);
 
 impl Drop for PullOnDrop {
@@ -289,5 +307,129 @@ fn outside() -> Fault {
     Fault {
         field: Some("workdir".to_owned()),
         ..fault
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::future::{Future, poll_fn};
+    use std::pin::{Pin, pin};
+    use std::task::Poll;
+
+    use tokio::sync::watch;
+    use wakeful_core::id::AgentId;
+    use wakeful_core::key::Digest;
+    use wakeful_core::time::Millis;
+
+    use super::*;
+    use crate::options::Unsandboxed;
+
+    /// Told to stop, and told that nothing stands against a beginning.
+    struct Told {
+        stop: watch::Receiver<bool>,
+        clear: watch::Receiver<bool>,
+    }
+
+    async fn is_set(flag: &watch::Receiver<bool>) {
+        let mut flag = flag.clone();
+        let _gone = flag.wait_for(|set| *set).await;
+    }
+
+    impl Stop for Told {
+        async fn stopped(&self) {
+            is_set(&self.stop).await;
+        }
+
+        async fn cleared(&self) {
+            is_set(&self.clear).await;
+        }
+    }
+
+    /// The tools of one run, whose commands cannot begin: there is no such program.
+    fn tools(root: &std::path::Path) -> Tools {
+        let folder = |name: &str| {
+            let path = root.join(name);
+            fs::create_dir_all(&path).expect("a folder");
+            path
+        };
+        Tools::new(ToolsOptions {
+            program: root.join("no-such-program"),
+            program_args_prefix: Vec::new(),
+            home: folder("home"),
+            workspace: folder("workspace"),
+            scratch: folder("home/scratch"),
+            environment: BTreeMap::new(),
+            unsandboxed: Unsandboxed::Allow,
+            pretend: Pretend::default(),
+        })
+        .expect("tools")
+    }
+
+    fn act() -> Act {
+        Act {
+            operation_id: OperationId(Digest::of(b"one")),
+            tool: TOOL.to_owned(),
+            input: serde_json::json!({"cmd": "true"}),
+            agent_id: AgentId::parse("main").expect("a name"),
+            at: Millis(0),
+        }
+    }
+
+    /// Lets a future go as far as it can; true when it has ended.
+    async fn has_ended<F: Future>(future: &mut Pin<&mut F>) -> bool {
+        poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
+    }
+
+    #[tokio::test]
+    async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_nothing_stands_against_it()
+    {
+        let root = tempfile::tempdir().expect("a folder");
+        let most = u32::try_from(COMMANDS_MAX).expect("a few");
+        let all = PLACES.acquire_many(most).await.expect("all places");
+        let (set, stop) = watch::channel(false);
+        let (let_in, clear) = watch::channel(false);
+        let told = || Told {
+            stop: stop.clone(),
+            clear: clear.clone(),
+        };
+        let (one, another) = (tools(root.path()), tools(root.path()));
+        let mut first = pin!(one.perform(act(), told()));
+        let mut second = pin!(another.perform(act(), told()));
+        assert!(
+            !has_ended(&mut first).await && !has_ended(&mut second).await,
+            "there is no place"
+        );
+        drop(all);
+        assert!(
+            !has_ended(&mut first).await,
+            "there is one, and it is not cleared"
+        );
+        assert_eq!(PLACES.available_permits(), COMMANDS_MAX - 2);
+        let _ = let_in.send(true);
+        assert_eq!(first.await.code.as_deref(), Some("spawn_failed"), "it began");
+        assert_eq!(second.await.code.as_deref(), Some("spawn_failed"));
+        assert_eq!(
+            PLACES.available_permits(),
+            COMMANDS_MAX,
+            "every place is given back"
+        );
+        drop(set);
+    }
+
+    async fn one_waits_and_is_stopped() {
+        let root = tempfile::tempdir().expect("a folder");
+        let most = u32::try_from(COMMANDS_MAX).expect("a few");
+        let all = PLACES.acquire_many(most).await.expect("all places");
+        let ((set, stop), (_let_in, clear)) = (watch::channel(false), watch::channel(false));
+        let tools = tools(root.path());
+        let mut waiting = pin!(tools.perform(act(), Told { stop, clear }));
+        assert!(!has_ended(&mut waiting).await);
+        // A brake is set, and a place becomes free before whoever watches has seen it.
+        drop(all);
+        assert!(!has_ended(&mut waiting).await);
+        let _ = set.send(true);
+        assert_eq!(waiting.await.code.as_deref(), Some("cancelled"));
+        assert_eq!(PLACES.available_permits(), COMMANDS_MAX);
     }
 }

@@ -87,6 +87,23 @@ impl Input {
             Self::Lapsed { .. } => "lapsed",
         }
     }
+
+    /// Whether a round may end with it, so that a person's words join before the next one.
+    #[must_use]
+    pub const fn may_end_round(&self) -> bool {
+        match self {
+            Self::Replied(reply) => !reply.calls.is_empty(),
+            Self::Settled { .. } | Self::Decided { .. } => true,
+            Self::Admitted { .. }
+            | Self::AttemptFailed { .. }
+            | Self::Parked { .. }
+            | Self::Resumed
+            | Self::Started { .. }
+            | Self::Postponed
+            | Self::Cancelled
+            | Self::Lapsed { .. } => false,
+        }
+    }
 }
 
 /// A run that an action of the plan started.

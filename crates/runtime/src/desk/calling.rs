@@ -4,7 +4,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Event, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RUN_OPEN;
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED};
 use wakeful_ports::store::{StoreError, Tx};
 
 use crate::subrun::{lock_all, take_back};
@@ -14,6 +14,8 @@ pub(super) enum Called {
     Requested(AgentId),
     Off(AgentId, Box<Event>),
     TooLate,
+    /// It stands aside, for this reason: it has not ended, and nobody drives it.
+    Aside(Option<String>),
     Unknown,
 }
 
@@ -35,14 +37,13 @@ pub(super) fn call_off_in(
         return Ok(Called::Unknown);
     };
     if !tx.is_queued(&run)? {
-        let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
-        if open {
-            tx.request_cancel(&run, at)?;
-        }
-        return Ok(if open {
-            Called::Requested(agent_id)
-        } else {
-            Called::TooLate
+        return Ok(match tx.run(&run)? {
+            Some(row) if row.status == RUN_OPEN => {
+                tx.request_cancel(&run, at)?;
+                Called::Requested(agent_id)
+            }
+            Some(row) if row.status == RUN_QUARANTINED => Called::Aside(row.fault),
+            Some(_) | None => Called::TooLate,
         });
     }
     let event = take_back(tx, &message, head, (sealed, &[]))?;

@@ -27,7 +27,7 @@ use crate::cause::{Arrival, Arrived, CALLED_OFF};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::report::{self, RunReport};
-use crate::run::broken;
+use crate::run::{broken, fault_in_words};
 use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
@@ -260,6 +260,10 @@ impl<S: Store> Clerk<S> {
         match called.await? {
             Called::Unknown => return Err(EngineError::UnknownRun(run)),
             Called::TooLate => {}
+            Called::Aside(fault) => {
+                let why = fault.as_deref().map(fault_in_words).unwrap_or_default();
+                return Err(EngineError::Quarantined { run, why });
+            }
             // The driver looks for the request; an open run that nobody drives needs somebody to write its end.
             Called::Requested(agent) => self.work.look_at(agent),
             // Whoever stood behind it is next.

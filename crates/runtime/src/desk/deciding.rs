@@ -10,7 +10,8 @@ use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_ports::fail;
 use wakeful_ports::records::{
-    AnnouncementRow, BrakeRow, DecisionFilter, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED, RunRow,
+    AnnouncementRow, BrakeRow, DecisionFilter, IN_TURN, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED,
+    RunRow,
 };
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 
@@ -303,9 +304,17 @@ fn move_aside_in(
     let Some(mut head) = heads.remove(&agent) else {
         return Ok(Moved::Unknown);
     };
+    // With the head nobody begins another: two under way in one thread would answer each other's questions.
+    let is_busy = !is_end
+        && tx
+            .overview(&agent)?
+            .is_some_and(|overview| overview.open_run.is_some());
     let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
     if !is_aside || !tx.set_aside(&run, status, None, moment.0)? {
         return Ok(Moved::Not(row));
+    }
+    if is_busy {
+        tx.rest_run(&run, IN_TURN, moment.0)?;
     }
     let mut others = Vec::new();
     if is_end {

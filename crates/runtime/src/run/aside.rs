@@ -1,6 +1,7 @@
 //! Runs that cannot go on. They are moved aside, so that they neither stand in their agent's way nor are lost: a person
 //! has them tried again, or gives them up.
 
+use serde_json::Value;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::run::is_newer;
@@ -32,6 +33,18 @@ pub async fn move_aside<S: Store>(
     let draft = Draft::new(Kind::RunQuarantined, payload);
     let sealed = Sealed::new(draft, now, Some(run), salt).map_err(|e| broken(run, &e))?;
     Ok(store.write(move |tx| aside_in(tx, run, &fault, &sealed)).await?)
+}
+
+/// Why a run stands aside, as a sentence. What is no record of ours is told as it stands.
+#[must_use]
+pub fn fault_in_words(fault: &str) -> String {
+    let record: Option<Value> = serde_json::from_str(fault).ok();
+    let word = |name: &str| record.as_ref()?.get(name)?.as_str();
+    match (word("why"), word("code")) {
+        (Some(why), Some(code)) => format!("{why} ({code})"),
+        (Some(why), None) => why.to_owned(),
+        (None, _) => fault.to_owned(),
+    }
 }
 
 /// The run that can never go on by itself, if an error tells of one.

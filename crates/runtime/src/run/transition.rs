@@ -37,7 +37,7 @@ pub(crate) struct Transition {
     steps: Vec<StepChange>,
     thread: ThreadId,
     entries: Vec<EntryRow>,
-    events: Vec<Sealed>,
+    pub(crate) events: Vec<Sealed>,
     blobs: Vec<PackedBlob>,
     usage: Usage,
     rounds: u64,

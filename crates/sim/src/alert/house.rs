@@ -216,7 +216,8 @@ impl House {
             | EngineError::Unanswerable(_)
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
-            | EngineError::Braked { .. } => false,
+            | EngineError::Braked { .. }
+            | EngineError::Kept { .. } => false,
         }
     }
 

@@ -2,9 +2,11 @@
 //! the moment has come.
 
 mod among;
+mod behind;
 mod brake;
 mod faulty;
 mod meddled;
+mod parked;
 mod set_back;
 mod unheard;
 
@@ -16,6 +18,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use wakeful_core::conversation::{Block, ToolCall, ToolSpec, Usage};
 use wakeful_core::decision::{APPROVE, Channel, Reply};
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
@@ -149,17 +152,25 @@ enum First {
     WantsTool,
     /// While it is asked the disk is full, again and again.
     FillsDisk,
+    /// It takes all the money that it may.
+    Costs,
 }
 
 struct SlowModel(First, Faulty);
 
 impl Model for SlowModel {
     fn terms(&self, _: &str) -> Terms {
-        Terms::here("sim")
+        match self.0 {
+            First::Costs => parked::terms(),
+            First::Fails | First::WantsTool | First::FillsDisk => Terms::here("sim"),
+        }
     }
 
     async fn ask(&self, request: Request, _: &dyn Audience) -> Result<Answer, ModelFailure> {
-        let usage = Usage::of(1, 1);
+        let usage = match self.0 {
+            First::Costs => parked::usage(),
+            First::Fails | First::WantsTool | First::FillsDisk => Usage::of(1, 1),
+        };
         let text = Block::Text { text: "done".into() };
         let call = || {
             Block::ToolUse(ToolCall {
@@ -191,8 +202,9 @@ impl Model for SlowModel {
     }
 }
 
+/// Counts what it sent; and sends nothing before it has a place, where it has to wait for one.
 #[derive(Default)]
-pub(super) struct Mailer(AtomicU32);
+pub(super) struct Mailer(AtomicU32, Mutex<Option<Arc<Notify>>>);
 
 impl ToolHost for Mailer {
     fn specs(&self) -> Vec<ToolSpec> {
@@ -207,11 +219,16 @@ impl ToolHost for Mailer {
         Ok(())
     }
 
-    async fn perform(&self, _: Act, _: impl Stop) -> Done {
-        self.0.fetch_add(1, Ordering::Relaxed);
+    async fn perform(&self, _: Act, stop: impl Stop) -> Done {
+        let place = self.1.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let code = match place {
+            Some(place) => brake::let_in(&place, &stop).await,
+            None => None,
+        };
+        self.0.fetch_add(u32::from(code.is_none()), Ordering::Relaxed);
         Done {
             content: "{}".into(),
-            code: None,
+            code,
             sandbox: None,
             blobs: Vec::new(),
             again: None,
@@ -271,8 +288,22 @@ impl Workshop<Faulty> for Shop {
 fn governance() -> Governance {
     Governance {
         decision_patience_ms: Some(PATIENCE_MS),
+        daily_cap: parked::CAP,
         ..Governance::default()
     }
+}
+
+/// Says something to the agent.
+async fn post(clerk: &Clerk<Faulty>, turn: &str) -> RunKey {
+    let post = Post {
+        agent: AgentId::parse("main").expect("a name"),
+        turn: TurnId::parse(turn).expect("a turn"),
+        text: "do it".into(),
+        attachments: Vec::new(),
+        wishes: Wishes::default(),
+        priority: wakeful_core::cause::Priority::Normal,
+    };
+    clerk.post(post).await.expect("posted").run_key
 }
 
 /// A daemon with one agent and one message.
@@ -311,23 +342,14 @@ impl Daemon {
             governance: governance(),
         });
         tokio::spawn(service.run());
-        let agent_id = AgentId::parse("main").expect("a name");
         let new = NewAgent {
-            agent_id: agent_id.clone(),
+            agent_id: AgentId::parse("main").expect("a name"),
             workspace: "/somewhere".into(),
             visibility: Visibility::Public,
             mode: wakeful_core::wake::Mode::default(),
         };
         clerk.create_agent(new).await.expect("an agent");
-        let post = Post {
-            agent: agent_id,
-            turn: TurnId::parse("turn-1").expect("a turn"),
-            text: "do it".into(),
-            attachments: Vec::new(),
-            wishes: Wishes::default(),
-            priority: wakeful_core::cause::Priority::Normal,
-        };
-        let run = clerk.post(post).await.expect("posted").run_key;
+        let run = post(&clerk, "turn-1").await;
         let daemon = Self {
             ticks,
             clerk,
@@ -356,7 +378,11 @@ impl Daemon {
     }
 
     async fn status(&self) -> String {
-        self.clerk.run(self.run).await.expect("a report").status
+        self.status_of(self.run).await
+    }
+
+    async fn status_of(&self, run: RunKey) -> String {
+        self.clerk.run(run).await.expect("a report").status
     }
 }
 

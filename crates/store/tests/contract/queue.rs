@@ -1,10 +1,11 @@
 //! What waits for its turn.
 
+use wakeful_core::decision::Channel;
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, QUEUE_MAX, Wishes};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{Overview, RunFilter, RunRow};
+use wakeful_ports::records::{BrakeRow, IN_TURN, NEVER, Overview, RunFilter, RunRow};
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::Store;
 
@@ -141,6 +142,120 @@ fn an_agent_has_work_while_something_waits_or_a_run_is_open() {
         );
         assert_eq!(overview(&store).await.open_run, Some(sample::run_key("run")));
         assert_eq!(overview(&store).await.last_run, Some(sample::run_key("run")));
+    });
+}
+
+/// An agent whose runs began one after the other.
+async fn with_runs(store: &Store, names: &'static [&'static str]) {
+    agent(store, "main").await;
+    let made = store.write(move |tx| {
+        for (at, name) in (1_i64..).zip(names) {
+            tx.create_run(&RunRow {
+                started_at: Millis(at),
+                ..sample::run(name)
+            })?;
+        }
+        Ok(())
+    });
+    made.await.expect("written");
+}
+
+async fn rest(store: &Store, run: &'static str, due: Millis) {
+    let rested = store.write(move |tx| tx.rest_run(&sample::run_key(run), due, Millis(0)));
+    rested.await.expect("written");
+}
+
+/// The run that the agent goes on with, and whether it is listed for one.
+async fn due(store: &Store, at: Millis) -> Option<RunKey> {
+    let found = store.read(move |view| {
+        let listed = view.agents_with_work(at)?.contains(&sample::agent_id("main"));
+        Ok((view.due_run(&sample::agent_id("main"), at)?, listed))
+    });
+    let (run, is_listed) = found.await.expect("read");
+    assert_eq!(
+        run.is_some(),
+        is_listed,
+        "who is listed has something to go on with"
+    );
+    run
+}
+
+#[test]
+fn the_open_run_that_is_due_is_gone_on_with_and_not_an_older_one_that_rests() {
+    everywhere(async |store| {
+        with_runs(&store, &["older", "newer"]).await;
+        rest(&store, "older", NEVER).await;
+        assert_eq!(due(&store, Millis(0)).await, Some(sample::run_key("newer")));
+        rest(&store, "newer", Millis(5)).await;
+        assert_eq!(due(&store, Millis(0)).await, None);
+        assert_eq!(due(&store, Millis(5)).await, Some(sample::run_key("newer")));
+    });
+}
+
+#[test]
+fn a_run_that_waits_for_its_turn_is_due_when_no_other_is_under_way_whatever_that_one_waits_for() {
+    everywhere(async |store| {
+        with_runs(&store, &["first", "second", "third"]).await;
+        let key = sample::run_key;
+        rest(&store, "first", IN_TURN).await;
+        rest(&store, "third", IN_TURN).await;
+        assert_eq!(overview(&store).await.open_run, Some(key("second")));
+        assert_eq!(due(&store, Millis(0)).await, Some(key("second")));
+        rest(&store, "second", NEVER).await;
+        assert_eq!(due(&store, Millis(0)).await, None, "it waits for a person");
+        let next = store.read(|view| view.next_due(Millis(0))).await;
+        assert_eq!(next.expect("read"), None, "no clock brings a turn");
+        let rouse = async |run| {
+            let roused = store.write(move |tx| tx.rouse_run(&key(run)));
+            roused.await.expect("written");
+        };
+        rouse("first").await;
+        assert_eq!(
+            due(&store, Millis(0)).await,
+            None,
+            "nothing that happens is a turn"
+        );
+        rouse("second").await;
+        assert_eq!(due(&store, Millis(0)).await, Some(key("second")));
+        let aside = store.write(move |tx| tx.set_aside(&key("second"), "quarantined", Some("x"), Millis(0)));
+        assert!(aside.await.expect("written"));
+        assert_eq!(due(&store, Millis(0)).await, Some(key("first")));
+        assert_eq!(overview(&store).await.open_run, Some(key("first")));
+        // It moves, and is under way from then on.
+        let moved = store.write(move |tx| {
+            let Some(row) = tx.run(&key("first"))? else {
+                return Err(StoreError::Conflict);
+            };
+            let moved = RunRow {
+                version: row.version + 1,
+                due_at: Some(NEVER),
+                ..row.clone()
+            };
+            tx.put_state(&moved, row.version)
+        });
+        moved.await.expect("written");
+        assert_eq!(due(&store, Millis(0)).await, None, "the third waits behind it");
+    });
+}
+
+#[test]
+fn a_run_that_is_to_end_waits_for_no_turn_and_no_release() {
+    everywhere(async |store| {
+        with_runs(&store, &["first", "second"]).await;
+        rest(&store, "second", IN_TURN).await;
+        let asked = store.write(|tx| tx.request_cancel(&sample::run_key("second"), Millis(0)));
+        asked.await.expect("written");
+        assert_eq!(due(&store, Millis(0)).await, Some(sample::run_key("second")));
+        let braked = store.write(|tx| {
+            tx.put_brake(&BrakeRow {
+                agent_id: None,
+                reason: String::new(),
+                channel: Channel::Cli,
+                at: Millis(0),
+            })
+        });
+        assert!(braked.await.expect("written"));
+        assert_eq!(due(&store, Millis(0)).await, Some(sample::run_key("second")));
     });
 }
 

@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     /// Names this message: the same key again is the same message and starts no second run
     #[arg(long, value_name = "K", conflicts_with = "resume")]
     idempotency_key: Option<String>,
-    /// Finish the runs that were cut off, instead of starting one
+    /// Finish the runs that were cut off, and begin those that a brake kept, instead of starting one
     #[arg(long)]
     resume: bool,
     /// Run commands even where this kernel cannot confine them

@@ -8,6 +8,8 @@ use wakeful_api::{
 };
 use wakeful_core::failure::clip;
 use wakeful_core::report::Kind;
+use wakeful_ports::records::RUN_QUARANTINED;
+use wakeful_runtime::run::fault_in_words;
 
 use super::view::{ResumedView, Waits, member};
 
@@ -16,6 +18,9 @@ const SHORT: usize = 12;
 
 /// Longest line of a tool's words in a transcript.
 const WORDS_MAX: usize = 2_000;
+
+/// Longest reason in a list why a run stands aside.
+const FAULT_CHARS_MAX: usize = 100;
 
 /// The line that an event is worth while a run goes on.
 pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
@@ -175,7 +180,7 @@ pub(super) fn run(run: &Run) -> String {
         lines.push(format!("failure  {}: {}", failure.kind, failure.summary));
     }
     if let Some(fault) = &run.fault {
-        lines.push(format!("fault    {fault}"));
+        lines.push(format!("fault    {}", fault_in_words(fault)));
     }
     if !run.steps.is_empty() {
         lines.push("steps".to_owned());
@@ -255,6 +260,13 @@ fn table(lines: impl Iterator<Item = String>) -> String {
 fn line_of_run(run: &RunLine) -> String {
     let status = if run.parked { "parked" } else { &run.status };
     let line = row(&run.run_key, &run.agent_id, status, &run.started_at);
+    // One that is tried again keeps what was wrong with it, and stands aside no more.
+    if let Some(fault) = run.fault.as_deref().filter(|_| run.status == RUN_QUARANTINED) {
+        return format!(
+            "{line}  {}",
+            clip(&fault_in_words(fault).replace('\n', " "), FAULT_CHARS_MAX)
+        );
+    }
     if run.waiting_on.is_empty() {
         return line;
     }

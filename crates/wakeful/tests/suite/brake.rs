@@ -258,3 +258,91 @@ fn a_brake_of_nobody_is_neither_set_nor_released_and_work_that_it_holds_is_not_c
     assert!(text.contains("0 at work, 1 held by a brake"), "{text}");
     assert!(!text.contains("nobody drives"), "{text}");
 }
+
+/// Says something under a brake, in a process of its own, and returns what was answered.
+fn said_under_brake(world: &World, script: &str, whom: &[&str]) -> Said {
+    let args = ["run", "do it", "--agent", "main", "--model", script, "--json"];
+    let said = world.wakeful(&[&args, whom].concat());
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(4), "braked"),
+        "{said:?}"
+    );
+    assert!(said.stderr.contains("is kept and waits in line"), "{said:?}");
+    assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
+    assert!(world.lines().is_empty(), "nothing was done");
+    said
+}
+
+#[test]
+fn what_is_said_under_a_brake_without_a_daemon_is_kept_and_answered_once_after_the_release() {
+    for whom in [&[][..], &["--agent", "main"]] {
+        let world = World::new();
+        let script = world.script(&commands(&["echo one >> world.txt"]));
+        world.wakeful(&["agent", "create", "main"]);
+        assert_eq!(brake(&world, &[&["on"], whom].concat()).code, Some(0));
+        let key = ["--idempotency-key", "k"];
+        said_under_brake(&world, &script, &key);
+        said_under_brake(&world, &script, &key);
+        let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+        assert_eq!(agent["pending"], 1, "said twice, it is one message: {agent}");
+        let said = world.wakeful(&["run", "--resume", "--json"]);
+        assert_eq!(
+            (said.code, world.lines()),
+            (Some(0), vec![]),
+            "the brake is on: {said:?}"
+        );
+        assert_eq!(brake(&world, &[&["off"], whom].concat()).code, Some(0));
+        let said = world.wakeful(&["run", "--resume", "--json"]);
+        assert_eq!(
+            (said.code, &said.json()["final_text"]),
+            (Some(0), &json!("all done")),
+            "{said:?}"
+        );
+        assert_eq!(world.lines(), ["one"]);
+        world.wakeful(&["run", "--resume", "--json"]);
+        let args = ["run", "do it", "--agent", "main", "--model", &script, "--json"];
+        let again = world.wakeful(&[&args[..], &key].concat());
+        assert_eq!(
+            (again.code, &again.json()["final_text"]),
+            (Some(0), &json!("all done"))
+        );
+        assert_eq!(world.lines(), ["one"], "once");
+        let agent = world.wakeful(&["agent", "show", "main", "--json"]).json();
+        assert_eq!(agent["pending"], 0, "{agent}");
+    }
+}
+
+#[test]
+fn the_same_words_after_the_release_begin_the_run_that_the_brake_kept_from_its_turn() {
+    let world = World::new();
+    let script = world.script(&commands(&["echo one >> world.txt"]));
+    world.wakeful(&["agent", "create", "main"]);
+    brake(&world, &["on"]);
+    said_under_brake(&world, &script, &["--idempotency-key", "k"]);
+    brake(&world, &["off"]);
+    let args = ["run", "do it", "--agent", "main", "--model", &script, "--json"];
+    let said = world.wakeful(&[&args[..], &["--idempotency-key", "k"]].concat());
+    assert_eq!(
+        (said.code, &said.json()["final_text"]),
+        (Some(0), &json!("all done")),
+        "{said:?}"
+    );
+    let other = ["run", "do that", "--agent", "main", "--model", &script, "--json"];
+    let other = world.wakeful(&[&other[..], &["--idempotency-key", "k"]].concat());
+    assert_eq!(other.error_code(), "idempotency_conflict");
+    assert_eq!(world.lines(), ["one"], "once");
+}
+
+#[test]
+fn a_daemon_answers_what_was_said_under_a_brake_with_the_model_that_was_named_for_it() {
+    let world = World::new();
+    let script = world.script(&commands(&["echo one >> world.txt"]));
+    world.wakeful(&["agent", "create", "main"]);
+    brake(&world, &["on"]);
+    said_under_brake(&world, &script, &[]);
+    // It would be answered by another one where nobody had said so.
+    let _daemon = Daemon::serve(&world, &["--model", "demo"]);
+    brake(&world, &["off"]);
+    wait_until(|| world.lines() == ["one"]);
+}

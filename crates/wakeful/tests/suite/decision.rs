@@ -247,6 +247,28 @@ fn every_status_shows_what_waits_for_a_person() {
     look(&world);
 }
 
+/// A run that stands aside has not ended, and is told apart from one that has.
+fn cannot_be_cancelled(world: &World, run: &str) {
+    let said = world.wakeful(&["runs", "cancel", run, "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "run_quarantined"),
+        "{said:?}"
+    );
+    for word in ["it broke off five times", "runs retry", "runs abandon"] {
+        assert!(said.stderr.contains(word), "{word}: {said:?}");
+    }
+}
+
+fn is_listed_with_its_reason(world: &World, run: &str) {
+    let list = world.wakeful(&["runs", "list", "--state", "quarantined"]);
+    let line = list.stdout.lines().find(|line| line.starts_with(&run[..12]));
+    assert!(
+        line.is_some_and(|line| line.ends_with("  it broke off five times (crash_loop)")),
+        "{list:?}"
+    );
+}
+
 #[test]
 fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     let world = World::new();
@@ -260,7 +282,8 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     let aside = |world: &World| {
         let key = RunKey(Digest::from_hex(&run).expect("a key"));
         write(world, move |tx| {
-            tx.set_aside(&key, RUN_QUARANTINED, Some("it broke off five times"), Millis(9))
+            let fault = r#"{"code":"crash_loop","why":"it broke off five times"}"#;
+            tx.set_aside(&key, RUN_QUARANTINED, Some(fault), Millis(9))
         });
     };
     let listed = |world: &World, state: &str| {
@@ -275,15 +298,22 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
             .collect::<Vec<Value>>()
     };
     aside(&world);
-    assert_eq!(listed(&world, "quarantined"), [json!("it broke off five times")]);
+    let [Value::String(fault)] = &listed(&world, "quarantined")[..] else {
+        panic!("one");
+    };
+    assert!(fault.contains("it broke off five times"), "{fault}");
+    is_listed_with_its_reason(&world, &run);
     assert_eq!(listed(&world, "open"), Vec::<Value>::new());
     let said = world.wakeful(&["status"]);
     assert!(said.stdout.contains("1 run cannot go on"), "{said:?}");
     let shown = world.wakeful(&["runs", "show", &run]);
     assert!(
-        shown.stdout.contains("fault    it broke off five times"),
+        shown
+            .stdout
+            .contains("fault    it broke off five times (crash_loop)\n"),
         "{shown:?}"
     );
+    cannot_be_cancelled(&world, &run);
     let said = world.wakeful(&["runs", "retry", &run[..12], "--json"]);
     assert_eq!(
         (said.code, &said.json()["outcome"]),
@@ -293,6 +323,7 @@ fn a_run_that_stands_aside_is_listed_and_tried_again_or_given_up() {
     assert!(said.stderr.contains("wakeful run --resume"), "{said:?}");
     aside(&world);
     let _daemon = Daemon::serve(&world, &[]);
+    cannot_be_cancelled(&world, &run);
     let said = world.wakeful(&["runs", "abandon", &run, "--json"]);
     assert_eq!(
         (said.code, &said.json()["outcome"]),

@@ -15,6 +15,7 @@ use super::journey::{Journey, Trouble};
 use crate::daemon::house::Bench;
 use crate::failure::{Failure, UNDECIDED};
 use crate::model::ModelHouse;
+use crate::place::Place;
 use crate::show::Progress;
 use crate::world::RealClock;
 
@@ -29,18 +30,23 @@ enum Found {
     Waits(BTreeSet<AgentId>),
 }
 
-impl Journey<'_> {
-    /// Drives whom a run waits for, one after the other, until it can go on.
-    pub(super) async fn help(&mut self, run: RunKey) -> Result<(), Trouble> {
-        let (store, runner) = (self.place.store.clone(), self.place.runner.runner_id.clone());
-        let bench = Bench {
+impl<'a> Journey<'a> {
+    /// Makes engines as a daemon does, for runs whose limits stand in their messages.
+    pub(super) fn bench(&self) -> Bench<&'a Place> {
+        Bench {
             place: self.place,
             config: self.config.clone(),
             models: ModelHouse::new(self.config),
             sandboxing: self.sandboxing,
             observer: Arc::new(Progress::new(self.out)),
             halt: self.signals.halt(),
-        };
+        }
+    }
+
+    /// Drives whom a run waits for, one after the other, until it can go on.
+    pub(super) async fn help(&mut self, run: RunKey) -> Result<(), Trouble> {
+        let (store, runner) = (self.place.store.clone(), self.place.runner.runner_id.clone());
+        let bench = self.bench();
         let (mut why, clock) = (String::new(), RealClock::new());
         loop {
             let found = store.read(move |view| look(view, run)).await;

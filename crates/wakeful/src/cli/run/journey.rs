@@ -145,6 +145,7 @@ impl From<EngineError> for Trouble {
             | EngineError::NotQuarantined { .. }
             | EngineError::Undecided { .. }
             | EngineError::Braked { .. }
+            | EngineError::Kept { .. }
             | EngineError::Quarantined { .. }
             | EngineError::Subscribing(_)
             | EngineError::CrashLoop { .. } => true,

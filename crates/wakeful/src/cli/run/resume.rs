@@ -4,11 +4,16 @@ use std::collections::BTreeSet;
 
 use wakeful_api::Control;
 use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::message::Message;
+use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::{RunFilter, RunRow, RunState};
-use wakeful_ports::store::{ROWS_MAX, Store as _};
+use wakeful_ports::records::{Agent, IN_TURN, RunFilter, RunRow, RunState};
+use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, View};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::run::{claim, move_aside};
+use wakeful_runtime::service::Workshop as _;
+use wakeful_runtime::wake::Admitted;
 
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
@@ -35,6 +40,7 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let place = Place::open_for_writing(shared).await?.under(&settings.config);
     let sandboxing = args.sandboxing();
+    let wanted = agent_id.clone();
     let filter = RunFilter {
         agent_id,
         state: RunState::Open,
@@ -45,8 +51,9 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
         .work(out, async |place| {
             let mut open = place.store.read(move |view| view.runs(&filter)).await?;
             place.recover_sagas_and_tell(out).await?;
-            // Oldest first: later runs may build on what earlier ones did.
+            // Oldest first: later runs may build on what earlier ones did. Those that wait for their turn come last.
             open.reverse();
+            open.sort_by_key(|row| row.due_at == Some(IN_TURN));
             let signals = Signals::listen()?;
             let mut tally = Tally::default();
             let mut journey = Journey {
@@ -59,6 +66,12 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
             };
             for row in open {
                 tally.take(&mut journey, &row).await?;
+            }
+            let now = RealClock::new().now();
+            let kept = place.store.read(move |view| kept(view, wanted.as_ref(), now));
+            for (agent, message) in kept.await? {
+                let begun = tally.begin(&mut journey, &agent, &message).await;
+                tally.count(&journey, message.run_key, begun)?;
             }
             if tally.view.resumed == 0 {
                 out.nothing_resumed(&tally.view);
@@ -105,18 +118,50 @@ struct Tally {
 impl Tally {
     /// Goes on with one run. What is wrong with it alone is told and does not stand in the way of the others.
     async fn take(&mut self, journey: &mut Journey<'_>, row: &RunRow) -> Result<(), Failure> {
-        match self.attempt(journey, row).await {
+        let tried = self.attempt(journey, row).await;
+        self.count(journey, row.run_key, tried)
+    }
+
+    fn count(
+        &mut self,
+        journey: &Journey<'_>,
+        run: RunKey,
+        tried: Result<u8, Trouble>,
+    ) -> Result<(), Failure> {
+        match tried {
             Ok(code) => self.code = worse(self.code, code),
             Err(Trouble::One(failure)) => {
                 journey
                     .out
-                    .note(&format!("run {} is left as it is: {failure}", row.run_key));
+                    .note(&format!("run {run} is left as it is: {failure}"));
                 self.view.failed += 1;
                 self.code = worse(self.code, failure.exit());
             }
             Err(Trouble::All(failure)) => return Err(failure),
         }
         Ok(())
+    }
+
+    /// Begins the run of a message that a brake kept from its turn.
+    async fn begin(
+        &mut self,
+        journey: &mut Journey<'_>,
+        agent: &Agent,
+        message: &Message,
+    ) -> Result<u8, Trouble> {
+        let bench = journey.bench();
+        let limits = bench.limits(agent, message);
+        let engine = bench.engine(&agent.agent_id, &limits)?;
+        let Admitted::New(claimed) = engine.take_up(message.run_key, limits).await? else {
+            return Ok(0);
+        };
+        let short: String = message.run_key.to_string().chars().take(12).collect();
+        journey.out.note(&format!(
+            "beginning run {short} of agent {}, which was kept",
+            agent.agent_id
+        ));
+        self.view.resumed += 1;
+        journey.drive(&engine, claimed).await
     }
 
     /// A run that can never go on as it is stands in nobody's way any longer.
@@ -164,6 +209,26 @@ impl Tally {
         self.view.resumed += 1;
         Ok(code)
     }
+}
+
+/// The messages that were to be answered in a process of their own when a brake was on, of agents that may work now, in
+/// their order.
+fn kept(
+    view: &mut dyn View,
+    wanted: Option<&AgentId>,
+    now: Millis,
+) -> Result<Vec<(Agent, Message)>, StoreError> {
+    let mut kept = Vec::new();
+    for id in view.agents_with_work(now)? {
+        if wanted.is_some_and(|wanted| *wanted != id) {
+            continue;
+        }
+        let Some(agent) = view.agent(&id)? else { continue };
+        let rows = view.queue(&id, ROWS_MAX)?.into_iter();
+        let ours = rows.filter(|row| row.not_before.is_none() && row.message.is_of_run_once());
+        kept.extend(ours.map(|row| (agent.clone(), row.message)));
+    }
+    Ok(kept)
 }
 
 /// Of two exit codes the one that needs a person more: failed before denied before fine.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use wakeful_api::Run;
 use wakeful_core::key::RunKey;
 use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::RUN_OPEN;
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED};
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::run::{Claimed, claim, give_back};
 use wakeful_runtime::{EngineError, Halt};
@@ -40,7 +40,8 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
             let run = front.find(given).await?;
             let before = front.run(run).await?;
             match before.outcome.as_str() {
-                RUN_QUEUED => drop(front.cancel(run).await?),
+                // One that stands aside is not ended here, and the desk says what is to be done about it.
+                RUN_QUEUED | RUN_QUARANTINED => drop(front.cancel(run).await?),
                 RUN_OPEN => {
                     request(place, run).await?;
                     see_through(place, run, out).await?;
@@ -56,11 +57,12 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
 /// The daemon ends what it drives; it is waited for.
 async fn through_daemon(front: &Front, given: &str, out: &Out) -> Result<(), Failure> {
     let run = front.find(given).await?;
-    if !is_under_way(&front.run(run).await?) {
-        out.note("the run had already ended");
-    }
+    let has_ended = !is_under_way(&front.run(run).await?);
     let deadline = Instant::now() + WAIT;
     let mut seen = front.cancel(run).await?;
+    if has_ended {
+        out.note("the run had already ended");
+    }
     while is_under_way(&seen) {
         if Instant::now() >= deadline {
             return Err(left(run, "the daemon has not come to it"));

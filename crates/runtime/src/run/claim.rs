@@ -1,0 +1,117 @@
+//! Taking over a run that is open.
+
+use wakeful_core::id::RunnerId;
+use wakeful_core::key::RunKey;
+use wakeful_core::run::is_newer;
+use wakeful_core::wake::Refusal;
+use wakeful_ports::fail;
+use wakeful_ports::records::{Claim, Fence, IN_TURN, RUN_OPEN, RunRow};
+use wakeful_ports::store::{Store, StoreError, Tx};
+
+use super::reads::Known;
+use super::{CLAIMS_MAX, Claimed, decode, release, unsupported};
+use crate::EngineError;
+use crate::step::Freshness;
+
+/// What the claiming transaction found.
+enum Found {
+    /// It is ours, and was taken up so often without moving.
+    Won(RunRow, Fence, u32),
+    /// Another runner drives the agent.
+    Held(RunRow, RunnerId),
+    /// It waits for its turn, behind this one.
+    Behind(RunKey),
+    /// It has ended.
+    Ended,
+    /// A newer program began it.
+    Newer(RunRow),
+    /// There is no such run.
+    Unknown,
+}
+
+/// Takes over an open run, wherever a crash or a stop has left it. None when it has ended. Needs neither model nor
+/// tools: which ones it takes stands in the run's own state.
+pub async fn claim<S: Store>(
+    store: &S,
+    runner: &RunnerId,
+    run: RunKey,
+) -> Result<Option<Box<Claimed>>, EngineError> {
+    let runner = runner.clone();
+    let found = store.write(move |tx| claim_in(tx, &runner, run)).await?;
+    if !matches!(found, Found::Unknown) {
+        fail::point("claim.after_commit");
+    }
+    let (row, fence, claims) = match found {
+        Found::Won(row, fence, claims) => (row, fence, claims),
+        Found::Held(row, by) => {
+            let agent = row.agent_id;
+            return Err(EngineError::AgentBusy { agent, by });
+        }
+        Found::Behind(run) => return Err(Refusal::RunOpen { run }.into()),
+        Found::Ended => return Ok(None),
+        Found::Newer(row) => return Err(unsupported(&row)),
+        Found::Unknown => return Err(EngineError::UnknownRun(run)),
+    };
+    let found = match decode(&row) {
+        Ok(_) if claims > CLAIMS_MAX => Err(EngineError::CrashLoop { run, claims }),
+        found => found,
+    };
+    let turn = match found {
+        Ok(turn) => turn,
+        Err(error) => {
+            release(store, row.agent_id, fence).await?;
+            return Err(error);
+        }
+    };
+    let effects = turn.pending();
+    Ok(Some(Box::new(Claimed {
+        row,
+        turn,
+        fence,
+        effects,
+        freshness: Freshness::Recovered,
+        thread: None,
+        asked: Vec::new(),
+        known: Known::not_all(),
+        opening: None,
+        starts: Vec::new(),
+        refused: Vec::new(),
+    })))
+}
+
+fn claim_in(tx: &mut dyn Tx, runner: &RunnerId, run: RunKey) -> Result<Found, StoreError> {
+    let Some(row) = tx.run(&run)? else {
+        return Ok(Found::Unknown);
+    };
+    // An ended run needs no claim, and must not take the agent from whoever drives another.
+    if row.status != RUN_OPEN {
+        return Ok(Found::Ended);
+    }
+    if is_newer(&row.machine, row.machine_version) {
+        return Ok(Found::Newer(row));
+    }
+    let claim = tx.claim_head(&row.agent_id, runner)?;
+    // Only now does nobody else move the run: what was read before the claim may be old, and who went on from an
+    // old state would put money aside for a request that was answered long ago.
+    let row = tx.run(&run)?.unwrap_or(row);
+    let fence = match claim {
+        Claim::Won(fence) => fence,
+        Claim::Held { by } => return Ok(Found::Held(row, by)),
+    };
+    let found = match in_the_way(tx, &row)? {
+        _ if row.status != RUN_OPEN => Found::Ended,
+        Some(other) => Found::Behind(other),
+        None => return Ok(Found::Won(row, fence, tx.count_claim(&run)?)),
+    };
+    tx.release_head(&row.agent_id, fence)?;
+    Ok(found)
+}
+
+/// The run behind which one waits for its turn. One that is to end waits for nobody.
+fn in_the_way(tx: &mut dyn Tx, row: &RunRow) -> Result<Option<RunKey>, StoreError> {
+    if row.due_at != Some(IN_TURN) || tx.cancel_requested(&row.run_key)? {
+        return Ok(None);
+    }
+    let first = tx.overview(&row.agent_id)?.and_then(|overview| overview.open_run);
+    Ok(first.filter(|first| *first != row.run_key))
+}

@@ -1,0 +1,224 @@
+//! A run that stood aside and is tried again while another run of its agent is open.
+
+use std::sync::atomic::Ordering;
+
+use wakeful_core::decision::{APPROVE, Channel, Decision, Reply};
+use wakeful_core::id::RunnerId;
+use wakeful_core::key::RunKey;
+use wakeful_core::wake::Refusal;
+use wakeful_ports::clock::{Clock as _, Entropy as _};
+use wakeful_ports::records::RUN_OPEN;
+use wakeful_ports::store::Store as _;
+use wakeful_runtime::EngineError;
+use wakeful_runtime::desk::{Deciding as _, Desk as _};
+use wakeful_runtime::run::{claim, move_aside};
+
+use super::{Daemon, First, Salts, post};
+
+/// Writes that are plenty for whatever happens at once here.
+const WRITES_MAX: u32 = 40;
+
+impl Daemon {
+    /// A run is moved aside as one that ends whoever takes it up.
+    async fn set_aside(&self, run: RunKey) {
+        let why = EngineError::CrashLoop { run, claims: 11 };
+        let now = (self.ticks.now(), Salts.bytes32());
+        let moved = move_aside(&self.store, run, &why, now).await;
+        assert!(moved.expect("written").is_some());
+        // As after the turn in which that is found out.
+        let main = self.agent();
+        self.clerk
+            .set_control(main, wakeful_core::wake::Control::Running)
+            .await
+            .expect("looked at");
+        self.settle().await;
+    }
+
+    fn agent(&self) -> wakeful_core::id::AgentId {
+        wakeful_core::id::AgentId::parse("main").expect("a name")
+    }
+
+    /// The question of a run, if it waits for one.
+    async fn asked_by(&self, run: RunKey) -> Option<Decision> {
+        let open = self.clerk.decisions(true).await.expect("questions");
+        open.into_iter().find(|one| one.run_key == run)
+    }
+
+    pub(super) async fn approve(&self, run: RunKey) {
+        let question = self.asked_by(run).await.expect("it asks");
+        let reply = Reply {
+            option: APPROVE.into(),
+            version: None,
+            channel: Channel::Page,
+            note: None,
+        };
+        let name = question.inquiry.decision_id.to_string();
+        self.clerk.answer(name, reply).await.expect("taken");
+        self.settle().await;
+    }
+
+    pub(super) fn mails(&self) -> u32 {
+        self.mailer.0.load(Ordering::Relaxed)
+    }
+
+    /// Two runs: the older one stands aside, the newer one asks.
+    async fn with_two() -> (Self, RunKey, RunKey) {
+        let daemon = Self::begin(First::WantsTool).await;
+        let older = daemon.run;
+        daemon.set_aside(older).await;
+        let newer = post(&daemon.clerk, "turn-2").await;
+        daemon.settle().await;
+        assert!(daemon.asked_by(newer).await.is_some(), "it has begun, and asks");
+        assert!(daemon.asked_by(older).await.is_none(), "nobody has to answer it");
+        (daemon, older, newer)
+    }
+
+    /// Whether anything is written although nothing happens.
+    async fn is_quiet(&self) -> bool {
+        let before = self.store.writes.load(Ordering::Relaxed);
+        self.settle().await;
+        self.store.writes.load(Ordering::Relaxed) == before
+    }
+}
+
+#[tokio::test]
+async fn two_messages_to_one_agent_are_answered_one_after_the_other() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    let second = post(&daemon.clerk, "turn-2").await;
+    daemon.settle().await;
+    assert_eq!(
+        daemon.status_of(second).await,
+        "queued",
+        "the first one is asked about"
+    );
+    daemon.approve(daemon.run).await;
+    assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("completed", 1));
+    daemon.approve(second).await;
+    assert_eq!(
+        (daemon.status_of(second).await.as_str(), daemon.mails()),
+        ("completed", 2)
+    );
+}
+
+#[tokio::test]
+async fn what_was_approved_happens_although_an_older_run_is_tried_again_beside_it_and_then_that_one_goes_on()
+{
+    let (daemon, older, newer) = Daemon::with_two().await;
+    daemon.clerk.retry(older).await.expect("tried again");
+    daemon.settle().await;
+    assert_eq!(daemon.status_of(older).await, "open");
+    assert!(daemon.asked_by(older).await.is_none(), "it waits for its turn");
+    assert!(daemon.is_quiet().await);
+    let before = daemon.store.writes.load(Ordering::Relaxed);
+    daemon.approve(newer).await;
+    assert_eq!(
+        (daemon.status_of(newer).await.as_str(), daemon.mails()),
+        ("completed", 1)
+    );
+    let writes = daemon.store.writes.load(Ordering::Relaxed) - before;
+    assert!(writes < WRITES_MAX, "{writes} writes");
+    // Nobody prods it.
+    assert!(daemon.is_quiet().await);
+    daemon.approve(older).await;
+    assert_eq!(
+        (daemon.status_of(older).await.as_str(), daemon.mails()),
+        ("completed", 2)
+    );
+}
+
+#[tokio::test]
+async fn of_two_runs_that_are_under_way_the_one_that_is_due_goes_on() {
+    let (daemon, older, newer) = Daemon::with_two().await;
+    // As an earlier version did, which let it go on at once.
+    let (at, status) = (daemon.ticks.now(), RUN_OPEN);
+    let opened = daemon
+        .store
+        .write(move |tx| tx.set_aside(&older, status, None, at));
+    assert!(opened.await.expect("written"));
+    daemon
+        .clerk
+        .set_control(daemon.agent(), wakeful_core::wake::Control::Running)
+        .await
+        .expect("looked at");
+    daemon.settle().await;
+    assert!(daemon.asked_by(older).await.is_some() && daemon.asked_by(newer).await.is_some());
+    let before = daemon.store.writes.load(Ordering::Relaxed);
+    daemon.approve(newer).await;
+    assert_eq!(
+        (daemon.status_of(newer).await.as_str(), daemon.mails()),
+        ("completed", 1)
+    );
+    let writes = daemon.store.writes.load(Ordering::Relaxed) - before;
+    assert!(writes < WRITES_MAX, "{writes} writes");
+    assert!(daemon.is_quiet().await);
+    daemon.approve(older).await;
+    assert_eq!(
+        (daemon.status_of(older).await.as_str(), daemon.mails()),
+        ("completed", 2)
+    );
+}
+
+#[tokio::test]
+async fn nobody_takes_up_a_run_that_waits_for_its_turn() {
+    let (daemon, older, newer) = Daemon::with_two().await;
+    daemon.clerk.retry(older).await.expect("tried again");
+    let taken = claim(&daemon.store, &RunnerId::new("another"), older).await;
+    let Err(EngineError::Refused(Refusal::RunOpen { run })) = taken else {
+        panic!("{taken:?}");
+    };
+    assert_eq!(run, newer, "the one in the way is named");
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_turn_ends_at_once_when_somebody_wants_that() {
+    let (daemon, older, newer) = Daemon::with_two().await;
+    daemon.clerk.retry(older).await.expect("tried again");
+    daemon.clerk.cancel(older).await.expect("asked for");
+    daemon.settle().await;
+    assert_eq!(daemon.status_of(older).await, "cancelled");
+    assert!(daemon.asked_by(newer).await.is_some(), "the other one waits on");
+    assert!(daemon.is_quiet().await);
+    daemon.approve(newer).await;
+    assert_eq!(
+        (daemon.status_of(newer).await.as_str(), daemon.mails()),
+        ("completed", 1)
+    );
+}
+
+#[tokio::test]
+async fn a_run_that_waits_for_its_turn_goes_on_when_the_one_before_it_is_cancelled_or_given_up() {
+    for is_cancelled in [true, false] {
+        let (daemon, older, newer) = Daemon::with_two().await;
+        daemon.clerk.retry(older).await.expect("tried again");
+        if is_cancelled {
+            daemon.clerk.cancel(newer).await.expect("asked for");
+        } else {
+            let refused = daemon.clerk.abandon(older).await;
+            assert!(
+                matches!(refused, Err(EngineError::NotQuarantined { .. })),
+                "{refused:?}"
+            );
+            daemon.set_aside(newer).await;
+            daemon.clerk.abandon(newer).await.expect("given up");
+        }
+        daemon.settle().await;
+        let ended = if is_cancelled { "cancelled" } else { "abandoned" };
+        assert_eq!(daemon.status_of(newer).await, ended);
+        daemon.approve(older).await;
+        assert_eq!(
+            (daemon.status_of(older).await.as_str(), daemon.mails()),
+            ("completed", 1)
+        );
+        assert!(daemon.is_quiet().await);
+    }
+}
+
+#[tokio::test]
+async fn one_that_is_tried_again_where_nothing_is_open_goes_on_at_once() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    daemon.set_aside(daemon.run).await;
+    daemon.clerk.retry(daemon.run).await.expect("tried again");
+    daemon.settle().await;
+    daemon.approve(daemon.run).await;
+    assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("completed", 1));
+}

@@ -1,0 +1,112 @@
+//! Runs that have no money for today: they go on by themselves when their day turns, whatever the clock and the machine did
+//! meanwhile.
+
+use wakeful_core::budget::{Day, MicroUsd, Price, PriceBasis};
+use wakeful_core::conversation::Usage;
+use wakeful_core::inference::Terms;
+use wakeful_core::time::Millis;
+use wakeful_ports::clock::Clock as _;
+
+use super::{Daemon, First, post};
+
+/// What a day may cost: one request, and no second one.
+pub(super) const CAP: MicroUsd = MicroUsd(150);
+
+/// What a request costs.
+const TOKENS: u64 = 100;
+
+/// The longest until a daemon looks that nobody told of anything.
+const LOOK_MS: u64 = 60_000;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// A millionth of a dollar for every token of a reply.
+pub(super) fn terms() -> Terms {
+    let price = Price {
+        input: MicroUsd(0),
+        output: MicroUsd(1_000_000),
+        cached_read: MicroUsd(0),
+        cached_write: MicroUsd(0),
+    };
+    Terms {
+        price: Some((price, PriceBasis::Configured)),
+        output_tokens_max: TOKENS,
+        ..Terms::here("sim")
+    }
+}
+
+pub(super) fn usage() -> Usage {
+    Usage::of(1, TOKENS)
+}
+
+/// A daemon that has spent what the day allows at ten o'clock, and whose next run waits for another day.
+async fn parked() -> Daemon {
+    let mut daemon = Daemon::begin(First::Costs).await;
+    assert_eq!(daemon.status().await, "completed");
+    let ten = Millis(Day::of(daemon.ticks.now()).next().begins().0 + 10 * HOUR_MS);
+    daemon.ticks.set(ten);
+    daemon.run = post(&daemon.clerk, "turn-2").await;
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "completed", "it is another day");
+    daemon.run = post(&daemon.clerk, "turn-3").await;
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "open");
+    assert_eq!(daemon.stuck.all().len(), 1, "it says why");
+    daemon
+}
+
+#[tokio::test]
+async fn a_parked_run_goes_on_by_itself_when_its_day_turns() {
+    let daemon = parked().await;
+    let left = u64::try_from(14 * HOUR_MS).expect("a time");
+    daemon.pass(left - 2 * LOOK_MS).await;
+    assert_eq!(daemon.status().await, "open", "it is still the same day");
+    daemon.pass(3 * LOOK_MS).await;
+    assert_eq!(daemon.status().await, "completed");
+    assert!(
+        daemon.ticks.ticks_ms() <= left + 1_000,
+        "it comes when the day turns"
+    );
+}
+
+#[tokio::test]
+async fn a_parked_run_notices_that_its_day_turned_while_the_machine_slept() {
+    let daemon = parked().await;
+    // The clock on the wall goes on, and the time that is counted does not.
+    let tomorrow = Day::of(daemon.ticks.now()).next().begins();
+    daemon.ticks.set(Millis(tomorrow.0 + HOUR_MS));
+    let began = daemon.ticks.ticks_ms();
+    while daemon.status().await == "open" && daemon.ticks.advance() {
+        daemon.settle().await;
+    }
+    assert_eq!(daemon.status().await, "completed");
+    let late_ms = daemon.ticks.ticks_ms() - began;
+    assert!(late_ms <= LOOK_MS, "{late_ms} ms after it woke up");
+}
+
+#[tokio::test]
+async fn a_parked_run_is_looked_at_when_the_clock_is_set_back_to_another_day_and_not_when_it_is_only_corrected()
+ {
+    let daemon = parked().await;
+    let now = daemon.ticks.now();
+    daemon.ticks.set(Millis(now.0 - HOUR_MS));
+    daemon.pass(3 * LOOK_MS).await;
+    assert_eq!(daemon.status().await, "open", "it is the same day");
+    let long_ago = Day(Day::of(now).0 - 3_652);
+    daemon.ticks.set(Millis(long_ago.begins().0 + HOUR_MS));
+    daemon.pass(LOOK_MS + 1).await;
+    assert_eq!(
+        daemon.status().await,
+        "completed",
+        "nothing was spent on that day"
+    );
+}
+
+#[tokio::test]
+async fn whoever_is_parked_writes_nothing_while_the_day_is_the_same() {
+    let daemon = parked().await;
+    let writes = || daemon.store.writes.load(std::sync::atomic::Ordering::Relaxed);
+    let before = writes();
+    daemon.pass(10 * LOOK_MS).await;
+    assert_eq!(writes(), before);
+}
