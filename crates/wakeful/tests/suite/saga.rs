@@ -367,6 +367,7 @@ fn a_plan_that_was_kept_is_carried_out_although_the_model_would_now_answer_other
     let stage = Stage::new(World::new());
     assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
     let planned = operations(&stage.sagas());
+    assert_eq!(planned.len(), 2);
     stage.world.script(
         r#"
 rounds:
