@@ -16,11 +16,14 @@ use crate::{Setting, world};
 
 pub(crate) const NAME: &str = "late_step_over_early_step";
 
-/// Rounds of the long run. Each is a model round and an action: two commits.
-const ROUNDS: usize = 10_000;
+/// Steps of the long run: as many as the engine is made for.
+const STEPS: usize = 100_000;
 
-/// Rounds where only few samples are wanted.
-const ROUNDS_QUICK: usize = 1_000;
+/// Steps where only few samples are wanted.
+const STEPS_QUICK: usize = 2_000;
+
+/// A round is a request and an action: two steps, and two commits.
+const STEPS_OF_ROUND: usize = 2;
 
 /// Rounds at either end that are compared.
 const SAMPLES: usize = 200;
@@ -31,7 +34,8 @@ const WARM_UP: usize = 250;
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let folder = setting.folder.join("flat");
     std::fs::create_dir_all(&folder)?;
-    let rounds = setting.effort.pick(ROUNDS_QUICK, ROUNDS);
+    let steps = setting.effort.pick(STEPS_QUICK, STEPS);
+    let rounds = steps / STEPS_OF_ROUND;
     let model = Arc::new(Talker {
         rounds,
         asked: Mutex::new(Vec::with_capacity(rounds + 1)),
@@ -48,13 +52,15 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         .zip(asked.iter().skip(1))
         .map(|(one, next)| ms(*next - *one))
         .collect();
+    let seconds = took.iter().sum::<f64>() / 1_000.0;
     let early = took.get(WARM_UP..WARM_UP + SAMPLES).context("too few rounds")?;
     let late = took.get(took.len() - SAMPLES..).context("too few rounds")?;
     let ratio = median(late) / median(early);
     let measure = Measure::median(NAME, "times", &[ratio], Target::AtMost(1.2));
     Ok(vec![
         measure
-            .with("rounds", rounds as f64)
+            .with("steps", steps as f64)
+            .with("took_s", seconds)
             .with("early_round_ms", median(early))
             .with("late_round_ms", median(late)),
     ])

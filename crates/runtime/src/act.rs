@@ -143,6 +143,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             (Freshness::Recovered, AfterCrash::Unknown) if !planted::bug("plain_again") => {
                 Ok(Acted::Done(self.unknown(operation_id, call).await))
             }
+            // A write to the journal can be undone. Nobody wants it any more, so it is not made first: whether it was made
+            // in a process that is gone or not, it is taken back with its run.
+            (Freshness::Recovered, AfterCrash::Again) if class == EffectClass::Saga && look.is_cancelled => {
+                Ok(Acted::Held(Next::just(Input::Postponed)))
+            }
             // It may have happened in a process that is gone: taken back, it could be called off as if it had never
             // begun.
             (Freshness::Recovered, AfterCrash::Unknown | AfterCrash::Again) if look.is_braked => {

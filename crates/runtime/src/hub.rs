@@ -48,6 +48,8 @@ pub struct Hub {
     growth: watch::Sender<u64>,
     /// Rung when something happened that agents may subscribe to.
     turned: Notify,
+    /// Rung when a run may have left something behind.
+    ended: Notify,
 }
 
 /// A listener's end.
@@ -61,6 +63,7 @@ impl Hub {
             listeners: broadcast::Sender::new(BEHIND_MAX),
             growth: watch::Sender::new(0),
             turned: Notify::new(),
+            ended: Notify::new(),
         }
     }
 
@@ -86,6 +89,11 @@ impl Hub {
     /// Resolves when a run ended or an agent was changed since this was last asked. For one listener.
     pub(crate) async fn turned(&self) {
         self.turned.notified().await;
+    }
+
+    /// Resolves when a run ended or was given up since this was last asked. For one listener.
+    pub async fn ended(&self) {
+        self.ended.notified().await;
     }
 
     /// Something may have happened that agents subscribe to: whoever looks finds it in the store.
@@ -117,9 +125,15 @@ impl Observer for Hub {
     fn saw(&self, agent: &AgentId, events: &[Event]) {
         let count = u64::try_from(events.len()).unwrap_or(u64::MAX).max(1);
         self.growth.send_modify(|seen| *seen = seen.saturating_add(count));
-        let concerns = |event: &Event| matches!(event.sealed.kind, Kind::RunEnded | Kind::AgentStateChanged);
-        if events.is_empty() || events.iter().any(concerns) {
+        // None means that only the store knows which there are.
+        let has = |kinds: [Kind; 2]| {
+            events.is_empty() || events.iter().any(|event| kinds.contains(&event.sealed.kind))
+        };
+        if has([Kind::RunEnded, Kind::AgentStateChanged]) {
             self.turned.notify_one();
+        }
+        if has([Kind::RunEnded, Kind::RunReleased]) {
+            self.ended.notify_one();
         }
         self.tell(|| News::Events {
             agent_id: agent.clone(),
@@ -135,5 +149,44 @@ impl Observer for Hub {
             chunk: spoken.chunk,
             text: spoken.text.to_owned(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use wakeful_core::id::Incarnation;
+    use wakeful_core::key::Digest;
+    use wakeful_core::report::{Draft, Head, Sealed};
+    use wakeful_core::time::Millis;
+
+    use super::*;
+
+    async fn rings_at(kinds: &[Kind]) -> bool {
+        let hub = Hub::new();
+        let agent = AgentId::parse("main").expect("a name");
+        let mut head = Head {
+            next_seq: 1,
+            chain_hash: Digest::ZERO,
+            incarnation: Incarnation::new("h.1"),
+        };
+        let events = kinds.iter().map(|kind| {
+            let draft = Draft::new(*kind, serde_json::json!({}));
+            let sealed = Sealed::new(draft, Millis(0), None, [0; 32]).expect("canonical");
+            head.chain(&agent, sealed)
+        });
+        hub.saw(&agent, &events.collect::<Vec<_>>());
+        tokio::select! {
+            biased;
+            () = hub.ended() => true,
+            () = std::future::ready(()) => false,
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_takes_back_what_runs_left_behind_hears_when_one_ended_or_was_given_up() {
+        assert!(rings_at(&[Kind::RunEnded]).await);
+        assert!(rings_at(&[Kind::RunReleased]).await);
+        assert!(rings_at(&[]).await, "only the store knows what happened");
+        assert!(!rings_at(&[Kind::RunStarted]).await);
     }
 }

@@ -175,7 +175,7 @@ pub(crate) async fn retry(State(app): State<App>, RunPath(run): RunPath) -> Resu
     Ok(Json(view::run(&report)))
 }
 
-/// Ends a run that stands aside. What it did stays done.
+/// Ends a run that stands aside. What it finished stays; what it was writing to the journal is taken back.
 #[utoipa::path(
     post, path = "/api/runs/{run_key}/abandon", tag = "runs", operation_id = "abandon_run",
     params(view::RunParam),

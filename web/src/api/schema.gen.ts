@@ -842,7 +842,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Ends a run that stands aside. What it did stays done. */
+        /** Ends a run that stands aside. What it finished stays; what it was writing to the journal is taken back. */
         post: operations["abandon_run"];
         delete?: never;
         options?: never;

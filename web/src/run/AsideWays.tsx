@@ -19,7 +19,7 @@ export function AsideWays({ runKey }: { runKey: string }) {
         <button type="button" className="button small" onClick={() => moving.mutate("abandon")} disabled={moving.isPending}>
           Give it up
         </button>
-        <span className="quiet">What it did stays done either way.</span>
+        <span className="quiet">What it finished stays done either way.</span>
       </p>
       {moving.error && <Trouble doing="move the run" thrown={moving.error} />}
     </>

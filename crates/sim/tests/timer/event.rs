@@ -4,7 +4,7 @@ use serde_json::json;
 use wakeful_core::cause::Origin;
 use wakeful_core::id::EventName;
 use wakeful_core::journal::Author;
-use wakeful_core::timer::{Concurrency, Guard, Outcome, Status, Timer, TriggerSource};
+use wakeful_core::timer::{Concurrency, Draft, Guard, Outcome, Status, Timer, TriggerSource};
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::records::ExecutionRow;
 use wakeful_ports::store::Store as _;
@@ -240,14 +240,15 @@ async fn the_same_delivery_is_told_so_also_while_its_own_run_is_under_way() {
     assert_eq!(house.runs().await, 1);
 }
 
-#[tokio::test]
-async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
+/// A house in which two schedules wait for an event: one whose guard lets only the clock pass, and one that is for once.
+async fn guarded_and_once(guarded: impl FnOnce(&mut Draft)) -> House {
     let house = House::fresh(Says::Done).await;
     let by_clock = json!({"field": "source", "op": "eq", "value": "tick"});
     house
         .add("guarded", every(3_600), |draft| {
             draft.event = Some(event("e"));
             draft.guard = Some(guard(&by_clock));
+            guarded(draft);
         })
         .await;
     house
@@ -256,6 +257,12 @@ async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
             draft.auto_disable_after_run = true;
         })
         .await;
+    house
+}
+
+#[tokio::test]
+async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
+    let house = guarded_and_once(|_| {}).await;
     came(&house, "e", "k").await;
     assert_eq!(
         house.outcomes("guarded").await,
@@ -277,21 +284,7 @@ async fn a_guard_is_asked_of_events_and_one_for_once_is_over_after_the_first() {
 
 #[tokio::test]
 async fn what_is_for_once_is_not_used_up_by_a_wish_or_an_event_that_woke_nobody() {
-    let house = House::fresh(Says::Done).await;
-    let by_clock = json!({"field": "source", "op": "eq", "value": "tick"});
-    house
-        .add("guarded", every(3_600), |draft| {
-            draft.event = Some(event("e"));
-            draft.guard = Some(guard(&by_clock));
-            draft.auto_disable_after_run = true;
-        })
-        .await;
-    house
-        .add("once", every(3_600), |draft| {
-            draft.event = Some(event("e"));
-            draft.auto_disable_after_run = true;
-        })
-        .await;
+    let house = guarded_and_once(|guarded| guarded.auto_disable_after_run = true).await;
     let before = house.timer("once").await.next_execution_at;
     let control = |control| house.clerk.set_control(agent("main"), control);
     control(Control::Stopped).await.expect("stopped");
@@ -344,7 +337,7 @@ async fn an_agent_that_is_destroyed_takes_its_schedules_along_in_one_transaction
         1,
         "nothing fires into refusals"
     );
-    let draft = wakeful_core::timer::Draft::new(rule("late"), agent("main"), every(60), "Look.".to_owned());
+    let draft = Draft::new(rule("late"), agent("main"), every(60), "Look.".to_owned());
     let refused = house.clerk.add_schedule(draft).await;
     assert!(
         matches!(refused, Err(EngineError::Refused(Refusal::Destroyed))),

@@ -1,5 +1,6 @@
 //! `wakeful runs`: what ran, how it ended, and ending one.
 
+mod abandon;
 mod cancel;
 
 use clap::{Subcommand, ValueEnum};
@@ -41,7 +42,7 @@ pub(crate) enum RunsVerb {
         /// The run's key, or the first digits of it
         run: String,
     },
-    /// Give up a run that stands aside; what it did stays done
+    /// Give up a run that stands aside; what it finished stays, what it was writing to the journal is taken back
     Abandon {
         /// The run's key, or the first digits of it
         run: String,
@@ -107,12 +108,7 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
                 );
             }
         }
-        RunsVerb::Abandon { run } => {
-            let told = telling_known(shared, out, async |front| {
-                front.abandon(front.find(run).await?).await
-            });
-            show(&told.await?, out);
-        }
+        RunsVerb::Abandon { run } => abandon::abandon(run, shared, out).await?,
         RunsVerb::Cancel { run } => cancel::cancel(run, shared, out).await?,
     }
     Ok(0)

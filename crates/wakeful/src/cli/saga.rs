@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 use serde_json::json;
-use wakeful_api::{Saga, SagaStatus};
+use wakeful_api::{Saga, SagaPhase, SagaStatus};
 
 use super::Shared;
 use crate::failure::Failure;
@@ -44,7 +44,13 @@ fn line(saga: &Saga) -> String {
         SagaStatus::Compensated => "compensated",
         SagaStatus::Stuck => "stuck",
     };
+    let phase = match saga.phase {
+        SagaPhase::Intent => "intent",
+        SagaPhase::Journal => "journal",
+        SagaPhase::Agent => "agent",
+        SagaPhase::Compensation => "compensation",
+    };
     let agent = saga.agent_id.as_deref().unwrap_or("-");
     let why = saga.last_error.as_deref().unwrap_or_default();
-    format!("{}  {status:<6} {agent:<10} {why}", saga.operation_id)
+    format!("{}  {status:<6} {phase:<12}  {agent:<10} {why}", saga.operation_id)
 }

@@ -17,7 +17,7 @@ use wakeful_server::{Open, Stage};
 use wakeful_store::Store;
 
 use super::house::Bench;
-use super::keeper::Keeper as SagaKeeper;
+use super::keeper;
 use super::life::{Start, log};
 use crate::announce::{self, Way};
 use crate::cli::retention::words;
@@ -39,12 +39,11 @@ pub(super) async fn run_service(
 ) {
     let hub = Arc::new(Hub::new());
     let pulse = Arc::new(Pulse::new(Arc::new(RealClock::new())));
-    let sagas = Arc::new(SagaKeeper::new(Arc::clone(&hub)));
     let observer = Arc::new(Pulsing {
-        observer: Arc::clone(&sagas),
+        observer: Arc::clone(&hub),
         pulse: Arc::clone(&pulse),
     });
-    let keeper = keeper(&place, start, &hub);
+    let keeper = caretaker(&place, start, &hub);
     let (store, clock) = (place.store.clone(), Arc::new(RealClock::new()));
     let announcing = announce::watch(criers, (store, &hub), clock, halt.clone());
     let bench = bench(&place, start, observer, &halt);
@@ -72,7 +71,6 @@ pub(super) async fn run_service(
     };
     let round = Caretakers {
         place: &place,
-        sagas: &sagas,
         keeper: &keeper,
         pulse: &pulse,
     };
@@ -124,7 +122,7 @@ fn bench(place: &Arc<Place>, start: &Start<'_>, observer: Arc<dyn Observer>, hal
 }
 
 /// Who takes away what is old.
-fn keeper(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
+fn caretaker(place: &Place, start: &Start<'_>, hub: &Arc<Hub>) -> Keeper<Store> {
     Keeper {
         store: place.store.clone(),
         retention: start.settings.config.retention.rule(),
@@ -161,7 +159,6 @@ fn scout(place: &Place) -> Scout {
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.
 struct Caretakers<'a> {
     place: &'a Place,
-    sagas: &'a SagaKeeper,
     keeper: &'a Keeper<Store>,
     pulse: &'a Pulse,
 }
@@ -169,7 +166,7 @@ struct Caretakers<'a> {
 impl Caretakers<'_> {
     async fn go(&self, hub: &Arc<Hub>, halt: &Halt) {
         let caring = self.keeper.run(self.pulse, halt, tell_care);
-        let recovering = self.sagas.keep(self.place, halt.clone());
+        let recovering = keeper::keep(self.place, hub, halt);
         let notary = match notary(self.place, Arc::clone(hub)) {
             Ok(notary) => notary,
             Err(failure) => {

@@ -242,3 +242,41 @@ fn the_first_request_with_the_journals_tools_stays_small() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_result_belongs_to_its_call_and_names_what_changed_or_what_went_wrong() {
+    let world = World::new();
+    let script = format!(
+        "rounds:\n  - tools:\n      - {{name: journal_create_task, input: {{title: new}}}}\n      \
+         - {{name: journal_update_task, input: {{task_id: \"{}\", status: done}}}}\n  - text: done\n",
+        "0".repeat(32)
+    );
+    let run = world.run(&script, &["--agent", "main", "--create-agent"]).json();
+    assert_eq!(statuses(&run), ["ok", "failed"], "{run}");
+    let said = world.wakeful(&["transcript", "main", "--json"]).stdout;
+    let lines = said
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let blocks: Vec<Value> = lines
+        .flat_map(|line| line["blocks"].as_array().cloned().unwrap_or_default())
+        .collect();
+    let of = |kind: &str| -> Vec<&Value> { blocks.iter().filter(|block| block["type"] == kind).collect() };
+    let (calls, results) = (of("tool_use"), of("tool_result"));
+    let ids =
+        |blocks: &[&Value]| -> Vec<Value> { blocks.iter().map(|block| block["call_id"].clone()).collect() };
+    assert_eq!((calls.len(), ids(&calls)), (2, ids(&results)), "{said}");
+    let told = |at: usize| -> Value {
+        serde_json::from_str(results[at]["content"].as_str().expect("text")).expect("JSON")
+    };
+    let (made, refused) = (told(0), told(1));
+    let list = world.wakeful(&["journal", "task", "list", "--json"]).json();
+    assert_eq!(
+        made["changed_entity_ids"],
+        serde_json::json!([list["tasks"][0]["task_id"]]),
+        "{made}"
+    );
+    let tokens = made["changed_tokens"].to_string();
+    assert!(tokens.contains("TASK") && tokens.contains("created"), "{made}");
+    assert_eq!(refused["kind"], "task_unknown", "{refused}");
+    assert!(refused["message"].as_str().is_some_and(|words| !words.is_empty()));
+}

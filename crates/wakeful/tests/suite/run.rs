@@ -296,3 +296,27 @@ fn runs_can_be_listed_and_shown_by_their_first_digits() {
         "run_unknown"
     );
 }
+
+#[test]
+fn an_agent_waits_on_a_human_while_its_question_is_open_and_goes_on_after_the_answer() {
+    let world = World::new();
+    let activity = || world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"].clone();
+    let script = commands(&["echo one >> world.txt"]);
+    let asked = world.run(
+        &script,
+        &["--agent", "main", "--create-agent", "--ask-tools", "ExecCommand"],
+    );
+    assert_eq!(asked.code, Some(3), "{asked:?}");
+    assert_eq!(activity(), "waiting_on_human");
+    let waits = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(waits.code, Some(3), "nobody has answered: {waits:?}");
+    let list = world.wakeful(&["decision", "list", "--json"]).json();
+    let id = list["decisions"][0]["decision_id"].as_str().expect("a name");
+    let answered = world.wakeful(&["decision", "answer", id, "approve"]);
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+    assert_ne!(activity(), "waiting_on_human");
+    assert_eq!(world.lines(), Vec::<String>::new());
+    let resumed = world.wakeful(&["run", "--resume", "--json"]);
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    assert_eq!((activity(), world.lines().len()), ("asleep".into(), 1));
+}

@@ -1,13 +1,18 @@
 //! Writes that touch both databases: killed between any two commits, both have the same to say, or it is taken back, or
 //! a person is asked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::time::Millis;
 use wakeful_ports::fail::POINTS;
+use wakeful_ports::records::RUN_QUARANTINED;
 
 use super::crash::call;
-use super::world::{Said, World, statuses};
+use super::daemon::Daemon;
+use super::decision::write;
+use super::world::{Said, World, statuses, wait_until};
 
 /// Passages of a point that are tried at most. No point is passed more often in the scenario.
 const PASSAGES_MAX: u32 = 40;
@@ -115,7 +120,40 @@ impl Stage {
         assert_eq!(self.sagas(), Vec::<Value>::new(), "{story}");
     }
 
-    /// Says behind the program's back that its runs ended, as abandoning one does.
+    /// The one open run.
+    fn open_run(&self) -> String {
+        let open = self.world.open_runs();
+        let [run] = open.as_slice() else {
+            panic!("{open:?}")
+        };
+        run.clone()
+    }
+
+    /// Sets the open run aside, as one that breaks off again and again.
+    fn set_aside(&self) -> String {
+        let run = self.open_run();
+        let key = RunKey(Digest::from_hex(&run).expect("a key"));
+        write(&self.world, move |tx| {
+            tx.set_aside(&key, RUN_QUARANTINED, Some("it broke off"), Millis(9))
+        });
+        run
+    }
+
+    /// Says behind the program's back that a run which is gone left a write behind.
+    fn plant(&self) {
+        let saga = "INSERT INTO saga VALUES (randomblob(32), randomblob(32), 'intent', 'open', NULL, 1)";
+        let file = self.world.home().join("agent.sqlite");
+        let agents = rusqlite::Connection::open(file).expect("opens");
+        assert_eq!(agents.execute(saga, []).expect("an insert"), 1);
+    }
+
+    /// Whether the journal is as it was before any agent wrote to it.
+    fn is_untouched(&self) -> bool {
+        let before = ("before".to_owned(), ("open".to_owned(), 1));
+        self.sagas().is_empty() && self.tasks() == BTreeMap::from([before])
+    }
+
+    /// Says behind the program's back that its runs ended, as one does whose program is killed right after.
     fn end_runs(&self) {
         let end = "UPDATE run SET status = 'failed', ended_at_ms = 1 WHERE status = 'open'";
         let file = self.world.home().join("agent.sqlite");
@@ -227,9 +265,34 @@ fn what_a_run_that_can_never_go_on_wrote_is_taken_back() {
         said.stderr.contains("2 writes to the journal were taken back"),
         "{said:?}"
     );
-    let before = ("before".to_owned(), ("open".to_owned(), 1));
-    assert_eq!(stage.tasks(), BTreeMap::from([before]), "both are as they were");
-    assert_eq!(stage.sagas(), Vec::<Value>::new());
+    assert!(stage.is_untouched(), "both are as they were: {:?}", stage.tasks());
+}
+
+#[test]
+fn what_a_run_that_is_given_up_left_unfinished_is_taken_back_at_once() {
+    let stage = cut_off();
+    let run = stage.set_aside();
+    assert_eq!(stage.sagas().len(), 2, "it may still go on");
+    let said = stage.world.wakeful(&["runs", "abandon", &run, "--json"]);
+    assert_eq!(said.json()["outcome"], "abandoned", "{said:?}");
+    assert!(
+        said.stderr.contains("2 writes to the journal were taken back"),
+        "{said:?}"
+    );
+    assert!(stage.is_untouched(), "{:?}", stage.tasks());
+}
+
+#[test]
+fn what_a_run_that_is_given_up_at_the_daemon_left_unfinished_is_taken_back() {
+    let stage = cut_off();
+    let run = stage.set_aside();
+    stage.plant();
+    let _daemon = Daemon::serve(&stage.world, &[]);
+    // The look with which a daemon begins is over when it has taken back what was planted: what comes is another one.
+    wait_until(|| stage.sagas().len() == 2);
+    let said = stage.world.wakeful(&["runs", "abandon", &run, "--json"]);
+    assert_eq!(said.json()["outcome"], "abandoned", "{said:?}");
+    wait_until(|| stage.is_untouched());
 }
 
 #[test]
@@ -273,6 +336,8 @@ fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
         (stuck["status"].as_str(), stuck["phase"].as_str()),
         (Some("stuck"), Some("compensation"))
     );
+    let text = stage.world.wakeful(&["saga", "list"]).stdout;
+    assert!(text.contains("  stuck  compensation  main"), "{text}");
     assert!(
         stuck["last_error"]
             .as_str()
@@ -298,25 +363,57 @@ fn what_somebody_wrote_since_is_not_taken_back_and_a_person_is_asked() {
 }
 
 #[test]
+fn a_plan_that_was_kept_is_carried_out_although_the_model_would_now_answer_otherwise() {
+    let stage = Stage::new(World::new());
+    assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
+    let planned = operations(&stage.sagas());
+    assert_eq!(planned.len(), 2);
+    stage.world.script(
+        r#"
+rounds:
+  - tools: [{ name: journal_create_task, input: { title: another mind } }]
+  - tools: [{ name: journal_create_task, input: { title: asked after it } }]
+  - text: done
+"#,
+    );
+    let args = ["run", "--resume", "--json", "--agent", "main"];
+    let run = stage.world.wakeful(&args).json();
+    assert_eq!(statuses(&run), ["ok", "ok", "ok"], "{run}");
+    let done = operations(run["tool_calls"].as_array().expect("tool_calls"));
+    assert!(planned.is_subset(&done), "{planned:?} {run}");
+    // What was not yet asked for is asked of the model as it is now.
+    let tasks: Vec<_> = stage.tasks().into_keys().collect();
+    assert_eq!(tasks, ["asked after it", "before", "one"]);
+}
+
+fn operations(list: &[Value]) -> BTreeSet<String> {
+    let named = list
+        .iter()
+        .map(|one| one["operation_id"].as_str().expect("an id"));
+    named.map(str::to_owned).collect()
+}
+
+/// With the intent a write has begun for whoever recovers. But it can be taken back, so it is not made first.
+#[test]
 fn a_run_that_is_cancelled_between_intent_and_act_leaves_nothing_in_the_journal() {
     let stage = Stage::new(World::new());
     assert_eq!(stage.start(Some(("transition.after_commit", 1))).code, None);
-    // The reply is kept and its writes are intended, as the machine that was killed left them. Recovery carries them out,
-    // because nobody knows whether they were; a cancellation only ends what comes after.
-    let open = stage.world.open_runs();
-    let [run] = open.as_slice() else {
-        panic!("{open:?}")
-    };
-    let said = stage.world.wakeful(&["runs", "cancel", run, "--json"]);
-    assert_eq!(said.json()["outcome"], "cancelled", "{said:?}");
-    assert_eq!(stage.sagas(), Vec::<Value>::new());
-    let written = stage.tasks().len() - 1;
-    let told = statuses(&said.json())
-        .iter()
-        .filter(|status| *status == "ok")
-        .count();
-    assert!(
-        written == 0 || told >= written,
-        "what is written is told: {said:?}"
-    );
+    assert_eq!(stage.sagas().len(), 2, "both writes of the reply are intended");
+    is_called_off(&stage);
+}
+
+#[test]
+fn a_run_that_is_cancelled_between_act_and_result_leaves_nothing_in_the_journal() {
+    is_called_off(&cut_off());
+}
+
+/// Cancels the open run, and judges: it made no write, and kept none.
+fn is_called_off(stage: &Stage) {
+    let said = stage
+        .world
+        .wakeful(&["runs", "cancel", &stage.open_run(), "--json"]);
+    let run = said.json();
+    assert_eq!(run["outcome"], "cancelled", "{said:?}");
+    assert_eq!(statuses(&run), ["failed", "failed"], "{said:?}");
+    assert!(stage.is_untouched(), "{:?}", stage.tasks());
 }

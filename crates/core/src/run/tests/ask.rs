@@ -248,3 +248,25 @@ fn a_plain_action_is_never_tried_again_by_itself() {
     let event = played.steps.last().expect("a step").moved.events.first().cloned();
     assert_eq!(event.expect("an event").payload["status"], json!("failed"));
 }
+
+/// One more after the first for the one tool, none for the other: who offers a tool says how often.
+#[test]
+fn each_tool_is_tried_again_as_its_own_policy_says() {
+    let tried = |attempts: Option<u32>| {
+        let mut played = Played::begun(9);
+        let (input, mut reads) = played.reply(&[call("Read", 0)], crate::conversation::Usage::default());
+        reads.calls[0].retry = attempts.map(|attempts| RetryPolicy {
+            attempts,
+            ..RetryPolicy::REPEATABLE
+        });
+        played.take(input, reads);
+        let mut tried = 0;
+        while !open(&played).is_empty() {
+            tried += 1;
+            let results = vec![failed_for_now(&mut played)];
+            played.take(Input::Settled { results }, Reads::default());
+        }
+        tried
+    };
+    assert_eq!((tried(None), tried(Some(2)), tried(Some(7))), (1, 2, 7));
+}

@@ -1,11 +1,14 @@
 //! Single cases: attempts, rounds, plans, unknown outcomes, cancellation, and the largest states.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::world::{Ask, Asked, Check, End, Played, asks_for, call, run_key};
 use crate::conversation::{Block, CALLS_PER_REPLY_MAX, CALLS_PER_ROUND_MAX, Role, ToolCall, Usage};
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use crate::id::PolicyVersion;
+use crate::key::Digest;
 use crate::policy;
 use crate::report::Kind;
 use crate::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
@@ -36,6 +39,54 @@ pub(super) fn open(played: &Played) -> Vec<String> {
 
 fn roles(played: &Played) -> Vec<Role> {
     played.entries.iter().map(|entry| entry.role).collect()
+}
+
+/// An action is known by what it is and not by its place: a model that asks for the same in another order asks for the same.
+#[test]
+fn planned_actions_in_another_order_keep_each_its_operation_id() {
+    let named = |calls: &[Asked]| -> BTreeMap<(usize, u8), _> {
+        let mut played = Played::begun(9);
+        played.ask(&asks_for(calls));
+        let Phase::Acting { actions, .. } = &played.turn.phase else {
+            panic!("does not act")
+        };
+        let named = calls.iter().zip(actions);
+        named
+            .map(|(call, action)| ((call.tool, call.argument), action.operation_id))
+            .collect()
+    };
+    let calls = [
+        call("Shell", 0),
+        call("Mail", 0),
+        call("Shell", 1),
+        call("Task", 0),
+    ];
+    let mut turned = calls.clone();
+    turned.reverse();
+    assert_eq!(named(&calls).len(), calls.len());
+    assert_eq!(named(&turned), named(&calls));
+    turned.swap(0, 2);
+    assert_eq!(named(&turned), named(&calls));
+}
+
+/// Whoever has the reply and the place can work out again what is kept of each call.
+#[test]
+fn each_call_is_kept_with_the_hashes_of_its_arguments_and_its_scope() {
+    let (input, scope) = (
+        json!({"b": [1, 2], "a": "x"}),
+        json!({"workspace": "/home/person"}),
+    );
+    let blocks = [Block::ToolUse(ToolCall {
+        call_id: "a".into(),
+        name: "T".into(),
+        input: input.clone(),
+    })];
+    let (reply, _) = reply::read(&blocks, Usage::default(), &scope).expect("good");
+    let parts = &reply.calls[0].parts;
+    let hash = |value: &serde_json::Value| Digest::of(&crate::json::canonical(value).expect("canonical"));
+    assert_eq!(parts.tool, "T");
+    assert_eq!((parts.arguments, parts.scope), (hash(&input), hash(&scope)));
+    assert_eq!(parts.arguments, Digest::of(br#"{"a":"x","b":[1,2]}"#));
 }
 
 #[test]

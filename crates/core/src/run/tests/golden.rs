@@ -1,10 +1,16 @@
 //! States as earlier versions of the machine wrote them. A program that carries such a version must read them for
 //! ever; when one of these tests fails, the machine needs a new version and not a new file.
 
+use std::collections::BTreeSet;
+
 use super::world::body;
+use crate::blob::BlobHash;
+use crate::decision::Ruling;
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
-use crate::run::{Bill, Input, MACHINE_VERSION, MACHINE_VERSION_OLDEST, Outcome, Phase, Reads, Turn};
-use crate::step::Fate;
+use crate::key::Digest;
+use crate::run::{Bill, Effect, Input, MACHINE_VERSION, MACHINE_VERSION_OLDEST, Outcome, Phase, Reads, Turn};
+use crate::step::{Action, EffectClass, Fate, Question, Status, StepResult};
+use crate::time::Millis;
 
 const NOT_BEGUN: &str = include_str!("../golden/turn_v1_not_begun.json");
 const MODELLING: &str = include_str!("../golden/turn_v1_modelling.json");
@@ -13,8 +19,75 @@ const ENDED: &str = include_str!("../golden/turn_v1_ended.json");
 const FAILED: &str = include_str!("../golden/turn_v1_failed.json");
 const UNPAID: &str = include_str!("../golden/turn_v4_unpaid.json");
 
+/// States of one version, one per phase and fate.
+struct Golden {
+    not_begun: &'static str,
+    modelling: &'static str,
+    parked: &'static str,
+    permitted: &'static str,
+    asked: &'static str,
+    intended: &'static str,
+    started: &'static str,
+    completed: &'static str,
+    failed: &'static str,
+    out_of_rounds: &'static str,
+    cancelled: &'static str,
+}
+
+/// As the first program of version 3 wrote them.
+const OF_THREE: Golden = Golden {
+    not_begun: include_str!("../golden/turn_v3_not_begun.json"),
+    modelling: include_str!("../golden/turn_v3_modelling.json"),
+    parked: include_str!("../golden/turn_v3_parked.json"),
+    permitted: include_str!("../golden/turn_v3_permitted.json"),
+    asked: include_str!("../golden/turn_v3_asked.json"),
+    intended: include_str!("../golden/turn_v3_intended.json"),
+    started: include_str!("../golden/turn_v3_waiting.json"),
+    completed: include_str!("../golden/turn_v3_completed.json"),
+    failed: include_str!("../golden/turn_v3_failed.json"),
+    out_of_rounds: include_str!("../golden/turn_v3_out_of_rounds.json"),
+    cancelled: include_str!("../golden/turn_v3_cancelled.json"),
+};
+
+const OF_FOUR: Golden = Golden {
+    not_begun: include_str!("../golden/turn_v4_not_begun.json"),
+    modelling: include_str!("../golden/turn_v4_modelling.json"),
+    parked: include_str!("../golden/turn_v4_parked.json"),
+    permitted: include_str!("../golden/turn_v4_permitted.json"),
+    asked: include_str!("../golden/turn_v4_asked.json"),
+    intended: include_str!("../golden/turn_v4_intended.json"),
+    started: include_str!("../golden/turn_v4_started.json"),
+    completed: include_str!("../golden/turn_v4_completed.json"),
+    failed: include_str!("../golden/turn_v4_failed.json"),
+    out_of_rounds: include_str!("../golden/turn_v4_out_of_rounds.json"),
+    cancelled: include_str!("../golden/turn_v4_cancelled.json"),
+};
+
+impl Golden {
+    const fn all(&self) -> [&'static str; 11] {
+        [
+            self.not_begun,
+            self.modelling,
+            self.parked,
+            self.permitted,
+            self.asked,
+            self.intended,
+            self.started,
+            self.completed,
+            self.failed,
+            self.out_of_rounds,
+            self.cancelled,
+        ]
+    }
+}
+
 fn decode(text: &str) -> Turn {
-    serde_json::from_str(text).expect("a state of version 1")
+    serde_json::from_str(text).expect("a state that was stored")
+}
+
+fn is_read_and_written_as_it_was(text: &str) {
+    let stored: serde_json::Value = serde_json::from_str(text).expect("json");
+    assert_eq!(serde_json::to_value(decode(text)).expect("json"), stored);
 }
 
 #[test]
@@ -25,9 +98,257 @@ fn states_of_version_one_are_read_and_written_as_they_were() {
             "states that are no longer read need no test"
         )
     };
-    for text in [NOT_BEGUN, MODELLING, ACTING, ENDED, FAILED] {
-        let stored: serde_json::Value = serde_json::from_str(text).expect("json");
-        assert_eq!(serde_json::to_value(decode(text)).expect("json"), stored);
+    [NOT_BEGUN, MODELLING, ACTING, ENDED, FAILED]
+        .into_iter()
+        .for_each(is_read_and_written_as_it_was);
+}
+
+#[test]
+fn states_of_this_version_and_of_the_one_before_are_read_and_written_as_they_were() {
+    const {
+        assert!(
+            MACHINE_VERSION == 4,
+            "a new version needs golden states of its own"
+        )
+    };
+    let all = [OF_THREE.all(), OF_FOUR.all()].concat();
+    all.into_iter().for_each(is_read_and_written_as_it_was);
+    is_read_and_written_as_it_was(UNPAID);
+}
+
+#[test]
+fn the_stored_states_show_everything_that_a_state_can_hold() {
+    let all = |texts: &[&str]| -> BTreeSet<&str> {
+        let turns = texts.iter().map(|text| decode(text));
+        turns.flat_map(|turn| shown(&turn)).collect()
+    };
+    let brought_by_four = BTreeSet::from(["unpaid", "missed.exceeded"]);
+    let everything = BTreeSet::from(EVERYTHING);
+    assert_eq!(all(&[&OF_FOUR.all()[..], &[UNPAID]].concat()), everything);
+    assert_eq!(all(&OF_THREE.all()), &everything - &brought_by_four);
+}
+
+const EVERYTHING: [&str; 31] = [
+    "fallbacks",
+    "candidate",
+    "deny_tools",
+    "ask_tools",
+    "may_start",
+    "cost",
+    "unpaid",
+    "missed",
+    "missed.exceeded",
+    "delay_ms",
+    "doubted",
+    "question",
+    "question.until",
+    "retry",
+    "failures",
+    "not_begun",
+    "modelling",
+    "parked",
+    "waiting",
+    "asked",
+    "intended",
+    "started",
+    "settled",
+    "internal",
+    "idempotent",
+    "plain",
+    "saga",
+    "completed",
+    "failed",
+    "out_of_rounds",
+    "cancelled",
+];
+
+/// What a state shows of all that one can hold. What is new is not taken here before it is named, and then it is missing
+/// in a file.
+fn shown(turn: &Turn) -> BTreeSet<&'static str> {
+    let Turn {
+        run_key: _,
+        model_ref: _,
+        fallbacks,
+        candidate,
+        max_rounds: _,
+        deny_tools,
+        ask_tools,
+        may_start,
+        workspace: _,
+        rounds: _,
+        requests: _,
+        usage: _,
+        cost,
+        unpaid,
+        phase,
+    } = turn;
+    let mut shown = only(&[
+        ("fallbacks", !fallbacks.is_empty()),
+        ("candidate", *candidate > 0),
+        ("deny_tools", !deny_tools.is_empty()),
+        ("ask_tools", !ask_tools.is_empty()),
+        ("may_start", !may_start.is_empty()),
+        ("cost", cost.0 > 0),
+        ("unpaid", unpaid.is_some()),
+    ]);
+    match phase {
+        Phase::Modelling {
+            attempt,
+            delay_ms: _,
+            missed,
+        } => shown.extend(only(&[
+            ("not_begun", *attempt == 0),
+            ("modelling", *attempt > 0),
+            ("missed", !missed.is_empty()),
+            (
+                "missed.exceeded",
+                missed.iter().any(|model| model.exceeded.is_some()),
+            ),
+        ])),
+        Phase::Parked {
+            attempt: _,
+            missed,
+            exceeded: _,
+        } => shown.extend(only(&[("parked", true), ("missed", !missed.is_empty())])),
+        Phase::Acting {
+            reply: _,
+            actions,
+            delay_ms,
+        } => {
+            shown.extend(only(&[("delay_ms", *delay_ms > 0)]));
+            shown.extend(actions.iter().flat_map(shown_of_action));
+        }
+        Phase::Ended { outcome, reply: _ } => {
+            shown.insert(outcome.as_str());
+        }
+    }
+    shown
+}
+
+fn shown_of_action(action: &Action) -> BTreeSet<&'static str> {
+    let Action {
+        operation_id: _,
+        call_id: _,
+        tool: _,
+        base: _,
+        class,
+        fate,
+        doubted,
+        question,
+        retry,
+        failures,
+    } = action;
+    let until = question.as_ref().and_then(|question| {
+        let Question {
+            decision_id: _,
+            asked: _,
+            until,
+        } = question;
+        *until
+    });
+    let fate = match fate {
+        Fate::Waiting => "waiting",
+        Fate::Asked => "asked",
+        Fate::Intended => "intended",
+        Fate::Started(_) => "started",
+        Fate::Settled(_) => "settled",
+    };
+    only(&[
+        (class.as_str(), true),
+        (fate, true),
+        ("doubted", *doubted),
+        ("question", question.is_some()),
+        ("question.until", until.is_some()),
+        ("retry", retry.is_some()),
+        ("failures", *failures > 0),
+    ])
+}
+
+fn only(words: &[(&'static str, bool)]) -> BTreeSet<&'static str> {
+    let there = words.iter().filter(|(_, is_there)| *is_there);
+    there.map(|(word, _)| *word).collect()
+}
+
+/// The calls of a state whose actions are intended.
+fn pending(turn: &Turn) -> Vec<(String, EffectClass)> {
+    let pending = turn.pending().into_iter();
+    let acts = pending.map(|effect| match effect {
+        Effect::Act { call_id, class, .. } => (call_id, class),
+        Effect::CallModel { .. } => panic!("is no action"),
+    });
+    acts.collect()
+}
+
+fn take(text: &str, input: Input) -> Turn {
+    decode(text)
+        .apply(&Reads::default(), input)
+        .expect("it fits")
+        .turn
+}
+
+/// Every action that is under way in a state ends well.
+fn settle(text: &str) -> Turn {
+    let turn = decode(text);
+    let Phase::Acting { actions, .. } = &turn.phase else {
+        panic!("it does not act")
+    };
+    let under_way = actions
+        .iter()
+        .filter(|action| matches!(action.fate, Fate::Intended | Fate::Started(_)));
+    let results = under_way.map(|action| StepResult {
+        operation_id: action.operation_id,
+        status: Status::Ok,
+        content: BlobHash(Digest::of(b"result")),
+        duration_ms: 1,
+        sandbox: None,
+        code: None,
+        again: None,
+    });
+    let results = results.collect();
+    take(text, Input::Settled { results })
+}
+
+#[test]
+fn what_this_version_and_the_one_before_stored_goes_on_from_where_it_stood() {
+    for golden in [&OF_THREE, &OF_FOUR] {
+        let begun = take(golden.not_begun, Input::Admitted { body: body() });
+        assert_eq!(begun.pending().len(), 1);
+        assert_eq!(decode(golden.modelling).active_model(), "scripted:z");
+        let cancelled = take(golden.modelling, Input::Cancelled);
+        assert_eq!(cancelled.outcome(), Some(&Outcome::Cancelled));
+        let resumed = take(golden.parked, Input::Resumed);
+        assert_eq!(
+            (resumed.active_model(), resumed.pending().len()),
+            ("scripted:y", 1)
+        );
+        let until = Millis(1_771_344_000_000);
+        assert!(decode(golden.permitted).lapsed_on(until).is_some());
+        let begun = take(golden.permitted, Input::Settled { results: vec![] });
+        assert_eq!(pending(&begun), [("c1_1".to_owned(), EffectClass::Plain)]);
+        let decision_id = decode(golden.asked).waits_on().expect("it waits for an answer");
+        let ruling = Ruling::Approved { until };
+        let answered = take(golden.asked, Input::Decided { decision_id, ruling });
+        assert_eq!(pending(&answered), [("c1_1".to_owned(), EffectClass::Plain)]);
+        assert_eq!(decode(golden.intended).phase.delay_ms(), 200);
+        let both = [("c1_0", EffectClass::Saga), ("c1_1", EffectClass::Idempotent)];
+        let both = both.map(|(call, class)| (call.to_owned(), class));
+        assert_eq!(pending(&decode(golden.intended)), both);
+        assert_eq!(
+            pending(&settle(golden.intended)),
+            [("c1_2".to_owned(), EffectClass::Plain)]
+        );
+        assert!(decode(golden.started).waits_on_runs());
+        assert!(!settle(golden.started).waits_on_runs());
+        assert_eq!(decode(golden.completed).outcome(), Some(&Outcome::Completed));
+        assert!(matches!(
+            decode(golden.failed).outcome(),
+            Some(Outcome::Failed(_))
+        ));
+        assert_eq!(
+            decode(golden.out_of_rounds).outcome(),
+            Some(&Outcome::OutOfRounds)
+        );
+        assert_eq!(decode(golden.cancelled).outcome(), Some(&Outcome::Cancelled));
     }
 }
 
@@ -69,15 +390,7 @@ fn a_stored_state_of_each_phase_goes_on_from_where_it_stood() {
 /// What version 4 wrote is read for as long as it is carried.
 #[test]
 fn a_stored_state_that_passed_over_a_model_goes_back_to_it_when_the_other_fails() {
-    const {
-        assert!(
-            MACHINE_VERSION == 4,
-            "a new version needs a golden state of its own"
-        )
-    };
     let turn = decode(UNPAID);
-    let stored: serde_json::Value = serde_json::from_str(UNPAID).expect("json");
-    assert_eq!(serde_json::to_value(&turn).expect("json"), stored);
     assert_eq!(turn.active_model(), "scripted:fallback1");
     let artifact = FailureArtifact::new(Category::Transport, "away", "the model is away");
     let failed = Input::AttemptFailed {

@@ -1,0 +1,34 @@
+//! `wakeful runs abandon`: a run that stands aside is given up, and what it was writing to the journal is taken back.
+
+use super::show;
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::front::{Front, here};
+use crate::home::Home;
+use crate::place::{Place, governance};
+use crate::reach::daemon;
+use crate::show::Out;
+
+/// Runs the verb.
+pub(super) async fn abandon(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    // A daemon takes back by itself what nobody goes on with.
+    if let Some(client) = daemon(shared).await? {
+        let front = Front::Daemon(client);
+        show(&front.abandon(front.find(given).await?).await?, out);
+        return Ok(());
+    }
+    if shared.database().is_none() {
+        // Where there is no home, none is made.
+        Home::open(&shared.home()?)?;
+    }
+    let place = Place::open_for_writing(shared).await?;
+    place
+        .work(out, async |place| {
+            let front = here(&place.store, governance(place.home.root()));
+            let run = front.abandon(front.find(given).await?).await?;
+            place.recover_sagas_and_tell(out).await?;
+            show(&run, out);
+            Ok(())
+        })
+        .await
+}
