@@ -74,8 +74,8 @@ describe("the brake", () => {
     await audit(page);
     await page.getByLabel(/^Why/).fill("I want to look first");
     await role("button", { name: "Stop everything" }).click();
-    await page.getByText("All agents are braked").waitFor();
-    await page.getByText("“I want to look first”").waitFor();
+    await page.getByText("All agents are braked").first().waitFor();
+    await page.getByText("“I want to look first”").first().waitFor();
     await audit(page);
     expect(await wakeful("brake", "status")).toMatchObject({ is_on: true, brakes: [{ channel: "page", reason: "I want to look first" }] });
     await page.goto(`${daemon.url}/agents/gardener`);

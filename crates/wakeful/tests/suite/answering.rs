@@ -90,11 +90,8 @@ fn whoever_decides_sees_all_of_the_arguments() {
             .contains("only how it begins; the decision shows all of it"),
         "{events:?}"
     );
-    let activity =
-        |world: &World| world.wakeful(&["agent", "show", "main", "--json"]).json()["activity"].clone();
     let daemon = Daemon::serve(&world, &[]);
     look(&world);
-    assert_eq!(activity(&world), "waiting_on_human");
     assert_eq!(world.lines(), Vec::<String>::new());
     let answered = world.wakeful(&["decision", "answer", &id, "approve", "--version", "1", "--json"]);
     assert_eq!(
@@ -104,7 +101,6 @@ fn whoever_decides_sees_all_of_the_arguments() {
     );
     wait_until(|| world.open_runs().is_empty());
     assert_eq!(world.lines(), ["the-tail"], "what was shown is what was done");
-    assert_eq!(activity(&world), "asleep");
     let after = show(&world, &id);
     assert_eq!(
         (&after["input"], &after["is_input_cut"]),
@@ -194,9 +190,14 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
 #[test]
 fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
     let world = World::new();
+    let activity = |agent: &str| {
+        let shown = world.wakeful(&["agent", "show", agent, "--json"]).json();
+        shown["activity"].clone()
+    };
     let (_, yes) = asked(&world, "one", "echo yes >> world.txt");
     let (_, no) = asked(&world, "two", "echo no >> world.txt");
     let _daemon = Daemon::serve(&world, &[]);
+    assert_eq!(["one", "two"].map(activity), ["waiting_on_human"; 2]);
     for (id, option) in [(yes, "approve"), (no, "deny")] {
         let said = world.wakeful(&["decision", "answer", &id, option, "--json"]);
         assert_eq!(said.json()["answer"]["channel"], "api", "{said:?}");
@@ -205,6 +206,7 @@ fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
     }
     wait_until(|| world.open_runs().is_empty());
     assert_eq!(world.lines(), ["yes"]);
+    assert_eq!(["one", "two"].map(activity), ["asleep"; 2]);
 }
 
 #[test]
