@@ -74,8 +74,8 @@ describe("the brake", () => {
     await audit(page);
     await page.getByLabel(/^Why/).fill("I want to look first");
     await role("button", { name: "Stop everything" }).click();
-    await page.getByText("All agents are braked").waitFor();
-    await page.getByText("“I want to look first”").waitFor();
+    await page.getByText("All agents are braked").first().waitFor();
+    await page.getByText("“I want to look first”").first().waitFor();
     await audit(page);
     expect(await wakeful("brake", "status")).toMatchObject({ is_on: true, brakes: [{ channel: "page", reason: "I want to look first" }] });
     await page.goto(`${daemon.url}/agents/gardener`);
@@ -104,6 +104,7 @@ describe("what stands at the top of the briefing", () => {
     const question = {
       decision_id: "d".repeat(64), kind: "outcome_unknown", status: "pending", version: 2, title: "May ExecCommand be used again?",
       tool: "ExecCommand", input: `rm -r ${"build/".repeat(60)}`, severity: "critical", blast_radius: "unknown", rule: "ask_tool",
+      is_input_cut: true, may_answer: ["cli", "api"],
       options: [
         { id: "approve", label: "Do it again", description: "If it did happen, it happens twice." },
         { id: "deny", label: "Leave it", description: "It is not repeated." },
@@ -115,11 +116,16 @@ describe("what stands at the top of the briefing", () => {
       run_key: "c".repeat(64), agent_id: "gardener", status: "quarantined", transitions: 4, started_at: "2026-01-01T00:00:00Z",
       preview: "Clear the bed", fault: "its state cannot be read",
     };
+    const whole = { ...question, input: `rm -r ${"build/".repeat(600)}`, is_input_cut: false };
+    await page.route(/\/api\/decisions\/d+$/, (route) => route.fulfill({ json: whole }));
     await page.route(/\/api\/decisions$/, (route) => route.fulfill({ json: { decisions: [question], pending_count: 1 } }));
     await page.route(/\/api\/runs\?state=quarantined/, (route) => route.fulfill({ json: { runs: [aside] } }));
     await page.goto(daemon.url);
     await needsYou().getByRole("button", { name: "Leave it (recommended)" }).waitFor();
     await needsYou().getByRole("button", { name: "Try it again" }).waitFor();
+    await needsYou().getByText(`These are all ${whole.input.length} characters of it.`).waitFor();
+    await needsYou().getByText("This page may not answer it.").waitFor();
+    expect(await needsYou().getByRole("button", { name: "Leave it (recommended)" }).isDisabled()).toBe(true);
     await audit(page);
     await page.goto(`${daemon.url}/agents/gardener`);
     await role("region", { name: "Waits for your decision" }).waitFor();
@@ -159,6 +165,20 @@ describe("a decision", () => {
     expect(decisions.map((one) => one.answer)).toMatchObject([{ option: "approve", channel: "page", note: "only this bed" }]);
   });
 
+  it("all of a long command is there before it can be permitted, and it is what is done", async () => {
+    const long = join(place, "long.yaml");
+    const harmless = "true harmless; ".repeat(60);
+    writeFileSync(long, `rounds:\n  - tools:\n      - { name: ExecCommand, input: { cmd: "${harmless}echo the-tail >> world.txt" } }\n  - text: It is done.\n`);
+    await call("/api/agents/gardener/messages", { text: "Do much", model: `scripted:${long}`, ask_tools: ["ExecCommand"] });
+    await needsYou().getByText("echo the-tail >> world.txt").waitFor();
+    expect(await needsYou().getByLabel("What it would be given").textContent()).toContain(`"cmd":"${harmless}echo the-tail >> world.txt"`);
+    await audit(page);
+    await needsYou().getByRole("button", { name: "Approve" }).click();
+    await needsYou().getByText("Nothing needs you.").waitFor();
+    await page.getByText("It is done.").first().waitFor();
+    expect(happened()).toEqual(["cleared", "the-tail"]);
+  });
+
   it("a question on the run's own page goes away when somebody answers elsewhere, and no means no", async () => {
     const { run_key: runKey } = await send("Clear the other bed");
     await page.goto(`${daemon.url}/agents/gardener/runs/${runKey}`);
@@ -169,7 +189,7 @@ describe("a decision", () => {
     await wakeful("decision", "answer", decisions[0]?.decision_id ?? "", "deny", "--note", "not that one");
     await region.waitFor({ state: "detached" });
     await page.locator(".page-head").getByText("Done").waitFor();
-    expect(happened()).toEqual(["cleared"]);
+    expect(happened()).toEqual(["cleared", "the-tail"]);
   });
 });
 

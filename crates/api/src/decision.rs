@@ -82,6 +82,18 @@ pub enum Badge {
     TimedOut,
 }
 
+/// Why the arguments of an action are not there in full.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InputGone {
+    /// A person had them erased.
+    Erased,
+    /// Their time was over.
+    Pruned,
+    /// The reply that holds them was not found, or cannot be read.
+    Unreadable,
+}
+
 /// One answer that may be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct DecisionOption {
@@ -151,8 +163,15 @@ pub struct Decision {
     pub title: String,
     /// The tool that would be used.
     pub tool: String,
-    /// Its arguments, as far as one line shows them.
+    /// Its arguments as JSON. Of one question all of them, at most 4 MiB; in lists as far as one line shows them.
+    /// Characters that nobody would see are spelled out.
     pub input: String,
+    /// Whether `input` is only how they begin. `GET /api/decisions/{decision_id}` has all of them.
+    pub is_input_cut: bool,
+    /// Why not even the question alone has all of them; absent where it has, and in lists.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub input_gone: Option<InputGone>,
     /// What may be answered.
     pub options: Vec<DecisionOption>,
     /// What would be safe to answer; absent where nothing speaks for either.
@@ -184,6 +203,8 @@ pub struct Decision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]
     pub deadline_at: Option<String>,
+    /// By which ways an answer is taken.
+    pub may_answer: Vec<Channel>,
     /// When it was closed, by whatever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, format = DateTime)]

@@ -4,22 +4,38 @@
 //! deadline if nobody does: first it grows more severe and is announced again, then it is called off. Nothing that acts
 //! is ever permitted by silence.
 
+mod shown;
+mod terms;
 mod words;
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+pub use self::shown::visible;
+pub use self::terms::Terms;
+use self::terms::{is_all, listed};
 pub use self::words::{Badge, BlastRadius, Channel, DecisionKind, DecisionOption, DecisionStatus, Severity};
-use crate::failure::clip;
+use crate::failure::{CUT, clip};
 use crate::id::AgentId;
 use crate::key::{DecisionId, OperationId, RunKey};
 use crate::step::EffectClass;
 use crate::time::Millis;
 
-/// How long a question stands before it grows more severe, unless somebody set another time: a week.
-pub const DEADLINE_MS_DEFAULT: u64 = 7 * 24 * 60 * 60 * 1000;
+/// An hour.
+pub const HOUR_MS: u64 = 60 * 60 * 1000;
+
+/// How many hours a question stands before it grows more severe, unless somebody set another time: a week.
+pub const DEADLINE_HOURS_DEFAULT: u32 = 7 * 24;
+
+/// The same in milliseconds.
+pub const DEADLINE_MS_DEFAULT: u64 = DEADLINE_HOURS_DEFAULT as u64 * HOUR_MS;
+
+/// The longest that may be set: a year.
+pub const DEADLINE_HOURS_MAX: u32 = 366 * 24;
 
 /// How long a permission stands that nobody has used: a day. Who permits something means now, not next month.
-pub const APPROVAL_MS_MAX: u64 = 24 * 60 * 60 * 1000;
+pub const APPROVAL_MS_MAX: u64 = 24 * HOUR_MS;
 
 /// Longest title, and longest words of who answers.
 pub const TITLE_CHARS_MAX: usize = 200;
@@ -54,7 +70,8 @@ pub struct Inquiry {
     pub title: String,
     /// The tool that would be used.
     pub tool: String,
-    /// Its arguments, as far as one line shows them.
+    /// Its arguments, as far as one line shows them; empty once they were erased. All of them are in the reply that
+    /// asked for the action.
     pub input: String,
     /// What may be answered.
     pub options: Vec<DecisionOption>,
@@ -97,6 +114,9 @@ pub struct Decision {
     /// When that is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_at: Option<Millis>,
+    /// By which ways an answer is taken. One that was asked before there was a choice takes all.
+    #[serde(default = "Channel::all", skip_serializing_if = "is_all")]
+    pub may_answer: BTreeSet<Channel>,
     /// When it was closed, by whatever.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub closed_at: Option<Millis>,
@@ -134,6 +154,14 @@ pub enum Unanswerable {
         status: DecisionStatus,
         /// What was answered, if anything.
         answer: Option<Answer>,
+    },
+    /// It takes no answer by this way.
+    #[error("the decision takes no answer by {}; by {}", channel.as_str(), listed(may_answer))]
+    NotAllowed {
+        /// By which way the answer came.
+        channel: Channel,
+        /// By which ways it may.
+        may_answer: BTreeSet<Channel>,
     },
     /// It changed since it was read.
     #[error("the decision has version {found}, the answer was given to version {given}")]
@@ -225,6 +253,12 @@ impl Inquiry {
             retries: again,
         }
     }
+
+    /// Whether [`Self::input`] is only the beginning of the arguments. They are JSON, which never ends like this.
+    #[must_use]
+    pub fn is_input_cut(&self) -> bool {
+        self.input.ends_with(CUT)
+    }
 }
 
 fn options(kind: DecisionKind) -> Vec<DecisionOption> {
@@ -277,8 +311,12 @@ impl Decision {
         agent_id: AgentId,
         run_key: RunKey,
         at: Millis,
-        patience_ms: Option<u64>,
+        terms: impl Into<Terms>,
     ) -> Self {
+        let Terms {
+            patience_ms,
+            may_answer,
+        } = terms.into();
         Self {
             inquiry,
             agent_id,
@@ -289,6 +327,7 @@ impl Decision {
             asked_at: at,
             patience_ms,
             deadline_at: patience_ms.map(|patience| later(at, patience)),
+            may_answer,
             closed_at: None,
             answer: None,
         }
@@ -300,6 +339,12 @@ impl Decision {
             return Err(Unanswerable::Closed {
                 status: self.status,
                 answer: self.answer.clone(),
+            });
+        }
+        if !self.may_answer.contains(&reply.channel) {
+            return Err(Unanswerable::NotAllowed {
+                channel: reply.channel,
+                may_answer: self.may_answer.clone(),
             });
         }
         if let Some(given) = reply.version.filter(|given| *given != self.version) {

@@ -102,6 +102,9 @@ impl FailureArtifact {
     }
 }
 
+/// What stands at the end of a text that was cut.
+pub const CUT: char = '…';
+
 /// Cuts a text to a number of characters and says so with an ellipsis.
 #[must_use]
 pub fn clip(text: &str, chars_max: usize) -> String {
@@ -110,7 +113,7 @@ pub fn clip(text: &str, chars_max: usize) -> String {
         Some(_) => text
             .chars()
             .take(chars_max.saturating_sub(1))
-            .chain(['…'])
+            .chain([CUT])
             .collect(),
     }
 }

@@ -1,5 +1,8 @@
 //! Verdicts on actions and on questions to models.
 
+use std::collections::BTreeSet;
+
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::Permissions;
 use wakeful_core::policy::{Question, Rules, Verdict};
@@ -12,6 +15,11 @@ pub trait Policy: Send + Sync + 'static {
     /// What an agent may ask of models and show to them, and the version of these rules: a person's confirmation holds
     /// for one version.
     fn inference(&self, agent: &AgentId) -> (Permissions, PolicyVersion);
+
+    /// By which ways people may answer what runs of an agent ask; by every way where nobody said otherwise.
+    fn answer_from(&self, _agent: &AgentId) -> BTreeSet<Channel> {
+        Channel::all()
+    }
 }
 
 impl Policy for Rules {

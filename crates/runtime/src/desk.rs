@@ -2,6 +2,7 @@
 
 pub mod alert;
 pub mod archive;
+pub mod arguments;
 mod calling;
 mod clerk;
 pub mod deciding;
@@ -28,6 +29,7 @@ use wakeful_ports::records::{EntryRow, EventRow, Overview, QueueRow, RunFilter, 
 
 pub use self::alert::{AlertClerk, AlertDesk};
 pub use self::archive::Archive;
+pub use self::arguments::{Arguments, Gone};
 pub use self::clerk::Clerk;
 pub(crate) use self::clerk::append;
 pub use self::deciding::Deciding;

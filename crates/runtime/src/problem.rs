@@ -28,6 +28,12 @@ const NEWER: &str = "the newer wakeful that began it goes on with it, and this o
 /// How agents live.
 const LIFECYCLE: &str = "created and dormant become active, active becomes dormant, all may be destroyed; nothing comes back from that";
 
+/// The code of an answer that comes by a way that the decision does not take.
+pub const ANSWER_NOT_ALLOWED: &str = "answer_not_allowed";
+
+/// The code of an answer, or a hand on the brake, that comes from a process of an agent's own tool.
+pub const DESCENDS_FROM_TOOL: &str = "descends_from_tool";
+
 /// A failure in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
@@ -43,6 +49,17 @@ impl Problem {
     fn new(code: &str, message: String, hint: impl Into<String>) -> Self {
         let (code, hint) = (code.to_owned(), hint.into());
         Self { code, message, hint }
+    }
+
+    /// A process that an agent's tool started wants to decide in a person's place.
+    #[must_use]
+    pub fn descends_from_tool() -> Self {
+        let message = "an agent's tool started this, and no tool answers a decision or releases a brake";
+        Self::new(
+            DESCENDS_FROM_TOOL,
+            message.to_owned(),
+            "a person does that: on the page, or in a terminal of their own",
+        )
     }
 }
 
@@ -257,6 +274,10 @@ const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {
         Unanswerable::Changed { .. } => (
             "decision_changed",
             "read it again and answer the version that stands",
+        ),
+        Unanswerable::NotAllowed { .. } => (
+            ANSWER_NOT_ALLOWED,
+            "answer it by one of these ways; `decisions.answer_from` says which new decisions take",
         ),
         Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),

@@ -1,6 +1,7 @@
 //! Waiting: for a moment, or for a person's answer. Neither needs this process to live.
 
-use wakeful_core::decision::{Decision, DecisionStatus, Ruling};
+use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
+use wakeful_core::id::AgentId;
 use wakeful_core::key::DecisionId;
 use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::run::{Input, Phase};
@@ -19,6 +20,14 @@ use crate::{Engine, EngineError, Waiting};
 pub(crate) const NAP_MS_MAX: u64 = 2_000;
 
 impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
+    /// What holds for a question that a run of this agent asks now.
+    pub(crate) fn terms(&self, agent: &AgentId) -> Terms {
+        Terms {
+            patience_ms: self.governance.decision_patience_ms,
+            may_answer: self.policy.answer_from(agent),
+        }
+    }
+
     /// Waits for the moment of what is intended. None when it has come.
     pub(crate) async fn wait_for_moment(&self, claimed: &Claimed) -> Result<Option<Next>, EngineError> {
         let delay_ms = claimed.turn.phase.delay_ms();

@@ -1,6 +1,7 @@
 //! What the routes share, and how they are put together.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -111,6 +112,10 @@ pub trait Host: Send + Sync + 'static {
 
     /// What guides an agent in its workspace.
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance;
+
+    /// Whether the other end of a connection is a process that an agent's tool started. Reads files: not on a thread that
+    /// must not wait.
+    fn is_tool(&self, peer: SocketAddr) -> bool;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);

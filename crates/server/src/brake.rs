@@ -9,7 +9,7 @@ use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{By, Told};
+use crate::extract::{By, NoTool, Told};
 use crate::view;
 use crate::whole::whole;
 
@@ -66,12 +66,14 @@ pub(crate) async fn set(
     post, path = "/api/brake/release", tag = "brake", operation_id = "release_brake", request_body = ReleaseBrake,
     responses(
         (status = 200, description = "What still holds", body = BrakeList),
+        (status = 403, description = "An agent's own tool asks (`descends_from_tool`)", body = ErrorBody),
         (status = 404, description = "There is no such agent", body = ErrorBody),
     ),
 )]
 pub(crate) async fn release(
     State(app): State<App>,
     By(channel): By,
+    _person: NoTool,
     Told(told): Told<ReleaseBrake>,
 ) -> Result<Json<BrakeList>, ApiError> {
     let agent = told.agent_id.as_deref().map(AgentId::parse).transpose()?;

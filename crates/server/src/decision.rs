@@ -10,7 +10,7 @@ use wakeful_core::decision::{self, Reply};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{Asked, By, DecisionPath, Told};
+use crate::extract::{Asked, By, DecisionPath, NoTool, Told};
 use crate::view;
 use crate::whole::whole;
 
@@ -60,7 +60,7 @@ pub(crate) async fn list(
     Ok(Json(view::decisions(&found, owed)))
 }
 
-/// One question, with who was told of it.
+/// One question, with all of its arguments and who was told of it.
 #[utoipa::path(
     get, path = "/api/decisions/{decision_id}", tag = "decisions", operation_id = "get_decision",
     params(DecisionParam),
@@ -84,6 +84,8 @@ pub(crate) async fn show(
     params(DecisionParam), request_body = AnswerDecision,
     responses(
         (status = 200, description = "The answer stands, and the run goes on by it", body = Decision),
+        (status = 403, description = "It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks \
+            (`descends_from_tool`)", body = ErrorBody),
         (status = 404, description = "There is no such question", body = ErrorBody),
         (status = 409, description = "It is closed (`decision_closed`) or has changed since it was read \
             (`decision_changed`)", body = ErrorBody),
@@ -95,6 +97,7 @@ pub(crate) async fn answer(
     State(app): State<App>,
     DecisionPath(named): DecisionPath,
     By(channel): By,
+    _person: NoTool,
     Told(told_by): Told<AnswerDecision>,
 ) -> Result<Json<Decision>, ApiError> {
     let AnswerDecision {
@@ -114,7 +117,11 @@ pub(crate) async fn answer(
 }
 
 async fn told(app: &App, decision: &decision::Decision) -> Result<Json<Decision>, ApiError> {
-    let told = app.desk()?.announcements(decision.inquiry.decision_id).await;
-    let told = told.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(view::decision(decision, &told)))
+    let (desk, fail) = (app.desk()?, |error| app.engine_error(&error));
+    let told = desk
+        .announcements(decision.inquiry.decision_id)
+        .await
+        .map_err(fail)?;
+    let arguments = desk.arguments(decision.clone()).await.map_err(fail)?;
+    Ok(Json(view::decision(decision, &arguments, &told)))
 }

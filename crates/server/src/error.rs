@@ -103,6 +103,12 @@ impl ApiError {
         Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, message, hint)
     }
 
+    /// What somebody may not do, whatever they say.
+    pub(crate) fn forbidden(problem: Problem) -> Self {
+        let Problem { code, message, hint } = problem;
+        Self::new(StatusCode::FORBIDDEN, code, message, hint)
+    }
+
     pub(crate) fn of_engine(error: &EngineError) -> Self {
         let Problem { code, hint, .. } = Problem::from(error);
         // Causes stay inside: they may name paths and addresses of the database.
@@ -159,6 +165,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::Unanswerable(Unanswerable::NoOption { .. } | Unanswerable::NoteTooLong) => {
             StatusCode::UNPROCESSABLE_ENTITY
         }
+        EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
         EngineError::Unanswerable(Unanswerable::Closed { .. } | Unanswerable::Changed { .. })
         | EngineError::NotQuarantined { .. }
         | EngineError::Schedule(

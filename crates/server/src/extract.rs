@@ -1,5 +1,6 @@
 //! How a request is taken apart: paths, query strings and bodies, each with an answer that names what is wrong.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -13,9 +14,11 @@ use wakeful_core::attachment::ATTACHMENTS_BYTES_MAX;
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
+use wakeful_runtime::problem::Problem;
 
+use crate::app::App;
 use crate::error::ApiError;
-use crate::guard::Caller;
+use crate::guard::{Caller, Peer};
 
 /// Largest body in bytes: four times the longest message, so that escaping never makes a good one too long.
 pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -44,6 +47,9 @@ pub(crate) struct DecisionPath(pub(crate) String);
 /// By which way a request came. Whoever shows the token is a program: the command line is one of them, and nothing that
 /// it could say of itself another could not say.
 pub(crate) struct By(pub(crate) Channel);
+
+/// That the request does not come from a process which an agent's tool started: an agent never answers its own question.
+pub(crate) struct NoTool;
 
 /// A query string of known parameters.
 pub(crate) struct Asked<T>(pub(crate) T);
@@ -102,6 +108,24 @@ impl<S: Send + Sync> FromRequestParts<S> for By {
             Some(Caller::Browser(_)) => Ok(Self(Channel::Page)),
             Some(Caller::Bearer) => Ok(Self(Channel::Api)),
             Some(Caller::Anybody) | None => Err(ApiError::unauthorized()),
+        }
+    }
+}
+
+impl FromRequestParts<App> for NoTool {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
+        let Some(Peer(peer)) = parts.extensions.get::<Peer>().copied() else {
+            return Ok(Self);
+        };
+        let host = Arc::clone(&app.host);
+        // It reads many small files.
+        let looked = tokio::task::spawn_blocking(move || host.is_tool(peer)).await;
+        match looked {
+            Ok(false) => Ok(Self),
+            // Whoever looked in vain does not know that it is a person.
+            Ok(true) | Err(_) => Err(ApiError::forbidden(Problem::descends_from_tool())),
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | `journal` | the tools that write to the person's journal |
 //! | `environment` | the few variables a command sees |
 //! | `command` | one command from its start to its end, on a thread of its own |
+//! | [`descent`] | whether a process descends from a tool |
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
@@ -27,6 +28,7 @@
 
 mod arguments;
 mod command;
+pub mod descent;
 mod environment;
 mod form;
 mod journal;

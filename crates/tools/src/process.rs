@@ -132,6 +132,14 @@ fn boot_id() -> Option<String> {
     )
 }
 
+/// The parent of a process. Whether it runs does not matter: one whose first thread has ended counts as gone, and is still
+/// the parent of its children.
+pub(crate) fn parent_of(pid: i32) -> Option<i32> {
+    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
+    fields.nth(1)?.parse().ok()
+}
+
 struct Stat {
     parent: i32,
     start_time: u64,

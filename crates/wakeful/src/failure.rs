@@ -11,7 +11,7 @@ use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 pub(crate) use wakeful_runtime::problem::with_causes;
-use wakeful_runtime::problem::{Problem, ways_out};
+use wakeful_runtime::problem::{ANSWER_NOT_ALLOWED, DESCENDS_FROM_TOOL, Problem, ways_out};
 
 /// The exit status of a failure that is not the caller's form.
 pub(crate) const FAILED: u8 = 1;
@@ -195,7 +195,7 @@ impl From<Problem> for Failure {
         let exit = match code.as_str() {
             BUDGET_EXCEEDED => OUT_OF_MONEY,
             "decision_pending" => UNDECIDED,
-            "braked" => DENIED,
+            "braked" | ANSWER_NOT_ALLOWED | DESCENDS_FROM_TOOL => DENIED,
             _ => FAILED,
         };
         Self::new(code, message, hint).exiting(exit)

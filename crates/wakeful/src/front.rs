@@ -9,7 +9,7 @@ mod proof;
 mod scheduling;
 pub(crate) mod why;
 
-pub(crate) use self::deciding::Standing;
+pub(crate) use self::deciding::{Standing, by_a_person};
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
     Accepted, Admission, AgentList, AgentState, AgentStatus, CreateAgent, Event, EventPage, Queued, Run,

@@ -1,7 +1,9 @@
 //! What agents may do here: the rules for tools, and for models what the settings say.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::Permissions;
 use wakeful_core::policy::{Question, Rules, Verdict};
@@ -39,5 +41,9 @@ impl Policy for Permits {
             self.settings.permissions(agent),
             self.settings.policy_version(agent, &self.moved),
         )
+    }
+
+    fn answer_from(&self, agent: &AgentId) -> BTreeSet<Channel> {
+        self.settings.answer_from(agent)
     }
 }

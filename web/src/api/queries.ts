@@ -5,6 +5,7 @@ import {
   getAgentState,
   getBrakes,
   getBudget,
+  getDecision,
   getDecisions,
   getEventsBefore,
   getQuarantined,
@@ -43,6 +44,10 @@ export const decisionsQuery = queryOptions({
   queryKey: ["decisions"],
   queryFn: async () => (await getDecisions()).decisions,
 });
+
+/** One question with all of its arguments, which never change. */
+export const wholeDecisionQuery = (id: string) =>
+  queryOptions({ queryKey: ["whole-decision", id], queryFn: () => getDecision(id), staleTime: Infinity });
 
 /** Runs that cannot go on until a person says so. */
 export const quarantinedQuery = queryOptions({

@@ -145,6 +145,8 @@ export function sampleDecision(over: Partial<Decision> = {}): Decision {
     title: "May ExecCommand be used?",
     tool: "ExecCommand",
     input: "rm -r build",
+    is_input_cut: false,
+    may_answer: ["cli", "api", "page"],
     options: [
       { id: "approve", label: "Approve", description: "The action is taken once." },
       { id: "deny", label: "Deny", description: "The action is not taken." },

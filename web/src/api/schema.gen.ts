@@ -473,7 +473,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One question, with who was told of it. */
+        /** One question, with all of its arguments and who was told of it. */
         get: operations["get_decision"];
         put?: never;
         post?: never;
@@ -1911,10 +1911,19 @@ export interface components {
             deadline_at?: string;
             /** @description Its name. */
             decision_id: string;
-            /** @description Its arguments, as far as one line shows them. */
+            /**
+             * @description Its arguments as JSON. Of one question all of them, at most 4 MiB; in lists as far as one line shows them.
+             *     Characters that nobody would see are spelled out.
+             */
             input: string;
+            /** @description Why not even the question alone has all of them; absent where it has, and in lists. */
+            input_gone?: components["schemas"]["InputGone"];
+            /** @description Whether `input` is only how they begin. `GET /api/decisions/{decision_id}` has all of them. */
+            is_input_cut: boolean;
             /** @description What is asked. */
             kind: components["schemas"]["DecisionKind"];
+            /** @description By which ways an answer is taken. */
+            may_answer: components["schemas"]["Channel"][];
             /** @description The action that waits. */
             operation_id: string;
             /** @description What may be answered. */
@@ -2247,6 +2256,11 @@ export interface components {
             /** @description What it is, in one sentence. */
             words: string;
         };
+        /**
+         * @description Why the arguments of an action are not there in full.
+         * @enum {string}
+         */
+        InputGone: "erased" | "pruned" | "unreadable";
         /** @description A part of a life that tasks belong to. */
         JournalCategory: {
             /** @description Its name for programs: 32 hex digits. */
@@ -5188,7 +5202,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description An agent's own tool asks (`descends_from_tool`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description There is no such agent */
             404: {
                 headers: {
@@ -5391,7 +5413,15 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Forbidden"];
+            /** @description It takes no answer by this way (`answer_not_allowed`), or an agent's own tool asks (`descends_from_tool`) */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
             /** @description There is no such question */
             404: {
                 headers: {

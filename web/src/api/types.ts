@@ -16,6 +16,7 @@ export type Category = Schemas["Category"];
 export type CreateAgent = Schemas["CreateAgent"];
 export type DaySpending = Schemas["DaySpending"];
 export type Decision = Schemas["Decision"];
+export type InputGone = Schemas["InputGone"];
 export type Delta = Schemas["Delta"];
 export type Event = Schemas["Event"];
 export type FailureArtifact = Schemas["FailureArtifact"];

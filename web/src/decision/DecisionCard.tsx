@@ -1,15 +1,16 @@
-import { useMutation, useQueryClient } from "@tanstack/react-query";
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useId, useState } from "react";
 import { answerDecision, getDecision } from "../api/calls";
 import { asFailure } from "../api/failure";
-import { decisionsQuery } from "../api/queries";
+import { decisionsQuery, wholeDecisionQuery } from "../api/queries";
 import type { Decision } from "../api/types";
 import { agentPath, Link, runPath } from "../shell/router";
 import { Badge } from "../ui/Badge";
 import { Glyph } from "../ui/Glyph";
 import { Time } from "../ui/Time";
 import { Trouble } from "../ui/Trouble";
-import { deadlineWords, reachWords, severityWords } from "./words";
+import { DecisionInput } from "./DecisionInput";
+import { deadlineWords, elsewhereWords, permits, reachWords, severityWords } from "./words";
 
 /** The server's bound. */
 const NOTE_CHARS_MAX = 2_000;
@@ -38,6 +39,10 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
       await client.invalidateQueries({ queryKey: decisionsQuery.queryKey });
     },
   });
+  // A list has only the beginning of long arguments. Nobody permits here what they were not shown.
+  const whole = useQuery({ ...wholeDecisionQuery(id), enabled: decision.is_input_cut });
+  const isShown = !decision.is_input_cut || whole.data?.is_input_cut === false;
+  const elsewhere = elsewhereWords(decision);
   const { words, tone } = severityWords(severity);
   return (
     <article className="decision" aria-labelledby={titleId}>
@@ -51,11 +56,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
         )}
       </p>
       <h3 id={titleId}>{decision.title}</h3>
-      <pre className="decision-input" tabIndex={0} aria-label="What it would be given">
-        <code>
-          {decision.tool} {decision.input}
-        </code>
-      </pre>
+      <DecisionInput decision={whole.data ?? decision} isFetching={whole.isFetching} trouble={whole.error} onRetry={() => void whole.refetch()} />
       <dl className="facts">
         <div>
           <dt>Reaches</dt>
@@ -87,6 +88,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
         <input value={note} onChange={(event) => setNote(event.target.value)} maxLength={NOTE_CHARS_MAX} autoComplete="off" />
       </label>
       {answering.error && asFailure(answering.error).code !== "decision_closed" && <Trouble doing="answer" thrown={answering.error} />}
+      {elsewhere && <p role="note">{elsewhere}</p>}
       <ul className="decision-options">
         {decision.options.map((option) => {
           const isRecommended = option.id === decision.recommended_option_id;
@@ -97,7 +99,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
                 className={`button ${isRecommended ? "primary" : ""}`}
                 aria-describedby={`${titleId}-${option.id}`}
                 onClick={() => answering.mutate(option.id)}
-                disabled={answering.isPending || answering.isSuccess}
+                disabled={answering.isPending || answering.isSuccess || elsewhere !== undefined || (permits(option.id) && !isShown)}
               >
                 {option.label}
                 {isRecommended && " (recommended)"}

@@ -55,6 +55,42 @@ it("answers the version that was read, with a note only where there is one", asy
   await waitFor(() => expect(posted).toHaveBeenLastCalledWith("/api/decisions/d1/answer", { option: "deny", version: 1, note: "not today" }));
 });
 
+it("permits nothing that it has not shown to the end", async () => {
+  const begins = `{"cmd":"${"true harmless; ".repeat(12)}…`;
+  const whole = `{"cmd":"${"true harmless; ".repeat(60)}rm -rf everything"}`;
+  let arrive: (response: Response) => void = () => undefined;
+  vi.stubGlobal("fetch", () => new Promise<Response>((resolve) => (arrive = resolve)));
+  card(sampleDecision({ input: begins, is_input_cut: true }));
+  const approve = () => screen.getByRole<HTMLButtonElement>("button", { name: "Approve" });
+  expect(screen.getByText(/only how it begins/)).toBeTruthy();
+  expect([approve().disabled, screen.getByRole<HTMLButtonElement>("button", { name: "Deny" }).disabled]).toEqual([true, false]);
+  await waitFor(() => expect(screen.getByText(/The rest is on its way/)).toBeTruthy());
+  arrive(Response.json(sampleDecision({ input: whole })));
+  await waitFor(() => expect(screen.getByLabelText("What it would be given").textContent).toBe(`ExecCommand ${whole}`));
+  expect(approve().disabled).toBe(false);
+  expect(screen.queryByText(/only how it begins/)).toBeNull();
+  expect(screen.getByText(new RegExp(`all ${whole.length} characters`))).toBeTruthy();
+});
+
+it("does not permit what nobody can show, and says why", async () => {
+  const begins = sampleDecision({ input: "{…", is_input_cut: true });
+  answer = () => Response.json({ ...begins, input_gone: "unreadable" });
+  card(begins);
+  await screen.findByText(/cannot be read/);
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Approve" }).disabled).toBe(true);
+  cleanup();
+  answer = () => Response.json({ error: { code: "storage_failed", message: "the disk fails", hint: "" } }, { status: 500 });
+  card(begins);
+  expect((await screen.findByRole("alert")).textContent).toContain("The disk fails");
+  expect(screen.getByRole<HTMLButtonElement>("button", { name: "Approve" }).disabled).toBe(true);
+});
+
+it("takes no answer here where the settings say so, and tells where it is taken", () => {
+  card(sampleDecision({ may_answer: ["api"] }));
+  expect(screen.getByText(/This page may not answer it\. It is answered with `wakeful decision answer`/)).toBeTruthy();
+  for (const name of ["Approve", "Deny"]) expect(screen.getByRole<HTMLButtonElement>("button", { name }).disabled).toBe(true);
+});
+
 it("marks what is recommended", () => {
   card(sampleDecision({ recommended_option_id: "deny" }));
   expect(screen.getByRole("button", { name: "Deny (recommended)" }).className).toContain("primary");

@@ -1,5 +1,5 @@
 // Plain words for what is asked and how it ended.
-import type { BlastRadius, Decision, Severity } from "../api/types";
+import type { BlastRadius, Decision, InputGone, Severity } from "../api/types";
 import type { Tone } from "../run/words";
 
 const SEVERITIES: Record<Severity, { words: string; tone: Tone }> = {
@@ -43,4 +43,32 @@ export function endWords(decision: Decision): string {
 /** What happens when its time is over. */
 export function deadlineWords(severity: Severity): string {
   return severity === "critical" ? "then it is called off" : "then it grows more severe";
+}
+
+/** The one option that lets an action happen. */
+export function permits(option: string): boolean {
+  return option === "approve";
+}
+
+const GONE: Record<InputGone, string> = {
+  erased: "What it would be given was erased.",
+  pruned: "This is only how it begins; the rest was taken away by the rules of retention.",
+  unreadable: "This is only how it begins; the reply that holds the rest cannot be read.",
+};
+
+/** Why not all of what a tool would be given is there. */
+export function goneWords(gone: InputGone): string {
+  return GONE[gone];
+}
+
+const ELSEWHERE: Record<Decision["may_answer"][number], string> = {
+  page: "on a page",
+  api: "with `wakeful decision answer`, or a program that holds the token",
+  cli: "with `wakeful decision answer` while no daemon runs",
+};
+
+/** Where a question is answered that takes no answer here; nothing where it does. */
+export function elsewhereWords({ may_answer: ways }: Decision): string | undefined {
+  if (ways.includes("page")) return undefined;
+  return `This page may not answer it. It is answered ${ways.map((way) => ELSEWHERE[way]).join(", or ")}.`;
 }

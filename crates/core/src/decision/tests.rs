@@ -143,7 +143,78 @@ fn a_decision_is_read_back_as_it_was_written() {
     assert_eq!(serde_json::from_str::<Decision>(&json).expect("read"), answered);
 }
 
+#[test]
+fn a_decision_from_before_there_was_a_choice_takes_answers_by_every_way() {
+    let json = serde_json::to_value(asked(Some(5))).expect("json");
+    assert!(json.get("may_answer").is_none(), "{json}");
+    let read: Decision = serde_json::from_value(json).expect("read");
+    assert_eq!(read.may_answer, Channel::all());
+    assert_eq!(
+        Channel::all()
+            .into_iter()
+            .map(Channel::as_str)
+            .collect::<Vec<_>>(),
+        Channel::WORDS
+    );
+}
+
+#[test]
+fn an_answer_by_another_way_is_told_which_ways_there_are() {
+    let terms = Terms {
+        patience_ms: None,
+        may_answer: BTreeSet::from([Channel::Cli, Channel::Page]),
+    };
+    let question = inquiry(EffectClass::Plain, None);
+    let agent = AgentId::parse("main").expect("a name");
+    let decision = Decision::asked(question, agent, RunKey(Digest::of(b"run")), NOW, terms);
+    let by_api = Reply {
+        channel: Channel::Api,
+        ..reply(DENY)
+    };
+    let refused = decision.answer(by_api, NOW).expect_err("taken");
+    assert_eq!(
+        refused.to_string(),
+        "the decision takes no answer by api; by cli, page"
+    );
+}
+
+#[test]
+fn only_the_beginning_of_long_arguments_is_known_to_be_one() {
+    let ask = |input: &str| {
+        let about = ("ExecCommand", input);
+        Inquiry::new((operation(), 0), about, EffectClass::Plain, "ask_tool", None).is_input_cut()
+    };
+    let of = |chars: usize| crate::run::preview(&serde_json::json!({"cmd": "x".repeat(chars)}).to_string());
+    assert!(!ask(&of(190)));
+    assert!(ask(&of(191)));
+    assert!(!ask(&serde_json::json!({"cmd": "wait…"}).to_string()));
+}
+
 proptest! {
+    #[test]
+    fn an_answer_is_taken_by_the_ways_that_may_and_by_no_other(
+        ways in proptest::sample::subsequence(Channel::all().into_iter().collect::<Vec<_>>(), 0..=3),
+        channel in proptest::sample::select(Channel::all().into_iter().collect::<Vec<_>>()),
+        approve: bool,
+    ) {
+        let may_answer: BTreeSet<Channel> = ways.into_iter().collect();
+        let decision = Decision { may_answer: may_answer.clone(), ..asked(Some(5)) };
+        let json = serde_json::to_string(&decision).expect("json");
+        let decision: Decision = serde_json::from_str(&json).expect("read");
+        let option = if approve { APPROVE } else { DENY };
+        let answered = decision.answer(Reply { channel, ..reply(option) }, NOW);
+        match answered {
+            Ok(answered) => {
+                prop_assert!(may_answer.contains(&channel));
+                prop_assert_eq!(answered.answer.expect("an answer").channel, channel);
+            }
+            Err(refused) => {
+                prop_assert!(!may_answer.contains(&channel));
+                prop_assert_eq!(refused, Unanswerable::NotAllowed { channel, may_answer });
+            }
+        }
+    }
+
     #[test]
     fn silence_never_permits_and_always_ends(patience in 1_u64..10_000_000, steps in 1_usize..20) {
         let mut decision = asked(Some(patience));

@@ -1,5 +1,7 @@
 //! The words of which a question is made.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 /// What is asked.
@@ -150,7 +152,7 @@ impl DecisionStatus {
 }
 
 /// By which way an answer, or a hand on the brake, came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Channel {
     /// The command line.
@@ -163,6 +165,15 @@ pub enum Channel {
 
 impl Channel {
     const ALL: [Self; 3] = [Self::Cli, Self::Api, Self::Page];
+
+    /// The spellings of all of them.
+    pub const WORDS: [&str; 3] = ["cli", "api", "page"];
+
+    /// Every way there is.
+    #[must_use]
+    pub fn all() -> BTreeSet<Self> {
+        BTreeSet::from(Self::ALL)
+    }
 
     /// The spelling that is stored and shown.
     #[must_use]

@@ -16,7 +16,7 @@ use wakeful_ports::records::{
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::clerk::{announce, append};
-use super::{Asked, Clerk};
+use super::{Arguments, Asked, Clerk, arguments};
 use crate::report::{self, RunReport};
 use crate::subrun::{end_children, lock_all, parent_of};
 use crate::{EngineError, Observer as _};
@@ -33,6 +33,8 @@ pub trait Deciding: Send + Sync + 'static {
     fn decisions(&self, pending_only: bool) -> Asked<'_, Vec<Decision>>;
     /// The question whose name begins with these hex digits.
     fn decision(&self, hex_prefix: String) -> Asked<'_, Decision>;
+    /// The arguments of the action that a question is about, all of them.
+    fn arguments(&self, decision: Decision) -> Asked<'_, Arguments>;
     /// Answers a question. Whoever comes second is told what the first one said.
     fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision>;
     /// Who was told of a question, and who could not be.
@@ -238,6 +240,11 @@ impl<S: Store> Deciding for Clerk<S> {
 
     fn decision(&self, hex_prefix: String) -> Asked<'_, Decision> {
         Box::pin(self.named(hex_prefix))
+    }
+
+    fn arguments(&self, decision: Decision) -> Asked<'_, Arguments> {
+        let found = self.store.read(move |view| arguments::arguments(view, &decision));
+        Box::pin(async { Ok(found.await?) })
     }
 
     fn answer(&self, hex_prefix: String, reply: Reply) -> Asked<'_, Decision> {

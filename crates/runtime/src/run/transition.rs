@@ -2,7 +2,7 @@
 
 use wakeful_core::blob::Blob;
 use wakeful_core::conversation::Usage;
-use wakeful_core::decision::{Decision, DecisionStatus};
+use wakeful_core::decision::{Decision, DecisionStatus, Terms};
 use wakeful_core::id::{AgentId, ThreadId};
 use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
@@ -46,7 +46,7 @@ pub(crate) struct Transition {
     decisions: Vec<DecisionWrite>,
     /// The question that the run waits for afterwards.
     waits_on: Option<DecisionId>,
-    patience_ms: Option<u64>,
+    terms: Terms,
     /// The runs that it starts.
     pub(crate) starts: Vec<StartWrite>,
     /// Records of starts that may not be made.
@@ -145,7 +145,7 @@ impl Transition {
         let (agent, run, at) = (self.run.agent_id.clone(), self.run.run_key, self.journal.at);
         match write {
             DecisionWrite::Ask(inquiry) => {
-                let asked = Decision::asked((**inquiry).clone(), agent, run, at, self.patience_ms);
+                let asked = Decision::asked((**inquiry).clone(), agent, run, at, self.terms.clone());
                 tx.put_decision(&asked, 0)
             }
             DecisionWrite::Apply(id) => tx.apply_decision(id),
@@ -345,7 +345,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             joined: moved.joined,
             ends: Vec::new(),
             salt: [0; 32],
-            patience_ms: self.governance.decision_patience_ms,
+            terms: self.terms(&before.agent_id),
             telling: ended(&before, outcome.as_deref()),
             run: RunRow {
                 machine_version: MACHINE_VERSION,

@@ -2,18 +2,39 @@
 
 use wakeful_api::{
     Announcement, Answer, Badge, BlastRadius, Brake, BrakeList, Channel, Decision, DecisionKind,
-    DecisionList, DecisionOption, DecisionStatus, Severity,
+    DecisionList, DecisionOption, DecisionStatus, InputGone, Severity,
 };
 use wakeful_core::decision;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{AnnouncementRow, BrakeRow, Owed};
+use wakeful_runtime::desk::{Arguments, Gone};
 
 /// Most questions in one answer: more than anybody answers at a sitting.
 const DECISIONS_MAX: usize = 500;
 
-/// A question with who was told of it.
+/// A question with all of its arguments and who was told of it: what somebody sees who answers.
 #[must_use]
-pub fn decision(decision: &decision::Decision, announcements: &[AnnouncementRow]) -> Decision {
+pub fn decision(
+    decision: &decision::Decision,
+    arguments: &Arguments,
+    announcements: &[AnnouncementRow],
+) -> Decision {
+    let glance = glance(decision);
+    let (input, is_input_cut, input_gone) = match arguments {
+        Arguments::Whole(json) => (decision::visible(json), false, None),
+        Arguments::Gone(why) => (glance.input, glance.is_input_cut, Some(input_gone(*why))),
+    };
+    Decision {
+        input,
+        is_input_cut,
+        input_gone,
+        announcements: announcements.iter().map(announcement).collect(),
+        ..glance
+    }
+}
+
+/// A question in a list: of its arguments as much as one line shows.
+fn glance(decision: &decision::Decision) -> Decision {
     let inquiry = &decision.inquiry;
     Decision {
         decision_id: inquiry.decision_id.to_string(),
@@ -25,7 +46,9 @@ pub fn decision(decision: &decision::Decision, announcements: &[AnnouncementRow]
         version: decision.version,
         title: inquiry.title.clone(),
         tool: inquiry.tool.clone(),
-        input: inquiry.input.clone(),
+        input: decision::visible(&inquiry.input),
+        is_input_cut: inquiry.is_input_cut(),
+        input_gone: None,
         options: inquiry.options.iter().map(option).collect(),
         recommended_option_id: inquiry.recommended_option_id.clone(),
         severity: severity(inquiry.severity),
@@ -38,9 +61,10 @@ pub fn decision(decision: &decision::Decision, announcements: &[AnnouncementRow]
         retries: inquiry.retries.map(|operation| operation.to_string()),
         asked_at: decision.asked_at.rfc3339(),
         deadline_at: decision.deadline_at.map(Millis::rfc3339),
+        may_answer: decision.may_answer.iter().map(|way| channel(*way)).collect(),
         closed_at: decision.closed_at.map(Millis::rfc3339),
         answer: decision.answer.as_ref().map(answer),
-        announcements: announcements.iter().map(announcement).collect(),
+        announcements: Vec::new(),
     }
 }
 
@@ -49,7 +73,7 @@ pub fn decision(decision: &decision::Decision, announcements: &[AnnouncementRow]
 pub fn decisions(found: &[decision::Decision], owed: Owed) -> DecisionList {
     let shown = found.iter().take(DECISIONS_MAX);
     DecisionList {
-        decisions: shown.map(|one| decision(one, &[])).collect(),
+        decisions: shown.map(glance).collect(),
         pending_count: owed.pending_decisions,
     }
 }
@@ -135,6 +159,14 @@ const fn blast_radius(radius: decision::BlastRadius) -> BlastRadius {
         decision::BlastRadius::Medium => BlastRadius::Medium,
         decision::BlastRadius::Large => BlastRadius::Large,
         decision::BlastRadius::Unknown => BlastRadius::Unknown,
+    }
+}
+
+const fn input_gone(gone: Gone) -> InputGone {
+    match gone {
+        Gone::Erased => InputGone::Erased,
+        Gone::Pruned => InputGone::Pruned,
+        Gone::Unreadable => InputGone::Unreadable,
     }
 }
 

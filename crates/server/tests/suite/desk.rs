@@ -19,8 +19,9 @@ use wakeful_ports::records::{
 };
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
-    AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
-    Ledger, NewAgent, Post, Posted, Reasons, RunGlance, SESSION, Tending, Triggers, Waiting, Why, WhyNot,
+    AgentChange, AgentView, Archive, Arguments, Asked, Budget, Capability, Conversation, Deciding, Delivery,
+    Desk, Ledger, NewAgent, Post, Posted, Reasons, RunGlance, SESSION, Tending, Triggers, Waiting, Why,
+    WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -330,6 +331,10 @@ impl Deciding for OneAgent {
                 false => Err(EngineError::UnknownDecision(name)),
             }
         })
+    }
+
+    fn arguments(&self, decision: Decision) -> Asked<'_, Arguments> {
+        Box::pin(async move { Ok(Arguments::Whole(decision.inquiry.input)) })
     }
 
     fn answer(&self, name: String, reply: Reply) -> Asked<'_, Decision> {

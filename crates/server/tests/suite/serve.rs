@@ -1,10 +1,13 @@
 //! The server on a real socket.
 
+use std::sync::atomic::Ordering;
+
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 use wakeful_server::{Ended, Stage, serve};
 
+use super::desk::question;
 use super::world::{HOST, TOKEN, World};
 
 #[tokio::test]
@@ -55,6 +58,41 @@ async fn a_stream_ends_with_the_daemon_and_holds_nobody_up() {
         String::from_utf8_lossy(&rest)
     );
     assert_eq!(server.await.expect("it ended"), Ended { cut_off: 0 });
+}
+
+#[tokio::test]
+async fn whoever_descends_from_a_tool_neither_answers_nor_releases_and_still_may_brake() {
+    let world = World::new();
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = tokio::spawn(serve(listener, world.app, std::future::pending()));
+    let answer = format!("/api/decisions/{}/answer", question().inquiry.decision_id);
+    let deny = r#"{"option":"deny"}"#;
+    for (is_tool, path, body, status) in [
+        (true, answer.as_str(), deny, "HTTP/1.1 403"),
+        (true, "/api/brake/release", "{}", "HTTP/1.1 403"),
+        (true, "/api/brake", "{}", "HTTP/1.1 200"),
+        (false, &answer, deny, "HTTP/1.1 200"),
+        (false, "/api/brake/release", "{}", "HTTP/1.1 200"),
+    ] {
+        world.told.is_tool.store(is_tool, Ordering::Relaxed);
+        let mut client = TcpStream::connect(address).await.expect("a connection");
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: {HOST}\r\nauthorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        );
+        client.write_all(request.as_bytes()).await.expect("sent");
+        let mut said = String::new();
+        client.read_to_string(&mut said).await.expect("an answer");
+        assert!(said.starts_with(status), "{path}: {said}");
+        assert_eq!(
+            said.contains("descends_from_tool"),
+            status.ends_with("403"),
+            "{said}"
+        );
+    }
+    server.abort();
 }
 
 /// The first line of the answer to a request whose head has exactly so many bytes.

@@ -1,6 +1,7 @@
 //! A server without a socket, with a clock that stands still until it is moved.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -249,6 +250,8 @@ impl Entropy for Counter {
 #[derive(Default)]
 pub(super) struct Told {
     pub(super) stop: AtomicBool,
+    /// Whether everybody who asks is a tool's process.
+    pub(super) is_tool: AtomicBool,
 }
 
 impl Host for Told {
@@ -286,6 +289,10 @@ impl Host for Told {
 
     fn guidance(&self, _agent: &AgentId, _workspace: &str) -> Guidance {
         Guidance::default()
+    }
+
+    fn is_tool(&self, _peer: SocketAddr) -> bool {
+        self.is_tool.load(Ordering::Relaxed)
     }
 
     fn stop(&self) {

@@ -36,7 +36,7 @@ use wire::{Containment, Link, Report, Trouble};
 pub(crate) const SUPERVISE: &str = "supervise";
 
 /// The argument that starts stage 2; how it is contained follows it.
-const KEEP: &str = "keep";
+pub(crate) const KEEP: &str = "keep";
 
 /// What lists of processes show for the stages, rather than the path they were started by.
 pub(crate) const SHOWN_NAME: &str = "wakeful";

@@ -2,7 +2,7 @@
 //! tool wrote but the tool's name: arguments may hold secrets, and are shown where people answer.
 
 use serde::Serialize;
-use wakeful_core::decision::{Badge, BlastRadius, Decision, DecisionKind, Severity};
+use wakeful_core::decision::{Badge, BlastRadius, Channel, Decision, DecisionKind, Severity};
 use wakeful_core::time::Millis;
 
 /// Digits of a name in a command to copy.
@@ -42,6 +42,17 @@ struct Asked {
     deadline_at: Option<String>,
 }
 
+/// Where an answer is taken.
+fn how(decision: &Decision, name: &str, options: &[String]) -> String {
+    let by = |channel| decision.may_answer.contains(&channel);
+    let command = format!("wakeful decision answer {name} {}", options.join("|"));
+    match (by(Channel::Page), by(Channel::Cli) || by(Channel::Api)) {
+        (true, true) => format!("on the page, or: {command}"),
+        (true, false) => "on the page.".to_owned(),
+        (false, _) => format!("with: {command}"),
+    }
+}
+
 impl Note {
     /// The announcement of a question; `url` is where the page is.
     pub(crate) fn of(decision: &Decision, url: Option<&str>) -> Self {
@@ -60,12 +71,11 @@ impl Note {
             },
             title: inquiry.title.clone(),
             message: format!(
-                "{late}Agent {} waits for you ({}).{} Answer on the page, or: wakeful decision answer {} {}",
+                "{late}Agent {} waits for you ({}).{} Answer {}",
                 decision.agent_id,
                 inquiry.severity.as_str(),
                 deadline.unwrap_or_default(),
-                name.get(..SHORT).unwrap_or(&name),
-                options.join("|")
+                how(decision, name.get(..SHORT).unwrap_or(&name), &options)
             ),
             severity: inquiry.severity,
             decision: Some(Asked {

@@ -7,7 +7,7 @@ use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::front::{asking, telling_beside};
+use crate::front::{asking, by_a_person, telling_beside};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -53,6 +53,7 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &Shared, out: &Out) -> Resul
             set.await?
         }
         BrakeVerb::Off { agent } => {
+            by_a_person()?;
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
             telling_beside(shared, out, async |front| front.release(agent).await).await?
         }

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use wakeful_api::{
     Announcement, AnswerDecision, Badge, BlastRadius, Channel, Decision, DecisionList, DecisionStatus,
-    Severity,
+    InputGone, Severity,
 };
 use wakeful_core::failure::clip;
 use wakeful_core::key::RunKey;
@@ -12,7 +12,7 @@ use super::Shared;
 use crate::announce::{self, Note, Session};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
-use crate::front::{Front, asking, telling_beside};
+use crate::front::{Front, asking, by_a_person, telling_beside};
 use crate::show::Out;
 
 /// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
@@ -70,6 +70,7 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) ->
             note,
             version,
         } => {
+            by_a_person()?;
             let answer = AnswerDecision {
                 option: option.clone(),
                 note: note.clone(),
@@ -127,7 +128,14 @@ fn table(list: &DecisionList, all: bool) -> String {
     );
     let lines = list.decisions.iter().map(|one| {
         let (name, agent) = (short(&one.decision_id), clip(&one.agent_id, 20));
-        let question = clip(&format!("{} {}", one.title, one.input), LINE_CHARS_MAX);
+        let question = format!("{} {}", one.title, one.input);
+        let question = match one.is_input_cut || question.chars().count() > LINE_CHARS_MAX {
+            true => format!(
+                "{} (cut; `decision show` has all of it)",
+                clip(&question, LINE_CHARS_MAX)
+            ),
+            false => question,
+        };
         let (severity, status) = (severity(one.severity), status(one.status));
         format!(
             "{name:<SHORT$}  {severity:<8}  {status:<9}  {agent:<20}  {:<24}  {question}",
@@ -147,7 +155,7 @@ fn in_full(one: &Decision) -> String {
         format!("question  {}", one.title),
         format!("status    {} (version {}{late})", status(one.status), one.version),
         format!("tool      {}", one.tool),
-        format!("input     {}", one.input),
+        format!("input     {}{}", one.input, rest(one)),
         format!(
             "severity  {}, blast radius {}",
             severity(one.severity),
@@ -156,6 +164,7 @@ fn in_full(one: &Decision) -> String {
         format!("agent     {}", one.agent_id),
         format!("run       {}", one.run_key),
         format!("asked     {} by rule {}", one.asked_at, one.rule),
+        format!("takes     answers by {}", channels(one)),
     ];
     if let (Some(deadline), DecisionStatus::Pending) = (&one.deadline_at, one.status) {
         let then = match one.severity {
@@ -186,9 +195,29 @@ fn in_full(one: &Decision) -> String {
     }
     lines.extend(one.announcements.iter().map(told));
     if one.status == DecisionStatus::Pending {
-        lines.push(format!("\nanswer it with {}", ways(one)));
+        lines.push(format!("\nanswer it {}", ways(one)));
     }
     lines.join("\n")
+}
+
+/// Why there is no more of the arguments, where there is not.
+const fn rest(one: &Decision) -> &'static str {
+    match (one.input_gone, one.is_input_cut) {
+        (Some(InputGone::Erased), _) => "\n          (they were erased)",
+        (Some(InputGone::Pruned), _) => {
+            "\n          (only how they begin; the rest was taken away by the rules of retention)"
+        }
+        (Some(InputGone::Unreadable), _) => {
+            "\n          (only how they begin; the reply that has the rest cannot be read)"
+        }
+        (None, true) => "\n          (only how they begin; `wakeful decision show` has all of them)",
+        (None, false) => "",
+    }
+}
+
+fn channels(one: &Decision) -> String {
+    let words: Vec<&str> = one.may_answer.iter().map(|way| channel(*way)).collect();
+    words.join(", ")
 }
 
 fn told(one: &Announcement) -> String {
@@ -203,20 +232,39 @@ fn told(one: &Announcement) -> String {
     }
 }
 
-/// The commands that answer a question, to be copied.
+/// How a question is answered: by commands to be copied, where they are taken.
 fn ways(one: &Decision) -> String {
     let name = short(&one.decision_id);
+    if !one
+        .may_answer
+        .iter()
+        .any(|way| matches!(way, Channel::Cli | Channel::Api))
+    {
+        return "on the page; it takes no other answer".to_owned();
+    }
     let ways = one
         .options
         .iter()
         .map(|option| format!("`wakeful decision answer {name} {}`", option.id));
-    ways.collect::<Vec<_>>().join(" or ")
+    format!("with {}", ways.collect::<Vec<_>>().join(" or "))
 }
 
 /// A run that waits for a person: what is asked is told, with the commands that answer it.
 pub(super) fn undecided((agent, run): (&str, RunKey), pending: &[Decision], out: &Out) -> Failure {
     for one in pending {
-        out.note(&format!("{} {} — {}", one.title, one.input, ways(one)));
+        let cut = match one.is_input_cut {
+            true => format!(
+                " (cut; `wakeful decision show {}` shows all of it)",
+                short(&one.decision_id)
+            ),
+            false => String::new(),
+        };
+        out.note(&format!(
+            "{} {}{cut} — answer it {}",
+            one.title,
+            one.input,
+            ways(one)
+        ));
     }
     let message = match pending.len() {
         1 => format!("run {run} of agent {agent} waits for a decision"),
@@ -224,7 +272,7 @@ pub(super) fn undecided((agent, run): (&str, RunKey), pending: &[Decision], out:
     };
     let hint = match pending {
         [] => "`wakeful decision list` shows what is asked".to_owned(),
-        [one] => ways(one),
+        [one] => format!("answer it {}", ways(one)),
         [_, ..] => "answer each with `wakeful decision answer ID OPTION`".to_owned(),
     };
     let failure = Failure::new(PENDING, message, hint).exiting(UNDECIDED);

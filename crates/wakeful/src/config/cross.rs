@@ -40,6 +40,7 @@ fn whole((section, name): (Section, &str), named: &NamedLayer) -> Option<Found> 
         | Section::Model
         | Section::Agent
         | Section::Announce
+        | Section::Decisions
         | Section::Inference
         | Section::Routes
         | Section::Agents
@@ -61,6 +62,7 @@ fn whole((section, name): (Section, &str), named: &NamedLayer) -> Option<Found> 
         | Section::Model
         | Section::Agent
         | Section::Announce
+        | Section::Decisions
         | Section::Inference
         | Section::Routes
         | Section::Agents

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::{MicroUsd, Price};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::inference::{Category, Field, Permissions};
 use wakeful_core::key::h;
@@ -145,6 +146,10 @@ pub(crate) struct AgentSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>")]
     pub(crate) ask_tools: Option<Vec<String>>,
+    /// By which ways people may answer what its runs ask: `page`, `api`, `cli`. Without it, what `[decisions]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>", length(min = 1, max = Channel::WORDS.len()))]
+    pub(crate) answer_from: Option<Vec<String>>,
     /// Agents of which its runs may start runs, with the tool `StartRun`; without any, it has no such tool.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>", length(max = MAY_START_MAX))]

@@ -1,6 +1,7 @@
 //! The names of the settings, what each accepts, and which one was meant.
 
 use serde_json::Value;
+use wakeful_core::decision::DEADLINE_HOURS_MAX;
 use wakeful_core::retention::{DAYS_MAX, MIB_MAX};
 use wakeful_core::run::ROUNDS_MAX;
 
@@ -39,10 +40,11 @@ pub(crate) enum Key {
     AnnounceWebhookSecret,
     AnnounceWebhookForm,
     ScheduleCatchUp,
+    DecisionsDeadlineHours,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 24] = [
+    pub(crate) const ALL: [Self; 25] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -67,6 +69,7 @@ impl Key {
         Self::AnnounceWebhookSecret,
         Self::AnnounceWebhookForm,
         Self::ScheduleCatchUp,
+        Self::DecisionsDeadlineHours,
     ];
 
     /// Its section and its name there.
@@ -96,6 +99,7 @@ impl Key {
             Self::AnnounceWebhookSecret => ("announce", "webhook_key"),
             Self::AnnounceWebhookForm => ("announce", "webhook_form"),
             Self::ScheduleCatchUp => ("schedule", "catch_up"),
+            Self::DecisionsDeadlineHours => ("decisions", "deadline_hours"),
         }
     }
 
@@ -128,6 +132,10 @@ impl Key {
             Self::RetentionEventDays | Self::RetentionTraceDays | Self::RetentionBlobDays => Kind::Integer {
                 min: 0,
                 max: DAYS_MAX as i64,
+            },
+            Self::DecisionsDeadlineHours => Kind::Integer {
+                min: 0,
+                max: DEADLINE_HOURS_MAX as i64,
             },
             Self::RetentionEventMib | Self::RetentionTraceMib | Self::RetentionBlobMib => Kind::Integer {
                 min: 0,

@@ -1,5 +1,6 @@
 //! Settings in sections whose names a person chooses, such as `providers.NAME.base_url`, and lists.
 
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_core::subrun::MAY_START_MAX;
@@ -16,6 +17,7 @@ pub(crate) enum Section {
     Model,
     Agent,
     Announce,
+    Decisions,
     Inference,
     Providers,
     Routes,
@@ -25,10 +27,11 @@ pub(crate) enum Section {
 }
 
 impl Section {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Model,
         Self::Agent,
         Self::Announce,
+        Self::Decisions,
         Self::Inference,
         Self::Providers,
         Self::Routes,
@@ -42,6 +45,7 @@ impl Section {
             Self::Model => "model",
             Self::Agent => "agent",
             Self::Announce => "announce",
+            Self::Decisions => "decisions",
             Self::Inference => "inference",
             Self::Providers => "providers",
             Self::Routes => "routes",
@@ -54,7 +58,7 @@ impl Section {
     /// Whether a name stands between it and its fields, and what kind of name.
     pub(super) const fn names(self) -> Option<Names> {
         match self {
-            Self::Model | Self::Agent | Self::Announce | Self::Inference => None,
+            Self::Model | Self::Agent | Self::Announce | Self::Decisions | Self::Inference => None,
             Self::Providers | Self::Routes | Self::Agents => Some(Names::Word),
             Self::Models | Self::Prices => Some(Names::Model),
         }
@@ -65,6 +69,7 @@ impl Section {
             Self::Model => &[("fallbacks", FALLBACKS)],
             Self::Agent => &[("ask_tools", TOOLS)],
             Self::Announce => &[("command", COMMAND)],
+            Self::Decisions => &[("answer_from", CHANNELS)],
             Self::Inference => &GATES,
             Self::Providers => &PROVIDER,
             Self::Routes => &[(
@@ -121,6 +126,12 @@ const TOOLS: Kind = Kind::List {
     max: wakeful_tools::TOOL_NAMES.len(),
 };
 
+const CHANNELS: Kind = Kind::List {
+    of: &Kind::OneOf(&Channel::WORDS),
+    min: 1,
+    max: Channel::WORDS.len(),
+};
+
 const AGENTS: Kind = Kind::List {
     of: &Kind::Agent,
     min: 0,
@@ -170,8 +181,9 @@ const GATES: [(&str, Kind); 5] = [
     ("shown", SHOWN),
 ];
 
-const AGENT: [(&str, Kind); 9] = [
+const AGENT: [(&str, Kind); 10] = [
     ("ask_tools", TOOLS),
+    ("answer_from", CHANNELS),
     ("may_start", AGENTS),
     ("model", Kind::Model),
     ("fallbacks", FALLBACKS),

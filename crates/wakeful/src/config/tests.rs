@@ -23,6 +23,7 @@ fn text_of(key: Key, number: u16) -> String {
         Key::RetentionEventDays | Key::RetentionTraceDays | Key::RetentionBlobDays => {
             (number % 30_000).to_string()
         }
+        Key::DecisionsDeadlineHours => (number % 8_000).to_string(),
         Key::RetentionEventMib | Key::RetentionTraceMib | Key::RetentionBlobMib => number.to_string(),
         Key::ServerAdvertise | Key::AnnounceWebhook => format!("https://host-{number}.example.org"),
         Key::ServerTokenFile | Key::AgentWorkspace => format!("/somewhere/{number}"),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
+use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX, HOUR_MS};
 use wakeful_core::id::AgentId;
 use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
@@ -35,6 +36,7 @@ pub(crate) struct Config {
     pub(crate) privacy: Privacy,
     pub(crate) retention: Retention,
     pub(crate) announce: Announce,
+    pub(crate) decisions: Decisions,
     pub(crate) schedule: Schedule,
     pub(crate) inference: Gates,
     /// Providers by name. Those that are built in need no section.
@@ -58,6 +60,7 @@ impl Config {
         Governance {
             daily_cap: daily.unwrap_or(standard.daily_cap),
             privacy: self.privacy.rule(),
+            decision_patience_ms: self.decisions.patience_ms(),
             makes_up_for_missed: self.schedule.catch_up,
             ..Governance::default()
         }
@@ -68,6 +71,15 @@ impl Config {
         let own = self.agents.get(agent.as_str());
         let named = own.and_then(|own| own.may_start.as_ref());
         named.into_iter().flatten().cloned().collect()
+    }
+
+    /// By which ways people may answer what runs of an agent ask: its own, else those of all agents, else all.
+    pub(crate) fn answer_from(&self, agent: &AgentId) -> BTreeSet<Channel> {
+        let own = self.agents.get(agent.as_str());
+        let own = own.and_then(|own| own.answer_from.as_ref());
+        let named = own.or(self.decisions.answer_from.as_ref());
+        let named = named.map(|words| words.iter().filter_map(|word| Channel::parse(word)).collect());
+        named.unwrap_or_else(Channel::all)
     }
 
     /// The tools that runs of an agent may use only after a person said so: those of all agents, and its own.
@@ -109,6 +121,36 @@ pub(crate) struct Announce {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = COMMAND_WORDS_MAX))]
     pub(crate) command: Vec<String>,
+}
+
+/// What holds for decisions from the moment they are asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Decisions {
+    /// Hours until a decision that nobody answered grows more severe, and at last is called off; 0 for never.
+    #[schemars(range(max = DEADLINE_HOURS_MAX))]
+    pub(crate) deadline_hours: u32,
+    /// By which ways people may answer: `page`, `api`, `cli`. Without it, by all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<String>", length(min = 1, max = Channel::WORDS.len()))]
+    pub(crate) answer_from: Option<Vec<String>>,
+}
+
+impl Default for Decisions {
+    fn default() -> Self {
+        Self {
+            deadline_hours: DEADLINE_HOURS_DEFAULT,
+            answer_from: None,
+        }
+    }
+}
+
+impl Decisions {
+    /// How long a decision stands before it grows more severe; none for ever.
+    fn patience_ms(&self) -> Option<u64> {
+        let hours = (self.deadline_hours > 0).then_some(self.deadline_hours)?;
+        Some(u64::from(hours) * HOUR_MS)
+    }
 }
 
 /// What holds for new schedules where nobody says otherwise.

@@ -1,6 +1,7 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::ops::Deref;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -20,7 +21,7 @@ use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
 use wakeful_server::Host;
 use wakeful_store::Store;
-use wakeful_tools::Tools;
+use wakeful_tools::{Tools, descent};
 
 use super::life::log;
 use crate::config::Config;
@@ -201,6 +202,10 @@ impl Host for House {
 
     fn guidance(&self, agent: &AgentId, workspace: &str) -> Guidance {
         GuidanceFiles::new(&self.home).read(agent, workspace.as_ref())
+    }
+
+    fn is_tool(&self, peer: SocketAddr) -> bool {
+        descent::is_peer(peer)
     }
 
     fn stop(&self) {

@@ -7,7 +7,9 @@ use wakeful_core::decision::{Channel, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_runtime::desk::Deciding as _;
+use wakeful_runtime::problem::Problem;
 use wakeful_server::view;
+use wakeful_tools::descent;
 
 use super::Front;
 use crate::failure::Failure;
@@ -80,7 +82,8 @@ impl Front {
             Self::Here(clerk) => {
                 let found = clerk.decision(name).await?;
                 let told = clerk.announcements(found.inquiry.decision_id).await?;
-                Ok(view::decision(&found, &told))
+                let arguments = clerk.arguments(found.clone()).await?;
+                Ok(view::decision(&found, &arguments, &told))
             }
         }
     }
@@ -99,7 +102,9 @@ impl Front {
                     channel: CHANNEL,
                     note: answer.note,
                 };
-                Ok(view::decision(&clerk.answer(name, reply).await?, &[]))
+                let answered = clerk.answer(name, reply).await?;
+                let arguments = clerk.arguments(answered.clone()).await?;
+                Ok(view::decision(&answered, &arguments, &[]))
             }
         }
     }
@@ -158,6 +163,15 @@ impl Front {
             Self::Here(clerk) => Ok(view::run(&clerk.abandon(run).await?)),
         }
     }
+}
+
+/// Refuses what only people do where an agent's tool started this process: before the home is looked at, which a tool may
+/// not reach anyway.
+pub(crate) fn by_a_person() -> Result<(), Failure> {
+    if descent::is_own() {
+        return Err(Problem::descends_from_tool().into());
+    }
+    Ok(())
 }
 
 /// What somebody typed, if it can be the beginning of a question's name.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::daemon::Daemon;
 use super::decision::{ask, with_open_run};
-use super::world::{World, wait_until};
+use super::world::{Said, World, wait_until};
 
 const KEY: &str = "tk-announce-5f0c2b7a9d";
 
@@ -247,4 +247,75 @@ fn a_command_without_end_is_killed_with_everything_it_started() {
     );
     // Who is killed may take a moment to be gone.
     wait_until(|| !super::world::alive(&mark));
+}
+
+/// The program with a desktop session whose notes a program of ours shows, in front of the usual ones.
+fn at_a_desktop(world: &World, args: &[&str]) -> std::process::Command {
+    let mut command = world.command(super::world::program());
+    command
+        .args(args)
+        .env(
+            "PATH",
+            format!("{}:/usr/local/bin:/usr/bin:/bin", world.path().display()),
+        )
+        .env("DISPLAY", ":77")
+        .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere");
+    command
+}
+
+#[test]
+fn a_question_that_waits_is_shown_on_the_desktop_without_what_the_tool_would_be_given() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let notes = world.path().join("notes.txt");
+    let shows = format!("printf '%s\\n' \"$@\" \"at $DISPLAY\" >> {}", notes.display());
+    program(&world, "notify-send", &shows);
+    let tried: Said = at_a_desktop(&world, &["decision", "announce", "--json"])
+        .output()
+        .expect("the program starts")
+        .into();
+    let rows = &tried.json()["announcements"];
+    assert_eq!(
+        rows,
+        &json!([{"way": "desktop", "is_done": true, "error": null}]),
+        "{tried:?}"
+    );
+    let shown = std::fs::read_to_string(&notes).expect("shown");
+    let words = ["--app-name=Wakeful", "--urgency=low", "--", "A test of Wakeful"];
+    assert_eq!(shown.lines().take(4).collect::<Vec<_>>(), words);
+    assert!(shown.ends_with("at :77\n"), "{shown}");
+    std::fs::remove_file(&notes).expect("seen");
+    let id = ask(&world, &run, "a");
+    let serving = at_a_desktop(&world, &["serve", "--port", "0"])
+        .spawn()
+        .expect("serves");
+    let daemon = Daemon::of(&world, serving);
+    wait_until(|| notes.exists() && is_done(&announcements(&world, &id), "desktop") == Some(true));
+    let shown = std::fs::read_to_string(&notes).expect("shown");
+    for words in [
+        "--urgency=critical\n",
+        "May ExecCommand be used?\n",
+        "Agent main waits for you (high).",
+        &id[..12],
+    ] {
+        assert!(shown.contains(words), "{words}: {shown}");
+    }
+    assert!(!shown.contains("very-secret"), "{shown}");
+    drop(daemon);
+    program(&world, "notify-send", "exit 3");
+    let failed: Said = at_a_desktop(&world, &["decision", "announce", "--json"])
+        .output()
+        .expect("the program starts")
+        .into();
+    let why = failed.json()["announcements"][0]["error"].clone();
+    assert_eq!(
+        (failed.code, why),
+        (Some(1), json!("the program ended with exit status: 3"))
+    );
+    set(&world, "announce.desktop", "false");
+    let off: Said = at_a_desktop(&world, &["decision", "announce", "--json"])
+        .output()
+        .expect("the program starts")
+        .into();
+    assert_eq!(off.error_code(), "announce_unset");
 }

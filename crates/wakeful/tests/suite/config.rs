@@ -73,6 +73,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("announce.webhook_key", &json!(null)),
             ("announce.webhook_form", &json!(null)),
             ("schedule.catch_up", &json!(false)),
+            ("decisions.deadline_hours", &json!(168)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -450,36 +450,3 @@ fn the_tools_that_are_asked_about_come_from_settings_and_flags_together() {
         "{said:?}"
     );
 }
-
-#[test]
-fn a_command_of_an_agent_cannot_answer_its_own_question() {
-    let world = World::new();
-    let run = with_open_run(&world);
-    let id = ask(&world, &run, "a");
-    let daemon = Daemon::serve(&world, &[]);
-    let (home, program) = (world.home(), super::world::program().display().to_string());
-    let address = daemon.address().expect("an address");
-    let tries = [
-        format!(
-            "{program} decision answer {id} approve --home {}; true",
-            home.display()
-        ),
-        format!("cat {}/token; true", home.display()),
-        format!("ls {}; true", home.display()),
-        format!("exec 3<>/dev/tcp/{}; true", address.replace(':', "/")),
-    ];
-    let tries: Vec<&str> = tries.iter().map(String::as_str).collect();
-    let model = world.script_named("tries.yaml", &commands(&tries));
-    let said = world.wakeful(&["run", "do it", "--model", &model, "--json"]);
-    assert_eq!(said.code, Some(0), "{said:?}");
-    let shown = world.wakeful(&["decision", "show", &id, "--json"]).json();
-    assert_eq!(
-        (&shown["status"], &shown["version"]),
-        (&json!("pending"), &json!(1)),
-        "{shown}"
-    );
-    let token = std::fs::read_to_string(home.join("token")).expect("a token");
-    let agent = said.json()["agent_id"].as_str().expect("an agent").to_owned();
-    let events = world.wakeful(&["transcript", &agent, "--json"]);
-    assert!(!events.stdout.contains(token.trim()), "{events:?}");
-}

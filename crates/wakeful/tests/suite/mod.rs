@@ -1,6 +1,7 @@
 mod again;
 mod alert;
 mod announce;
+mod answering;
 mod api;
 mod attach;
 mod attempt;

@@ -3,11 +3,16 @@
 use serde_json::Value;
 
 use super::{Level, Row, word};
+use crate::failure::CUT;
 
 pub(super) fn asked(payload: &Value) -> Row {
     let row = Row::plain(Level::ActionRequired, "A decision waits for you");
     let title = word(payload, "title").unwrap_or("A decision waits for you");
     match word(payload, "input") {
+        // Said first, because a line has an end as well.
+        Some(input) if input.ends_with(CUT) => row.with_summary(format!(
+            "{title} (only how it begins; the decision shows all of it) {input}"
+        )),
         Some(input) => row.with_summary(format!("{title} {input}")),
         None => row.with_summary(title.to_owned()),
     }

@@ -20,8 +20,8 @@ use wakeful_ports::records::{
 };
 use wakeful_ports::store::StoreError;
 use wakeful_runtime::desk::{
-    AgentChange, AgentView, Archive, Asked, Budget, Capability, Conversation, Deciding, Delivery, Desk,
-    Ledger, NewAgent, Post, Posted, Reasons, RunGlance, Tending, Triggers, Waiting, Why, WhyNot,
+    AgentChange, AgentView, Archive, Arguments, Asked, Budget, Capability, Conversation, Deciding, Delivery,
+    Desk, Ledger, NewAgent, Post, Posted, Reasons, RunGlance, Tending, Triggers, Waiting, Why, WhyNot,
 };
 use wakeful_runtime::hub::{Hub, Listener};
 use wakeful_runtime::proof::{Erase, Erased};
@@ -330,6 +330,10 @@ impl Deciding for Board {
     }
 
     fn decision(&self, _: String) -> Asked<'_, Decision> {
+        unimplemented!("streams decide nothing")
+    }
+
+    fn arguments(&self, _: Decision) -> Asked<'_, Arguments> {
         unimplemented!("streams decide nothing")
     }
 

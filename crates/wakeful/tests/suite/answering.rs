@@ -1,0 +1,410 @@
+//! Who may decide, how long there is for it, and what they see before they do.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::{Digest, OperationId};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::DecisionFilter;
+use wakeful_ports::tool::{Act, Stop, ToolHost as _};
+use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+
+use super::api::block_on;
+use super::daemon::Daemon;
+use super::decision::{ask, with_open_run, write};
+use super::world::{Said, World, commands, program, wait_until};
+
+/// A command whose end no line shows.
+fn long_command() -> String {
+    format!("{}echo the-tail >> world.txt", "true harmless; ".repeat(60))
+}
+
+/// Has an agent ask before it runs a command, and returns the name of the question.
+fn asked(world: &World, agent: &str, command: &str) -> (Said, String) {
+    let model = world.script(&commands(&[command]));
+    let said = world.wakeful(&[
+        "run",
+        "do it",
+        "--model",
+        &model,
+        "--agent",
+        agent,
+        "--create-agent",
+        "--ask-tools",
+        "ExecCommand",
+        "--json",
+    ]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(3), "decision_pending"),
+        "{said:?}"
+    );
+    let id = said.json()["decisions"][0]["decision_id"]
+        .as_str()
+        .expect("a name")
+        .to_owned();
+    (said, id)
+}
+
+fn show(world: &World, id: &str) -> Value {
+    world.wakeful(&["decision", "show", id, "--json"]).json()
+}
+
+#[test]
+fn whoever_decides_sees_all_of_the_arguments() {
+    let world = World::new();
+    let command = long_command();
+    let whole = json!({"cmd": command}).to_string();
+    let (said, id) = asked(&world, "main", &command);
+    assert_eq!(said.json()["decisions"][0]["is_input_cut"], true, "{said:?}");
+    let way = format!("cut; `wakeful decision show {}` shows all of it", &id[..12]);
+    assert!(said.stderr.contains(&way), "{said:?}");
+    let look = |world: &World| {
+        let list = world.wakeful(&["decision", "list", "--json"]).json();
+        let listed = &list["decisions"][0];
+        assert_eq!(listed["is_input_cut"], true, "{listed}");
+        assert!(
+            !listed["input"].as_str().expect("a text").contains("the-tail"),
+            "{listed}"
+        );
+        let list = world.wakeful(&["decision", "list"]);
+        assert!(
+            list.stdout.contains("(cut; `decision show` has all of it)"),
+            "{list:?}"
+        );
+        let shown = show(world, &id);
+        assert_eq!(
+            (&shown["input"], &shown["is_input_cut"], &shown["input_gone"]),
+            (&json!(whole), &json!(false), &Value::Null)
+        );
+        let text = world.wakeful(&["decision", "show", &id]);
+        assert!(text.stdout.contains(&format!("input     {whole}\n")), "{text:?}");
+    };
+    look(&world);
+    let events = world.wakeful(&["events", "main"]);
+    assert!(!events.stdout.contains("the-tail"), "{events:?}");
+    assert!(
+        events
+            .stdout
+            .contains("only how it begins; the decision shows all of it"),
+        "{events:?}"
+    );
+    let daemon = Daemon::serve(&world, &[]);
+    look(&world);
+    assert_eq!(world.lines(), Vec::<String>::new());
+    let answered = world.wakeful(&["decision", "answer", &id, "approve", "--version", "1", "--json"]);
+    assert_eq!(
+        (answered.code, &answered.json()["input"]),
+        (Some(0), &json!(whole)),
+        "{answered:?}"
+    );
+    wait_until(|| world.open_runs().is_empty());
+    assert_eq!(world.lines(), ["the-tail"], "what was shown is what was done");
+    let after = show(&world, &id);
+    assert_eq!(
+        (&after["input"], &after["is_input_cut"]),
+        (&json!(whole), &json!(false)),
+        "the run has gone on"
+    );
+    let run = after["run_key"].as_str().expect("a run").to_owned();
+    let erased = world.wakeful(&[
+        "erase", "--agent", "main", "--run", &run, "--reason", "x", "--json",
+    ]);
+    assert_eq!(erased.code, Some(0), "{erased:?}");
+    let after = show(&world, &id);
+    assert_eq!(
+        (&after["input"], &after["input_gone"]),
+        (&json!(""), &json!("erased"))
+    );
+    let text = world.wakeful(&["decision", "show", &id]);
+    assert!(text.stdout.contains("(they were erased)"), "{text:?}");
+    drop(daemon);
+}
+
+#[test]
+fn what_nobody_would_see_in_the_arguments_is_spelled_out() {
+    let world = World::new();
+    let (_, id) = asked(&world, "main", "echo \u{202e}fr- mr\u{202c}");
+    let text = world.wakeful(&["decision", "show", &id]).stdout;
+    assert!(text.contains(r#"{"cmd":"echo \u202efr- mr\u202c"}"#), "{text}");
+}
+
+#[test]
+fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
+    let world = World::new();
+    let set = |key: &str, value: &str| world.wakeful(&["config", "set", key, value, "--json"]);
+    assert_eq!(set("decisions.answer_from", "page").code, Some(0));
+    assert_eq!(set("agents.free.answer_from", "cli,api").code, Some(0));
+    for (key, odd) in [
+        ("decisions.answer_from", "phone"),
+        ("decisions.answer_from", ""),
+        ("agents.free.answer_from", "page,fax"),
+    ] {
+        let said = set(key, odd);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(2), "bad_value"),
+            "{said:?}"
+        );
+    }
+    let (_, held) = asked(&world, "main", "true");
+    let (_, free) = asked(&world, "free", "true");
+    assert_eq!(show(&world, &held)["may_answer"], json!(["page"]));
+    assert_eq!(show(&world, &free)["may_answer"], json!(["cli", "api"]));
+    let text = world.wakeful(&["decision", "show", &held]).stdout;
+    assert!(text.contains("takes     answers by page\n"), "{text}");
+    assert!(text.contains("answer it on the page"), "{text}");
+    let refused = |way: &str| {
+        let said = world.wakeful(&["decision", "answer", &held, "approve", "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(4), "answer_not_allowed"),
+            "{said:?}"
+        );
+        let message = format!("the decision takes no answer by {way}; by page");
+        assert_eq!(said.json()["error"]["message"], message, "{said:?}");
+    };
+    refused("cli");
+    let _daemon = Daemon::serve(&world, &[]);
+    refused("api");
+    let shown = show(&world, &held);
+    assert_eq!(
+        (&shown["status"], &shown["version"]),
+        (&json!("pending"), &json!(1))
+    );
+    let said = world.wakeful(&["decision", "answer", &free, "deny", "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["answer"]["channel"]),
+        (Some(0), &json!("api")),
+        "{said:?}"
+    );
+    assert_eq!(set("decisions.answer_from", "cli").code, Some(0));
+    assert_eq!(
+        show(&world, &held)["may_answer"],
+        json!(["page"]),
+        "what was asked stays as it was asked"
+    );
+}
+
+#[test]
+fn a_held_tool_is_used_after_a_yes_through_the_api_and_not_after_a_no() {
+    let world = World::new();
+    let activity = |agent: &str| {
+        let shown = world.wakeful(&["agent", "show", agent, "--json"]).json();
+        shown["activity"].clone()
+    };
+    let (_, yes) = asked(&world, "one", "echo yes >> world.txt");
+    let (_, no) = asked(&world, "two", "echo no >> world.txt");
+    let _daemon = Daemon::serve(&world, &[]);
+    assert_eq!(["one", "two"].map(activity), ["waiting_on_human"; 2]);
+    for (id, option) in [(yes, "approve"), (no, "deny")] {
+        let said = world.wakeful(&["decision", "answer", &id, option, "--json"]);
+        assert_eq!(said.json()["answer"]["channel"], "api", "{said:?}");
+        let again = world.wakeful(&["decision", "answer", &id, option, "--json"]);
+        assert_eq!(again.error_code(), "decision_closed");
+    }
+    wait_until(|| world.open_runs().is_empty());
+    assert_eq!(world.lines(), ["yes"]);
+    assert_eq!(["one", "two"].map(activity), ["asleep"; 2]);
+}
+
+#[test]
+fn how_long_a_question_stands_is_a_setting_with_bounds() {
+    let world = World::new();
+    let patience = |world: &World, id: &str| {
+        let filter = DecisionFilter {
+            limit: 10,
+            ..DecisionFilter::default()
+        };
+        let all = write(world, move |tx| tx.decisions(&filter));
+        let mut all = all.into_iter();
+        all.find(|one| one.inquiry.decision_id.to_string() == id)
+            .expect("asked")
+            .patience_ms
+    };
+    let hour_ms = 60 * 60 * 1_000;
+    let (_, usual) = asked(&world, "usual", "true");
+    assert_eq!(patience(&world, &usual), Some(7 * 24 * hour_ms));
+    let set = |hours: &str| world.wakeful(&["config", "set", "decisions.deadline_hours", hours, "--json"]);
+    assert_eq!(set("2").code, Some(0));
+    let (_, soon) = asked(&world, "soon", "true");
+    assert_eq!(patience(&world, &soon), Some(2 * hour_ms));
+    assert!(show(&world, &soon)["deadline_at"].is_string());
+    assert_eq!(set("0").code, Some(0));
+    let (_, never) = asked(&world, "never", "true");
+    assert_eq!(patience(&world, &never), None);
+    assert_eq!(show(&world, &never)["deadline_at"], Value::Null);
+    for odd in ["-1", "8785", "soon"] {
+        assert_eq!(set(odd).error_code(), "bad_value", "{odd}");
+    }
+}
+
+/// Commands that try to decide in a person's place and write into the world file what they were told.
+fn tries(world: &World, id: &str) -> Vec<String> {
+    let (home, program) = (
+        world.home().display().to_string(),
+        program().display().to_string(),
+    );
+    let noted = |call: String| {
+        format!("{{ {call}; }} > said; echo \"$? $(grep -o 'descends_from_tool' said)\" >> world.txt")
+    };
+    let answer = format!("{program} decision answer {id} approve --home {home} --json");
+    vec![
+        noted(answer.clone()),
+        noted(format!("{program} brake off --home {home} --json")),
+        // Whoever loses its parent stays below the tool.
+        noted(format!(
+            "rm -f done; (setsid sh -c '{answer} > orphan; echo $? > code; mv orphan done' &); \
+             while [ ! -s done ]; do sleep 0.02; done; cat done; (exit $(cat code))"
+        )),
+    ]
+}
+
+/// A request to the daemon with the token of the home, spoken by a shell.
+fn posted(daemon: &Daemon<'_>, (path, body): (&str, &str), then: &str) -> String {
+    let address = daemon.address().expect("an address");
+    let token = daemon.world.home().join("token").display().to_string();
+    let request = format!(
+        "POST {path} HTTP/1.1\\r\\nHost: {address}\\r\\nAuthorization: Bearer %s\\r\\nContent-Type: application/json\\r\\n\
+         Content-Length: {}\\r\\nConnection: close\\r\\n\\r\\n{}",
+        body.len(),
+        body.replace('"', "\\\"")
+    );
+    let place = address.replace(':', "/");
+    format!(
+        "bash -c 'exec 3<>/dev/tcp/{place} || exit 9; printf \"{request}\" \"$(cat {token})\" >&3; {then}'"
+    )
+}
+
+const ANSWERED_BY_TOOL: &str = "4 descends_from_tool";
+
+#[test]
+fn a_command_of_an_agent_cannot_answer_its_own_question() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let id = ask(&world, &run, "a");
+    let daemon = Daemon::serve(&world, &[]);
+    let home = world.home();
+    let answer = (format!("/api/decisions/{id}/answer"), r#"{"option":"approve"}"#);
+    let by_hand = posted(&daemon, (&answer.0, answer.1), "cat <&3");
+    let mut all = tries(&world, &id);
+    all.extend([
+        format!("{by_hand}; echo $? >> world.txt"),
+        format!("cat {}/token || echo shut >> world.txt", home.display()),
+        format!("ls {} || echo shut >> world.txt", home.display()),
+    ]);
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let model = world.script_named("tries.yaml", &commands(&all));
+    let said = world.wakeful(&["run", "do it", "--model", &model, "--json"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let told = [
+        ANSWERED_BY_TOOL,
+        ANSWERED_BY_TOOL,
+        ANSWERED_BY_TOOL,
+        "9",
+        "shut",
+        "shut",
+    ];
+    assert_eq!(world.lines(), told);
+    let shown = show(&world, &id);
+    assert_eq!(
+        (&shown["status"], &shown["version"]),
+        (&json!("pending"), &json!(1)),
+        "{shown}"
+    );
+    let token = std::fs::read_to_string(home.join("token")).expect("a token");
+    let agent = said.json()["agent_id"].as_str().expect("an agent").to_owned();
+    let events = world.wakeful(&["transcript", &agent, "--json"]);
+    assert!(!events.stdout.contains(token.trim()), "{events:?}");
+}
+
+/// Runs a command as an agent's tool does where the kernel cannot confine it.
+fn unconfined(world: &World, no_namespaces: bool, command: &str) {
+    let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
+    let tools = Tools::new(ToolsOptions {
+        program: program().to_owned(),
+        program_args_prefix: vec!["sandbox".to_owned()],
+        home: world.home(),
+        workspace: world.workspace(),
+        scratch: world.home().join("scratch"),
+        environment,
+        unsandboxed: Unsandboxed::Allow,
+        pretend: Pretend {
+            no_namespaces,
+            no_landlock: true,
+            no_seccomp: true,
+            ..Pretend::default()
+        },
+    });
+    let act = Act {
+        operation_id: OperationId(Digest::of(command.as_bytes())),
+        tool: "ExecCommand".to_owned(),
+        input: json!({"cmd": command}),
+        agent_id: AgentId::parse("main").expect("a name"),
+        at: Millis(0),
+    };
+    let done = block_on(tools.expect("tools").perform(act, Never));
+    assert_eq!(done.sandbox.as_deref(), Some("not_enforced"), "{done:?}");
+}
+
+struct Never;
+
+impl Stop for Never {
+    fn stopped(&self) -> impl Future<Output = ()> + Send {
+        std::future::pending()
+    }
+}
+
+#[test]
+fn a_command_that_nothing_confines_cannot_decide_in_a_persons_place_either() {
+    let world = World::new();
+    let run = with_open_run(&world);
+    let id = ask(&world, &run, "a");
+    let daemon = Daemon::serve(&world, &[]);
+    assert_eq!(world.wakeful(&["brake", "on", "--agent", "main"]).code, Some(0));
+    let path = format!("/api/decisions/{id}/answer");
+    let (answer, release) = (
+        (path.as_str(), r#"{"option":"approve"}"#),
+        ("/api/brake/release", r#"{"agent_id":"main"}"#),
+    );
+    let noted = |what| {
+        let asked = posted(&daemon, what, "cat <&3");
+        format!(
+            "{asked} > said; echo \"$(head -c 12 said) $(grep -o 'descends_from_tool' said)\" >> world.txt"
+        )
+    };
+    for no_namespaces in [false, true] {
+        let mut all = tries(&world, &id);
+        all.extend([answer, release].map(noted));
+        // Whoever hangs up at once cannot be asked who it was.
+        all.extend([answer, release].map(|what| posted(&daemon, what, "exec 3>&-")));
+        for command in &all {
+            unconfined(&world, no_namespaces, command);
+        }
+        let refused = "HTTP/1.1 403 descends_from_tool";
+        let told = [
+            ANSWERED_BY_TOOL,
+            ANSWERED_BY_TOOL,
+            ANSWERED_BY_TOOL,
+            refused,
+            refused,
+        ];
+        assert_eq!(world.lines(), told, "without namespaces: {no_namespaces}");
+        std::fs::remove_file(world.workspace().join("world.txt")).expect("told");
+    }
+    let brakes = world.wakeful(&["brake", "status", "--json"]).json();
+    assert_eq!(brakes["brakes"][0]["agent_id"], "main", "{brakes}");
+    let said = world.wakeful(&["decision", "answer", &id, "deny", "--version", "1", "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["answer"]["channel"]),
+        (Some(0), &json!("api")),
+        "{said:?}"
+    );
+    assert_eq!(
+        world
+            .wakeful(&["brake", "off", "--agent", "main", "--json"])
+            .json()["brakes"],
+        json!([])
+    );
+}
