@@ -52,5 +52,8 @@ fn line(saga: &Saga) -> String {
     };
     let agent = saga.agent_id.as_deref().unwrap_or("-");
     let why = saga.last_error.as_deref().unwrap_or_default();
-    format!("{}  {status:<6} {phase:<12}  {agent:<10} {why}", saga.operation_id)
+    format!(
+        "{}  {status:<6} {phase:<12}  {agent:<10} {why}",
+        saga.operation_id
+    )
 }
