@@ -200,7 +200,8 @@ mod tests {
         let (server, peer) = listener.accept().expect("accepted");
         let line = Line::of(peer).expect("it is known");
         assert!(line.is_local && line.theirs.len() == 1, "{line:?}");
-        assert_eq!(holds(std::process::id() as i32, &line.theirs), Some(true));
+        let own = i32::try_from(std::process::id()).expect("a number");
+        assert_eq!(holds(own, &line.theirs), Some(true));
         assert!(!is_peer(peer) && !is_own());
         drop(client);
         assert!(is_peer(peer), "nobody knows who has hung up");

@@ -62,7 +62,6 @@ impl Config {
             privacy: self.privacy.rule(),
             decision_patience_ms: self.decisions.patience_ms(),
             makes_up_for_missed: self.schedule.catch_up,
-            ..Governance::default()
         }
     }
 
