@@ -7,6 +7,7 @@ INSERT INTO wakeful.agent_head (agent_id, incarnation, runner_id, fence, next_se
 INSERT INTO wakeful.agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued, began_at_ms) VALUES ('helper', '01a1e33d-67f8-710f-af29-ef215d67dc00.1', NULL, 5, 39, '\x0cfb77609a65a0f7878648875883e33f3bc1e2ff7e753ab6d24937d0e5004580', 0, 1794813821178);
 INSERT INTO wakeful.agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued, began_at_ms) VALUES ('other', '01a1e33d-67f8-710f-af29-ef215d67dc00.1', NULL, 4, 31, '\xe2e4bf2893cbe27bc1da400f19bb7ee85048ba4ab98b8962507b765cd4fcadc6', 0, 1794813818949);
 INSERT INTO wakeful.agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash, queued, began_at_ms) VALUES ('quiet', '01a1e33d-67f8-710f-af29-ef215d67dc00.1', NULL, 0, 4, '\x4dcb8376b8eb78ebf04652e108f93cf515eb21a5e295583e171006978de3a51f', 1, NULL);
+DELETE FROM wakeful.alert;
 INSERT INTO wakeful.alert (row_id, version, subscriptions, journal_seq, journal_done) VALUES (1, 1, 1, 3, NULL);
 INSERT INTO wakeful.announcement (decision_id, severity, way, tries, is_done, error, at_ms) VALUES ('\x751015310a6f91c87a1ddb05bcdd972a27061a3ce43cb70def96c5ab3636e33d', 'high', 'command', 1, 1, NULL, 1794813819641);
 INSERT INTO wakeful.blob (hash, size, encoding, bytes, generation) VALUES ('\x3d8d5766dfaf6ba8e5368e92510c3be541aa0b6d5f9ed128e2c9c0224dcd375b', 41, 'raw', '\x5b7b2274797065223a2274657874222c2274657874223a2261736b207468652068656c706572227d5d', 1);
