@@ -179,7 +179,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// Whether the program says that nothing more will happen in it.
     pub(crate) fn has_ended(&self) -> bool {
-        !matches!(self.outcome.as_str(), "open" | "queued")
+        !matches!(self.outcome.as_str(), "open" | "queued" | "quarantined")
     }
 }
 

@@ -369,7 +369,10 @@ fn play_told(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let seconds = began.elapsed().as_secs_f64();
     let tally = &outcome.tally;
     let planted = plan.planted.map_or(String::new(), |bug| format!(" with {bug}"));
-    let broken = if tally.is_sound() { "" } else { ", BROKEN" };
+    let broken = tally.broken.iter().filter(|(_, times)| **times > 0);
+    let broken: String = broken
+        .map(|(promise, times)| format!(", BROKEN {promise} {times}"))
+        .collect();
     eprintln!(
         "{}{planted}: {} kills, {} power cuts, {} requests on a bad disk, {} acknowledged, {} effects, {} unknown, \
          {seconds:.1} s{broken}",

@@ -451,6 +451,7 @@ impl World<'_> {
         }
         self.tally.under_faults = self.load.counts.under_faults.load(Ordering::Relaxed);
         self.tally.sent_under_faults = self.load.counts.sent_under_faults.load(Ordering::Relaxed);
+        self.tally.retried = self.load.counts.retried.load(Ordering::Relaxed);
         self.tally.refused = self.load.counts.refused.load(Ordering::Relaxed);
         self.last.clear();
         self.history.close()

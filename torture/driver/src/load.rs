@@ -81,6 +81,8 @@ pub(crate) struct Counts {
     pub(crate) under_faults: AtomicU64,
     /// Those of them that brought a message.
     pub(crate) sent_under_faults: AtomicU64,
+    /// Runs that stood aside and were tried again.
+    pub(crate) retried: AtomicU64,
     /// Answers of such a program that were refusals.
     pub(crate) refused: AtomicU64,
 }
@@ -238,9 +240,21 @@ impl Load<'_> {
             return None;
         }
         let answer = told(&answer.body);
+        if is_aside(&answer) {
+            self.retry(&sent.run, rng);
+        }
         self.history
             .put(&json!({"event": "told", "run": sent.run, "answer": answer}));
         Some(answer)
+    }
+
+    /// A run that was taken up ten times by programs that were killed stands aside until a person has it tried again.
+    pub(crate) fn retry(&self, run: &str, rng: &mut Rng) {
+        let answer = self.asked(rng, |api| api.post(&format!("/api/runs/{run}/retry"), &json!({})));
+        if answer.is_some_and(|answer| answer.status == 200) {
+            self.history.note(&json!({"retried": run}));
+            self.counts.retried.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether an answer comes from a program whose disk fails just now. One that is still starting has not tried its
@@ -263,5 +277,10 @@ impl Load<'_> {
 
 /// Whether what was said of a run means that nothing more happens in it.
 pub(crate) fn has_ended(answer: &Value) -> bool {
-    !matches!(answer["outcome"].as_str(), Some("open" | "queued"))
+    !matches!(answer["outcome"].as_str(), Some("open" | "queued")) && !is_aside(answer)
+}
+
+/// Whether it means that a person has to look at it.
+pub(crate) fn is_aside(answer: &Value) -> bool {
+    answer["outcome"] == "quarantined"
 }

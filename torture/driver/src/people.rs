@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use serde_json::{Value, json};
@@ -66,11 +66,15 @@ impl Load<'_> {
         }
     }
 
-    /// Somebody who brakes one agent or all of them, and releases that again.
+    /// Somebody who brakes one agent or all of them, and releases that again; all of them once more when nobody is killed
+    /// any more and much is still under way.
     pub(crate) fn brake(&self, mut rng: Rng) {
-        while !self.is_ending() {
-            std::thread::sleep(Duration::from_millis(rng.between(400, 1_500)));
-            let is_everybody = rng.percent(20);
+        let mut is_last = false;
+        while !is_last {
+            let ms = rng.between(400, 1_500);
+            self.nap(ms);
+            is_last = self.is_ending();
+            let is_everybody = is_last || rng.percent(20);
             let agent = rng.pick(&self.agents).filter(|_| !is_everybody);
             let scope = json!({"agent_id": agent});
             if !self.insist("/api/brake", &scope, &mut rng) {
@@ -78,17 +82,25 @@ impl Load<'_> {
             }
             self.history
                 .put(&json!({"event": "braked", "agent": agent, "ns": wall_ns()}));
-            let mut left = rng.between(HELD_MS.0, HELD_MS.1);
-            while left > 0 && !self.is_ending() {
-                let nap = left.min(50);
-                std::thread::sleep(Duration::from_millis(nap));
-                left -= nap;
+            let ms = rng.between(HELD_MS.0, HELD_MS.1);
+            if is_last {
+                std::thread::sleep(Duration::from_millis(ms));
+            } else {
+                self.nap(ms);
             }
             self.history
                 .put(&json!({"event": "release", "agent": agent, "ns": wall_ns()}));
             if !self.insist("/api/brake/release", &scope, &mut rng) {
                 return;
             }
+        }
+    }
+
+    /// Waits so long, or until nothing new is begun.
+    fn nap(&self, ms: u64) {
+        let until = Instant::now() + Duration::from_millis(ms);
+        while Instant::now() < until && !self.is_ending() {
+            std::thread::sleep(LOOK);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::rng::Rng;
 const ACTIONS_MAX: u64 = 4;
 
 /// Tasks of a message whose run somebody wants to end: so many that some have not begun by then.
-const TASKS: u64 = 12;
+const TASKS: u64 = 8;
 
 /// Bytes of a message that is kept in a file: more than a row takes, and chance cannot be packed.
 const LARGE_BYTES: usize = 90_000;
@@ -86,7 +86,7 @@ impl Wish {
             }
         }
         Self {
-            asks: taste.asks && rng.percent(15),
+            asks: taste.asks && rng.percent(25),
             cancels: false,
             name,
             text,

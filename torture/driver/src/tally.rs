@@ -27,6 +27,8 @@ pub(crate) struct Tally {
     pub(crate) under_faults: u64,
     pub(crate) sent_under_faults: u64,
     pub(crate) refused: u64,
+    /// Runs that stood aside because they were taken up too often by programs that were killed, and were tried again.
+    pub(crate) retried: u64,
     /// How often the program died at each fail point.
     pub(crate) points: BTreeMap<&'static str, u64>,
     /// What the judge counted.
@@ -75,7 +77,7 @@ impl Tally {
             "different_pairs_two_deep": self.met.len(),
             "power_cuts": self.power_cuts, "power_cuts_felt": self.cuts_felt, "lives_on_a_bad_disk": self.fault_lives,
             "operations_under_faults": self.under_faults, "messages_under_faults": self.sent_under_faults,
-            "refused_under_faults": self.refused,
+            "refused_under_faults": self.refused, "runs_tried_again": self.retried,
             "acknowledged": self.acknowledged, "effects": self.effects, "outcome_unknown": self.unknown,
             "failed_runs": self.failed, "lost": self.broken("kept") + self.broken("ended") + self.broken("stays_told"),
             "duplicated": self.broken("at_most_once") + self.broken("one_run"),
@@ -99,6 +101,7 @@ impl AddAssign for Tally {
         self.under_faults += other.under_faults;
         self.sent_under_faults += other.sent_under_faults;
         self.refused += other.refused;
+        self.retried += other.retried;
         self.acknowledged += other.acknowledged;
         self.effects += other.effects;
         self.unknown += other.unknown;
