@@ -164,11 +164,11 @@ impl Campaign {
 
     /// The same in small, for every run of the checks.
     fn play_short(&mut self) -> Result<()> {
-        self.play_one(Only::Kill, 20)?;
+        self.play_one(Only::Kill, 16)?;
         self.play_one(Only::Points, 20)?;
         if self.tools.database.is_none() {
-            self.play_one(Only::Power, 15)?;
-            self.play_one(Only::Faults, 4)?;
+            self.play_one(Only::Power, 12)?;
+            self.play_one(Only::Faults, 3)?;
         }
         self.play_planted()
     }
@@ -340,7 +340,7 @@ fn sides(kind: &Kind, planted: Option<&str>) -> Sides {
         (None, Kind::Faults) => Sides { tasks: true, ..none },
         (None, Kind::Kill | Kind::Points(_) | Kind::Power) => Sides::ALL,
         (Some("brake_ignored"), _) => Sides { brakes: true, ..none },
-        (Some("denied_acts"), _) => Sides { asks: true, ..none },
+        (Some("denied_acts"), _) => Sides { asks: 70, ..none },
         (Some("operation_renamed"), _) => Sides { tasks: true, ..none },
         (Some("change_skipped"), _) => Sides { files: true, ..none },
         (Some("moment_skipped"), _) => Sides { clock: true, ..none },

@@ -240,8 +240,8 @@ impl World<'_> {
                 load.answer(rng);
                 Ok(Vec::new())
             };
-            aside(0, sides.asks, answering);
-            aside(1, sides.asks, answering);
+            aside(0, sides.asks > 0, answering);
+            aside(1, sides.asks > 0, answering);
             aside(2, sides.brakes, |load, rng| {
                 load.brake(rng);
                 Ok(Vec::new())

@@ -52,8 +52,8 @@ pub(crate) struct Sides {
     pub(crate) tasks: bool,
     /// And for changes of one that all share; and somebody ends runs in the middle of such writes.
     pub(crate) changes: bool,
-    /// Some actions wait for an answer.
-    pub(crate) asks: bool,
+    /// Actions of so many messages in a hundred wait for an answer.
+    pub(crate) asks: u64,
     /// Somebody sets brakes and releases them.
     pub(crate) brakes: bool,
     /// Files come into a folder that is watched.
@@ -67,7 +67,7 @@ impl Sides {
     pub(crate) const ALL: Self = Self {
         tasks: true,
         changes: true,
-        asks: true,
+        asks: 25,
         brakes: true,
         files: true,
         clock: true,

@@ -17,7 +17,7 @@ use crate::script::{Wish, asked_about};
 const LOOK: Duration = Duration::from_millis(25);
 
 /// How long a brake is held, in milliseconds: longer than the judge allows for something to begin.
-const HELD_MS: (u64, u64) = (650, 1_300);
+const HELD_MS: (u64, u64) = (800, 1_500);
 
 impl Load<'_> {
     /// Somebody who answers whatever is asked, by chance. There are two of them, and neither waits for the other. An

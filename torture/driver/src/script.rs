@@ -37,8 +37,8 @@ pub(crate) struct Taste<'a> {
     pub(crate) tasks: bool,
     /// The task that all share.
     pub(crate) shared: Option<&'a str>,
-    /// That people are asked first.
-    pub(crate) asks: bool,
+    /// That people are asked first: so many messages in a hundred.
+    pub(crate) asks: u64,
 }
 
 /// A message and its script.
@@ -86,7 +86,7 @@ impl Wish {
             }
         }
         Self {
-            asks: taste.asks && rng.percent(25),
+            asks: rng.percent(taste.asks),
             cancels: false,
             name,
             text,
