@@ -16,6 +16,11 @@ pub const BUGS: &[(&str, &str)] = &[
     ("text_cut", "whole"),
     ("newest_first", "in_order"),
     ("money_kept", "nothing_put_aside"),
+    ("brake_ignored", "braked"),
+    ("denied_acts", "answered_once"),
+    ("operation_renamed", "written_once"),
+    ("change_skipped", "noticed_once"),
+    ("moment_skipped", "fired_once"),
 ];
 
 /// Whether the environment asks for this bug: `WAKEFUL_PLANTED=name`.

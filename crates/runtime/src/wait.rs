@@ -7,6 +7,7 @@ use wakeful_core::report::{Draft, Kind, Sealed};
 use wakeful_core::run::{Input, Phase};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
+use wakeful_ports::planted;
 use wakeful_ports::records::NEVER;
 use wakeful_ports::store::Store;
 use wakeful_ports::tool::ToolHost;
@@ -81,6 +82,10 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         Ok(match decision.ruling(now) {
             None => Next::Rest(Rest::Asked),
+            Some(Ruling::Denied { .. }) if planted::bug("denied_acts") => Next::just(Input::Decided {
+                decision_id: id,
+                ruling: Ruling::Approved { until: NEVER },
+            }),
             Some(Ruling::Lapsed) => Next::just(Input::Lapsed {
                 inquiry: Box::new(decision.inquiry),
             }),

@@ -2,6 +2,7 @@
 
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
+use wakeful_ports::planted;
 use wakeful_ports::records::BrakeRow;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
@@ -55,7 +56,8 @@ const HOLDS: &str = "SELECT agent_id FROM brake WHERE agent_id = '' OR agent_id 
 
 /// Whether a brake holds an agent.
 pub(crate) fn holds(sql: &mut dyn Sql, agent: &AgentId) -> Result<bool, StoreError> {
-    Ok(!sql.query(HOLDS, &[agent.into()])?.is_empty())
+    let is_on = !sql.query(HOLDS, &[agent.into()])?.is_empty();
+    Ok(is_on && !planted::bug("brake_ignored"))
 }
 
 fn scope(agent: Option<&AgentId>) -> &str {

@@ -9,9 +9,11 @@ use serde_json::{Value, json};
 use wakeful_core::conversation::ToolSpec;
 use wakeful_core::journal::rule::check;
 use wakeful_core::journal::{Author, Mutation, RecordId, Refusal, TaskStatus};
+use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::saga::JOURNAL_UNAVAILABLE;
 use wakeful_core::step::{Again, Fault};
 use wakeful_ports::journal::{Journal, JournalError, Order, Receipt};
+use wakeful_ports::planted;
 use wakeful_ports::store::StoreError;
 use wakeful_ports::tool::{Act, Done};
 
@@ -122,7 +124,7 @@ fn id(field: &'static str, given: Option<String>) -> Result<Option<RecordId>, Fa
 pub(crate) async fn perform(journal: Arc<dyn Journal>, act: Act) -> Done {
     let order = match mutation(&act.tool, &act.input) {
         Ok(mutation) => Order {
-            operation_id: act.operation_id,
+            operation_id: named(&act),
             author: Author::Agent(act.agent_id),
             mutation,
             at: act.at,
@@ -142,6 +144,15 @@ pub(crate) async fn perform(journal: Arc<dyn Journal>, act: Act) -> Done {
         again: may_pass.then_some(Again { after_ms: None }),
         ..failed(&act.tool, &unavailable(&error))
     }
+}
+
+/// The name of a write: that of its action, unless a test asks for an error.
+fn named(act: &Act) -> OperationId {
+    if planted::bug("operation_renamed") {
+        let name = format!("{} {}", act.operation_id, act.at.0);
+        return OperationId(Digest::of(name.as_bytes()));
+    }
+    act.operation_id
 }
 
 fn written(receipt: &Receipt) -> Done {

@@ -1,10 +1,14 @@
-//! The promises, one function each, held against what was told and what happened.
+//! The promises, one function each, held against what was told and what happened: those about messages here, those about
+//! brakes and answers in [`person`], those about the journal, files and moments in [`around`].
+
+mod around;
+mod person;
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::history::{Admission, Answer, History, Message};
+use crate::history::{Action, Admission, Answer, History, Message};
 use crate::world::World;
 
 /// Broken promises that are spelled out at most; the rest is counted.
@@ -72,6 +76,11 @@ const PROMISES: &[(&str, Promise)] = &[
     ("whole", whole),
     ("in_order", in_order),
     ("nothing_put_aside", nothing_put_aside),
+    ("braked", person::braked),
+    ("answered_once", person::answered_once),
+    ("written_once", around::written_once),
+    ("noticed_once", around::noticed_once),
+    ("fired_once", around::fired_once),
 ];
 
 /// Holds every promise against the case.
@@ -164,7 +173,8 @@ fn ended(case: &mut Case<'_>) {
         }
         let Some(answer) = answer(message) else { continue };
         let failed = case.history.faults && answer.outcome == "failed";
-        if answer.outcome != "completed" && !failed {
+        let cancelled = message.cancels && answer.outcome == "cancelled";
+        if answer.outcome != "completed" && !failed && !cancelled {
             case.broken(format!("{name} came to rest as {}", answer.outcome));
         }
     }
@@ -185,12 +195,13 @@ fn at_most_once(case: &mut Case<'_>) {
 fn done_is_done(case: &mut Case<'_>) {
     for (name, message, answer) in case.answered() {
         for (index, status) in answer.calls.iter().enumerate() {
-            if status == "ok" && case.world.times(name, index + 1) == 0 {
+            let is_line = message.actions.get(index) == Some(&Action::Line);
+            if is_line && status == "ok" && case.world.times(name, index + 1) == 0 {
                 case.broken(format!("{name} {} is called ok and did not happen", index + 1));
             }
         }
-        if answer.outcome == "completed" && answer.calls.len() != message.actions {
-            let (done, asked) = (answer.calls.len(), message.actions);
+        if answer.outcome == "completed" && answer.calls.len() != message.actions.len() {
+            let (done, asked) = (answer.calls.len(), message.actions.len());
             case.broken(format!(
                 "{name} is called completed with {done} of {asked} actions"
             ));
@@ -202,10 +213,14 @@ fn done_is_done(case: &mut Case<'_>) {
 fn no_silence(case: &mut Case<'_>) {
     let world = case.world;
     for (message, action) in world.effects() {
-        let known = case.history.messages.get(message).and_then(answer);
+        let sent = case.history.messages.get(message);
+        let known = sent.and_then(answer);
+        let may_be_stopped = sent.is_some_and(|sent| case.history.is_ever_braked(&sent.agent));
         let status = known.and_then(|answer| answer.calls.get(action.saturating_sub(1)));
         match status.map(String::as_str) {
             Some("ok" | "outcome_unknown") => {}
+            // A brake stopped it in the middle, and that is what is said.
+            Some("failed:braked") if may_be_stopped => {}
             Some(other) => case.broken(format!("{message} {action} happened and is called {other}")),
             None => case.broken(format!("{message} {action} happened and nobody speaks of it")),
         }
@@ -290,7 +305,8 @@ fn whole(case: &mut Case<'_>) {
 /// An agent takes its messages one after the other as they came, and the actions of each in their order.
 fn in_order(case: &mut Case<'_>) {
     for (name, message) in case.messages() {
-        let firsts = (1..=message.actions).filter_map(|action| case.world.places_of(name, action).first());
+        let firsts =
+            (1..=message.actions.len()).filter_map(|action| case.world.places_of(name, action).first());
         if !firsts.is_sorted() {
             case.broken(format!("the actions of {name} happened out of order"));
         }
@@ -311,7 +327,7 @@ fn in_order(case: &mut Case<'_>) {
             {
                 newest = newest.max(last_place(case, earlier).map(|place| (place, earlier.as_str())));
             }
-            let first = first_place(case, name, message.actions);
+            let first = first_place(case, name, message.actions.len());
             if let (Some(first), Some((place, earlier))) = (first, newest)
                 && first < place
             {
@@ -327,7 +343,7 @@ fn acknowledged_at(message: &Message) -> u64 {
 
 fn first_place(case: &Case<'_>, name: &str, actions: usize) -> Option<usize> {
     let places = (1..=actions).filter_map(|action| case.world.places_of(name, action).first());
-    places.min().copied()
+    places.map(|(place, _)| *place).min()
 }
 
 fn last_place(case: &Case<'_>, name: &str) -> Option<usize> {
@@ -335,9 +351,9 @@ fn last_place(case: &Case<'_>, name: &str) -> Option<usize> {
         .history
         .messages
         .get(name)
-        .map_or(0, |message| message.actions);
+        .map_or(0, |message| message.actions.len());
     let places = (1..=actions).filter_map(|action| case.world.places_of(name, action).last());
-    places.max().copied()
+    places.map(|(place, _)| *place).max()
 }
 
 /// When nothing moves, no money is put aside for anything.

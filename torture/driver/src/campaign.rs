@@ -1,5 +1,6 @@
 //! A campaign: worlds of every kind, one after the other, until time is up.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,10 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, anyhow};
 use clap::{Parser, ValueEnum};
 use serde_json::{Value, json};
-use wakeful_ports::fail::POINTS;
 use wakeful_ports::planted::BUGS;
 
 use crate::episode::{AGENTS, CLIENTS, Kind, Outcome, Plan, play};
+use crate::load::Sides;
+use crate::pairs::Pairs;
 use crate::place::{Tools, build_disk};
 use crate::rng::Rng;
 use crate::tally::Tally;
@@ -85,10 +87,12 @@ struct Campaign {
     worlds: u64,
     tally: Tally,
     began: Instant,
-    /// Pairs of fail points that are still to be tried, in an order of chance.
-    pairs: Vec<(&'static str, &'static str)>,
+    /// Pairs of fail points that are still to be tried.
+    pairs: Pairs,
     /// How many planted bugs were looked for.
     planted: usize,
+    /// Those that cannot show themselves here.
+    not_planted: Vec<&'static str>,
     /// What went wrong, for people.
     wrong: Vec<Value>,
 }
@@ -118,8 +122,9 @@ pub(crate) fn run(options: &Options) -> Result<End> {
         worlds: 0,
         tally: Tally::default(),
         began: Instant::now(),
-        pairs: Vec::new(),
+        pairs: Pairs::new(options.database.is_some()),
         planted: 0,
+        not_planted: Vec::new(),
         wrong: Vec::new(),
     };
     if options.short {
@@ -128,6 +133,7 @@ pub(crate) fn run(options: &Options) -> Result<End> {
         campaign.play_planted()?;
     } else {
         campaign.play_long()?;
+        campaign.miss_points();
     }
     Ok(campaign.close())
 }
@@ -158,20 +164,37 @@ impl Campaign {
 
     /// The same in small, for every run of the checks.
     fn play_short(&mut self) -> Result<()> {
-        self.play_one(Only::Kill, 20)?;
+        self.play_one(Only::Kill, 16)?;
         self.play_one(Only::Points, 20)?;
         if self.tools.database.is_none() {
-            self.play_one(Only::Power, 15)?;
-            self.play_one(Only::Faults, 4)?;
-            self.play_planted()?;
+            self.play_one(Only::Power, 12)?;
+            self.play_one(Only::Faults, 3)?;
         }
-        Ok(())
+        self.play_planted()
+    }
+
+    /// A point that a whole round of pairs did not lead to is as good as not tried, and that is an error of the campaign.
+    fn miss_points(&mut self) {
+        let points = self.pairs.points.clone();
+        let never: Vec<&str> = points
+            .iter()
+            .copied()
+            .filter(|point| !self.tally.points.contains_key(point))
+            .collect();
+        if self.tally.pairs == 0 || never.is_empty() {
+            return;
+        }
+        eprintln!("NEVER HIT: {}", never.join(", "));
+        if self.tally.pairs >= points.len() as u64 {
+            self.wrong
+                .push(json!({"points_never_hit": never, "pairs_tried": self.tally.pairs}));
+        }
     }
 
     fn play_one(&mut self, kind: Only, deaths: u64) -> Result<()> {
         let kind = match kind {
             Only::Kill => Kind::Kill,
-            Only::Points => Kind::Points(self.next_pairs(deaths / 2)),
+            Only::Points => Kind::Points(self.pairs.next(deaths / 2, &mut self.rng)),
             Only::Power => Kind::Power,
             Only::Faults => Kind::Faults,
         };
@@ -201,6 +224,9 @@ impl Campaign {
             self.wrong
                 .push(json!({"folder": plan.folder, "kind": plan.kind.name(), "verdict": outcome.verdict}));
         }
+        if let Kind::Points(tried) = &plan.kind {
+            self.pairs.put_back(tried, &outcome.tally.met);
+        }
         self.tally += outcome.tally;
         Ok(())
     }
@@ -210,6 +236,7 @@ impl Campaign {
         self.worlds += 1;
         Plan {
             seed: self.rng.next(),
+            sides: sides(&kind, planted),
             kind,
             deaths,
             planted,
@@ -217,32 +244,20 @@ impl Campaign {
         }
     }
 
-    /// The next pairs of fail points: every point before every point, in an order of chance, again and again.
-    fn next_pairs(&mut self, count: u64) -> Vec<(&'static str, &'static str)> {
-        let mut pairs = Vec::new();
-        for _ in 0..count {
-            if self.pairs.is_empty() {
-                let all = POINTS
-                    .iter()
-                    .flat_map(|first| POINTS.iter().map(|second| (*first, *second)));
-                let on_postgres = self.tools.database.is_some();
-                let is_met = |point: &str| is_met(point, on_postgres);
-                self.pairs = all.filter(|pair| is_met(pair.0) && is_met(pair.1)).collect();
-                self.rng.shuffle(&mut self.pairs);
-            }
-            pairs.extend(self.pairs.pop());
-        }
-        pairs
-    }
-
     /// Each planted bug must be found, and by the promise that it breaks. Two worlds at once, because each mostly waits.
     fn play_planted(&mut self) -> Result<()> {
         let mut cases = Vec::new();
+        let on_server = self.tools.database.is_some();
         for (bug, promise) in BUGS {
+            if on_server && matches!(shows(bug), Kind::Power) {
+                self.not_planted.push(bug);
+                continue;
+            }
             let tries = (0..PLANTED_TRIES).map(|_| self.plan(shows(bug), PLANTED_DEATHS, Some(bug)));
             let tries: Vec<Plan> = tries.collect();
             cases.push((*bug, *promise, tries));
         }
+        self.planted = cases.len();
         let waiting = Mutex::new(cases.into_iter());
         let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
         let work = || -> Result<Vec<Value>> {
@@ -261,7 +276,6 @@ impl Campaign {
         for missed in missed {
             self.wrong.extend(missed?);
         }
-        self.planted = BUGS.len();
         Ok(())
     }
 
@@ -282,6 +296,11 @@ impl Campaign {
         line["agents"] = AGENTS.into();
         line["machine_load"] = load.into();
         line["planted_bugs_looked_for"] = self.planted.into();
+        line["planted_bugs_not_here"] = self.not_planted.clone().into();
+        line["pairs_there_are"] = (self.pairs.points.len() * self.pairs.points.len()).into();
+        let times = |point: &&'static str| (*point, self.tally.points.get(point).copied().unwrap_or(0));
+        line["points"] = json!(self.pairs.points.iter().map(times).collect::<BTreeMap<_, _>>());
+        line["points_not_here"] = self.pairs.not_here().into();
         if !self.wrong.is_empty() {
             line["wrong"] = self.wrong.clone().into();
         }
@@ -300,12 +319,6 @@ impl Campaign {
     }
 }
 
-/// Whether a daemon comes past a point at all: one of them stands in the way of a single run on the command line, and on
-/// PostgreSQL no blob is a file.
-fn is_met(point: &str, on_postgres: bool) -> bool {
-    point != "end.before_report" && !(on_postgres && point.starts_with("blob."))
-}
-
 /// The kind of world in which a planted bug shows itself.
 fn shows(bug: &str) -> Kind {
     match bug {
@@ -313,8 +326,25 @@ fn shows(bug: &str) -> Kind {
         "plain_again" | "unknown_called_failed" | "told_early" => {
             Kind::Points(vec![("act.after_perform", "transition.after_commit"); 2])
         }
+        "operation_renamed" => Kind::Points(vec![("journal.after_commit", "transition.after_commit"); 2]),
         "unknown_called_ok" => Kind::Points(vec![("act.before_perform", "transition.after_commit"); 2]),
         _ => Kind::Kill,
+    }
+}
+
+/// What goes on beside messages: everything, but on a bad disk, where writes to the journal are enough to see to; and
+/// with a planted bug only what it shows itself by.
+fn sides(kind: &Kind, planted: Option<&str>) -> Sides {
+    let none = Sides::default();
+    match (planted, kind) {
+        (None, Kind::Faults) => Sides { tasks: true, ..none },
+        (None, Kind::Kill | Kind::Points(_) | Kind::Power) => Sides::ALL,
+        (Some("brake_ignored"), _) => Sides { brakes: true, ..none },
+        (Some("denied_acts"), _) => Sides { asks: 70, ..none },
+        (Some("operation_renamed"), _) => Sides { tasks: true, ..none },
+        (Some("change_skipped"), _) => Sides { files: true, ..none },
+        (Some("moment_skipped"), _) => Sides { clock: true, ..none },
+        (Some(_), _) => none,
     }
 }
 
@@ -339,7 +369,10 @@ fn play_told(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let seconds = began.elapsed().as_secs_f64();
     let tally = &outcome.tally;
     let planted = plan.planted.map_or(String::new(), |bug| format!(" with {bug}"));
-    let broken = if tally.is_sound() { "" } else { ", BROKEN" };
+    let broken = tally.broken.iter().filter(|(_, times)| **times > 0);
+    let broken: String = broken
+        .map(|(promise, times)| format!(", BROKEN {promise} {times}"))
+        .collect();
     eprintln!(
         "{}{planted}: {} kills, {} power cuts, {} requests on a bad disk, {} acknowledged, {} effects, {} unknown, \
          {seconds:.1} s{broken}",

@@ -1,6 +1,7 @@
 //! One life of the program: how it begins, and how it ends.
 
 use std::fs::OpenOptions;
+use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -20,6 +21,9 @@ const READY: Duration = Duration::from_secs(30);
 
 /// How long one sync takes at most on a disk that will lose power.
 const SYNC_US: &str = "1500";
+
+/// The signal by which a program ends itself.
+const SIGABRT: i32 = 6;
 
 /// Between two looks at a process.
 const LOOK: Duration = Duration::from_millis(2);
@@ -127,6 +131,12 @@ impl Life {
             std::thread::sleep(LOOK);
         }
         bail!("the program did not serve within {READY:?}")
+    }
+
+    /// Whether it ended itself, as it does at a fail point.
+    pub(crate) fn is_aborted(&mut self) -> Result<bool> {
+        let status = self.child.try_wait().context("looking at the program")?;
+        Ok(status.is_some_and(|status| status.signal() == Some(SIGABRT)))
     }
 
     /// Its number.

@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result, bail};
@@ -13,12 +13,13 @@ use serde_json::{Value, json};
 use crate::daemon::{self, Circumstances, Life};
 use crate::fault::{self, Fault};
 use crate::history::{History, told};
-use crate::load::{Counts, Load, Sent};
+use crate::load::{Counts, Load, Sent, Sides};
 use crate::moment;
 use crate::place::{Place, Tools};
 use crate::power::{self, Cut};
 use crate::rng::Rng;
 use crate::script::Weight;
+use crate::server;
 use crate::tally::Tally;
 
 /// Clients of one world, and agents that they write to.
@@ -31,7 +32,11 @@ const REST: Duration = Duration::from_secs(60);
 const REST_PLANTED: Duration = Duration::from_millis(2_500);
 
 /// A program that is armed and does not come past its point in this time is killed.
-const ARMED: Duration = Duration::from_millis(1_200);
+const ARMED: Duration = Duration::from_millis(3_000);
+
+/// Points that every message leads past: the first death may wait for a later passage. Others come seldom.
+const OFTEN: [&str; 6] = ["admit.", "claim.", "model.", "transition.", "store.", "act."];
+const PASSAGES_MAX: u64 = 4;
 
 /// How the program dies in this world.
 #[derive(Debug, Clone)]
@@ -64,6 +69,8 @@ pub(crate) struct Plan {
     pub(crate) kind: Kind,
     /// How often the program dies, where the kind does not say it.
     pub(crate) deaths: u64,
+    /// What goes on beside messages.
+    pub(crate) sides: Sides,
     /// A bug that the program is to have.
     pub(crate) planted: Option<&'static str>,
     pub(crate) folder: PathBuf,
@@ -91,8 +98,25 @@ struct World<'a> {
     last: Vec<Life>,
 }
 
-/// Plays a world and has it judged.
+/// Plays a world and has it judged. On a server it has a database of its own, so that nobody else is in it.
 pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
+    let Some(server) = &tools.database else {
+        return play_in(plan, tools);
+    };
+    let name = format!("torture_{:x}", plan.seed);
+    let database = Some(server::create(server, &name)?);
+    let outcome = play_in(
+        plan,
+        &Tools {
+            database,
+            ..tools.clone()
+        },
+    );
+    server::drop(server, &name)?;
+    outcome
+}
+
+fn play_in(plan: &Plan, tools: &Tools) -> Result<Outcome> {
     let mut rng = Rng::new(plan.seed);
     let homes = if tools.database.is_some() { 2 } else { 1 };
     let place = Place::make(plan.folder.clone(), tools, homes, &mut rng)?;
@@ -107,12 +131,15 @@ pub(crate) fn play(plan: &Plan, tools: &Tools) -> Result<Outcome> {
         apis: (0..homes)
             .map(|home| daemon::api(&place, home))
             .collect::<Result<_>>()?,
-        // Worlds on one database tell their agents apart by name.
-        agents: (0..AGENTS)
-            .map(|agent| format!("w{:x}-{agent}", plan.seed & 0xffff_ffff))
-            .collect(),
+        agents: (0..AGENTS).map(|agent| format!("w-{agent}")).collect(),
         history: &history,
         weight,
+        sides: plan.sides,
+        shared: OnceLock::new(),
+        questions: Mutex::default(),
+        clock_from: OnceLock::new(),
+        files: AtomicU64::new(0),
+        done: AtomicBool::new(false),
         window,
         ending: Mutex::new(None),
         faulty: AtomicBool::new(false),
@@ -154,13 +181,7 @@ impl World<'_> {
         let mut life = self.begin(0, &how)?;
         let api = daemon::api(self.place, 0)?;
         life.wait_ready(&api)?;
-        for agent in &self.load.agents {
-            let body = json!({"agent_id": agent, "workspace": self.place.workspace()});
-            let answer = api.post("/api/agents", &body).context("nobody answered")?;
-            if answer.status >= 300 {
-                bail!("no agent: {}", answer.body);
-            }
-        }
+        self.load.set_up(&api)?;
         self.end(0, life, "prepared")
     }
 
@@ -209,14 +230,35 @@ impl World<'_> {
                     scope.spawn(move || load.client(&format!("c{client}"), rng))
                 })
                 .collect();
+            let sides = self.load.sides;
+            let mut asides = Vec::new();
+            let mut aside = |label: u64, is_on: bool, what: fn(&Load<'_>, Rng) -> Result<Vec<Sent>>| {
+                let (load, rng) = (self.load, rng.branch(200 + label));
+                asides.extend(is_on.then(|| scope.spawn(move || what(load, rng))));
+            };
+            let answering = |load: &Load<'_>, rng| {
+                load.answer(rng);
+                Ok(Vec::new())
+            };
+            aside(0, sides.asks > 0, answering);
+            aside(1, sides.asks > 0, answering);
+            aside(2, sides.brakes, |load, rng| {
+                load.brake(rng);
+                Ok(Vec::new())
+            });
+            aside(3, sides.files, |load, rng| {
+                load.put_files(rng).map(|()| Vec::new())
+            });
+            aside(4, sides.changes, |load, rng| load.cancel(&load.side("x"), rng));
             let died = self.die_often().and_then(|()| self.live_on());
             // Also where something went wrong: else the clients would go on for ever.
             if died.is_err() {
                 self.load.wind_down(Duration::ZERO);
             }
             let mut sent = Vec::new();
-            let done = clients.into_iter().map(|client| client.join());
-            let done: Vec<_> = done.collect();
+            let mut done: Vec<_> = clients.into_iter().map(|client| client.join()).collect();
+            self.load.done.store(true, Ordering::Relaxed);
+            done.extend(asides.into_iter().map(|aside| aside.join()));
             died?;
             for result in done {
                 let result = result.map_err(|_| anyhow::anyhow!("a client panicked"))?;
@@ -269,19 +311,27 @@ impl World<'_> {
     /// Dies at one point, and at another when it has come back.
     fn die_at(&mut self, (first, second): (&'static str, &'static str)) -> Result<()> {
         let mut depth = 0;
-        for (point, most) in [(first, 4), (second, 1)] {
+        for (point, is_first) in [(first, true), (second, false)] {
+            let is_often = OFTEN.iter().any(|often| point.starts_with(often));
+            let most = if is_first && is_often { PASSAGES_MAX } else { 1 };
             let passage = self.rng.between(1, most);
             let mut life = self.begin(0, &Circumstances::Armed { point, passage })?;
             // It may die before it serves, which is as good.
             let _ = life.wait_ready(&daemon::api(self.place, 0)?);
-            if life.wait(ARMED)? {
+            life.wait(ARMED)?;
+            let is_met = life.is_aborted()?;
+            if is_met {
                 self.tally.reached(point);
                 depth += 1;
             }
-            self.end(0, life, &format!("{point}:{passage}"))?;
+            let missed = if is_met { "" } else { " missed" };
+            self.end(0, life, &format!("{point}:{passage}{missed}"))?;
         }
         self.tally.pairs += 1;
-        self.tally.pairs_deep += u64::from(depth == 2);
+        if depth == 2 {
+            self.tally.pairs_deep += 1;
+            self.tally.met.insert((first, second));
+        }
         Ok(())
     }
 
@@ -355,12 +405,17 @@ impl World<'_> {
             }
             self.last.push(life);
         }
-        self.load.wind_down(if self.plan.planted.is_some() {
+        self.load.wind_down(self.patience());
+        Ok(())
+    }
+
+    /// How long nothing may move at the end.
+    fn patience(&self) -> Duration {
+        if self.plan.planted.is_some() {
             REST_PLANTED
         } else {
             REST
-        });
-        Ok(())
+        }
     }
 
     /// What the program says in the end, of every message and of its money.
@@ -383,6 +438,8 @@ impl World<'_> {
                 .put(&json!({"event": "final", "message": message, "status": answer.status, "answer": told}));
         }
         self.tally.kills_between = cut.len() as u64;
+        let patience = self.patience();
+        self.load.account(&api, patience, &mut self.rng);
         let budget = api.get("/api/budget").map(|budget| budget.body["agents"].clone());
         for agent in budget.as_ref().and_then(Value::as_array).into_iter().flatten() {
             let is_ours = |name: &str| self.load.agents.iter().any(|ours| ours == name);
@@ -394,6 +451,7 @@ impl World<'_> {
         }
         self.tally.under_faults = self.load.counts.under_faults.load(Ordering::Relaxed);
         self.tally.sent_under_faults = self.load.counts.sent_under_faults.load(Ordering::Relaxed);
+        self.tally.retried = self.load.counts.retried.load(Ordering::Relaxed);
         self.tally.refused = self.load.counts.refused.load(Ordering::Relaxed);
         self.last.clear();
         self.history.close()

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
@@ -54,10 +54,28 @@ pub(crate) fn digest(text: &str) -> String {
     format!("{:016x}", text.bytes().fold(0xcbf2_9ce4_8422_2325, step))
 }
 
+/// How a call stands, and of one that failed also why.
+fn status(run: &Value, call: &Value) -> String {
+    let status = call["status"].as_str().unwrap_or_default();
+    if status != "failed" {
+        return status.to_owned();
+    }
+    let mut steps = run["steps"].as_array().into_iter().flatten();
+    let step = steps.find(|step| step["operation_id"] == call["operation_id"]);
+    let reason = step.and_then(|step| step["reason"].as_str()).unwrap_or_default();
+    format!("failed:{reason}")
+}
+
+/// Nanoseconds by the clock on the wall, as the world file has them.
+pub(crate) fn wall_ns() -> u64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    since.map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+}
+
 /// What an answer about a run says, as far as the judge wants to know.
 pub(crate) fn told(run: &Value) -> Value {
     let calls = run["tool_calls"].as_array().cloned().unwrap_or_default();
-    let calls: Vec<Value> = calls.iter().map(|call| call["status"].clone()).collect();
+    let calls: Vec<String> = calls.iter().map(|call| status(run, call)).collect();
     let text = run["cause"]["text"].as_str().unwrap_or_default();
     json!({"outcome": run["outcome"], "calls": calls, "text": digest(text)})
 }

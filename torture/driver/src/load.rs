@@ -1,7 +1,8 @@
 //! Clients: they send messages with keys until each is acknowledged, ask after them, and put down what they were told.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -11,10 +12,10 @@ use crate::history::{History, digest, told};
 use crate::http::{Answer, Api};
 use crate::place::Place;
 use crate::rng::Rng;
-use crate::script::{Weight, Wish};
+use crate::script::{Taste, Weight, Wish};
 
 /// After a refusal or a silence.
-const PAUSE: Duration = Duration::from_millis(4);
+pub(crate) const PAUSE: Duration = Duration::from_millis(4);
 
 /// What all clients of a world share.
 pub(crate) struct Load<'a> {
@@ -23,6 +24,18 @@ pub(crate) struct Load<'a> {
     pub(crate) agents: Vec<String>,
     pub(crate) history: &'a History,
     pub(crate) weight: Weight,
+    /// What else goes on.
+    pub(crate) sides: Sides,
+    /// The task that all share, once there is one.
+    pub(crate) shared: OnceLock<String>,
+    /// Questions that were seen, with the message and the action that each is about.
+    pub(crate) questions: Mutex<BTreeMap<String, (String, u64)>>,
+    /// When the clock was told to wake an agent, in milliseconds.
+    pub(crate) clock_from: OnceLock<u64>,
+    /// Files that were put into the folder.
+    pub(crate) files: AtomicU64,
+    /// Set when everything that was begun has ended, and nobody has to answer any more.
+    pub(crate) done: AtomicBool,
     /// Messages of one client that are under way at once.
     pub(crate) window: usize,
     /// Once nothing new is begun: how long what was begun may stand still, and until when it may just now.
@@ -32,6 +45,35 @@ pub(crate) struct Load<'a> {
     pub(crate) counts: Counts,
 }
 
+/// What goes on in a world beside messages and their lines.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Sides {
+    /// Messages ask for tasks in the journal.
+    pub(crate) tasks: bool,
+    /// And for changes of one that all share; and somebody ends runs in the middle of such writes.
+    pub(crate) changes: bool,
+    /// Actions of so many messages in a hundred wait for an answer.
+    pub(crate) asks: u64,
+    /// Somebody sets brakes and releases them.
+    pub(crate) brakes: bool,
+    /// Files come into a folder that is watched.
+    pub(crate) files: bool,
+    /// An agent is woken by the clock.
+    pub(crate) clock: bool,
+}
+
+impl Sides {
+    /// All of it.
+    pub(crate) const ALL: Self = Self {
+        tasks: true,
+        changes: true,
+        asks: 25,
+        brakes: true,
+        files: true,
+        clock: true,
+    };
+}
+
 /// What clients did, in numbers.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
@@ -39,6 +81,8 @@ pub(crate) struct Counts {
     pub(crate) under_faults: AtomicU64,
     /// Those of them that brought a message.
     pub(crate) sent_under_faults: AtomicU64,
+    /// Runs that stood aside and were tried again.
+    pub(crate) retried: AtomicU64,
     /// Answers of such a program that were refusals.
     pub(crate) refused: AtomicU64,
 }
@@ -60,17 +104,17 @@ impl Load<'_> {
         self.ending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_ending(&self) -> bool {
+    pub(crate) fn is_ending(&self) -> bool {
         self.ending().is_some()
     }
 
-    fn is_late(&self) -> bool {
+    pub(crate) fn is_late(&self) -> bool {
         self.ending()
             .is_some_and(|(_, deadline)| deadline < Instant::now())
     }
 
     /// Something came to its end, so nothing stands still.
-    fn moved_on(&self) {
+    pub(crate) fn moved_on(&self) {
         if let Some((patience, deadline)) = self.ending().as_mut()
             && *deadline >= Instant::now()
         {
@@ -84,8 +128,9 @@ impl Load<'_> {
         let mut number = 0;
         while !self.is_ending() {
             number += 1;
-            let wish = Wish::new(format!("{name}-{number}"), self.weight, &mut rng);
-            let Some(sent) = self.send(&wish, &mut rng)? else {
+            let wish = Wish::new(format!("{name}-{number}"), self.taste(), &mut rng);
+            let agent = rng.pick(&self.agents).cloned().unwrap_or_default();
+            let Some(sent) = self.send(&agent, &wish, &mut rng)? else {
                 break;
             };
             all.push(sent.clone());
@@ -105,20 +150,32 @@ impl Load<'_> {
         Ok(all)
     }
 
+    fn taste(&self) -> Taste<'_> {
+        let Sides { tasks, asks, .. } = self.sides;
+        Taste {
+            weight: self.weight,
+            tasks,
+            shared: self.shared.get().map(String::as_str),
+            asks,
+        }
+    }
+
     /// Sends a message until it is acknowledged, and now and then once more. None when time is up before that.
-    fn send(&self, wish: &Wish, rng: &mut Rng) -> Result<Option<Sent>> {
+    pub(crate) fn send(&self, agent: &str, wish: &Wish, rng: &mut Rng) -> Result<Option<Sent>> {
         let model = self.place.script(&wish.name, &wish.yaml)?;
-        let agent = rng.pick(&self.agents).cloned().unwrap_or_default();
-        let body = json!({"text": wish.text, "key": wish.name, "model": model});
+        let mut body = json!({"text": wish.text, "key": wish.name, "model": model});
+        if wish.asks {
+            body["ask_tools"] = json!(["ExecCommand"]);
+        }
         let (message, text) = (&wish.name, digest(&wish.text));
         self.history.put(&json!({
             "event": "sent", "at": self.history.now(), "message": message, "agent": agent,
-            "actions": wish.actions, "text": text,
+            "actions": wish.actions, "text": text, "asks": wish.asks, "cancels": wish.cancels,
         }));
         let mut acknowledged = None;
         let mut again = u64::from(rng.percent(25));
         while !self.is_late() {
-            if let Some(run) = self.post(&agent, message, &body, rng) {
+            if let Some(run) = self.post(agent, message, &body, rng) {
                 acknowledged = Some(run);
                 if again == 0 {
                     break;
@@ -169,21 +226,35 @@ impl Load<'_> {
 
     /// Asks after a run and puts down what is said. True when it has ended.
     fn look(&self, sent: &Sent, rng: &mut Rng) -> bool {
+        self.told(sent, rng).is_some_and(|answer| has_ended(&answer))
+    }
+
+    /// The same; what is said, if anything is.
+    pub(crate) fn told(&self, sent: &Sent, rng: &mut Rng) -> Option<Value> {
         let path = format!("/api/runs/{}", sent.run);
-        let Some(answer) = self.asked(rng, |api| api.get(&path)) else {
-            return false;
-        };
+        let answer = self.asked(rng, |api| api.get(&path))?;
         if answer.status != 200 {
             let (status, code) = (answer.status, &answer.body["error"]["code"]);
             self.history
                 .note(&json!({"unseen": sent.message, "status": status, "code": code}));
-            return false;
+            return None;
         }
         let answer = told(&answer.body);
-        let has_ended = !matches!(answer["outcome"].as_str(), Some("open" | "queued"));
+        if is_aside(&answer) {
+            self.retry(&sent.run, rng);
+        }
         self.history
             .put(&json!({"event": "told", "run": sent.run, "answer": answer}));
-        has_ended
+        Some(answer)
+    }
+
+    /// A run that was taken up ten times by programs that were killed stands aside until a person has it tried again.
+    pub(crate) fn retry(&self, run: &str, rng: &mut Rng) {
+        let answer = self.asked(rng, |api| api.post(&format!("/api/runs/{run}/retry"), &json!({})));
+        if answer.is_some_and(|answer| answer.status == 200) {
+            self.history.note(&json!({"retried": run}));
+            self.counts.retried.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Whether an answer comes from a program whose disk fails just now. One that is still starting has not tried its
@@ -193,7 +264,7 @@ impl Load<'_> {
     }
 
     /// Asks one of the programs, and counts.
-    fn asked(&self, rng: &mut Rng, ask: impl Fn(&Api) -> Option<Answer>) -> Option<Answer> {
+    pub(crate) fn asked(&self, rng: &mut Rng, ask: impl Fn(&Api) -> Option<Answer>) -> Option<Answer> {
         let answer = ask(rng.pick(&self.apis)?)?;
         if self.is_hit(&answer) {
             self.counts.under_faults.fetch_add(1, Ordering::Relaxed);
@@ -202,4 +273,14 @@ impl Load<'_> {
         }
         Some(answer)
     }
+}
+
+/// Whether what was said of a run means that nothing more happens in it.
+pub(crate) fn has_ended(answer: &Value) -> bool {
+    !matches!(answer["outcome"].as_str(), Some("open" | "queued")) && !is_aside(answer)
+}
+
+/// Whether it means that a person has to look at it.
+pub(crate) fn is_aside(answer: &Value) -> bool {
+    answer["outcome"] == "quarantined"
 }

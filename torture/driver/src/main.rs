@@ -1,9 +1,11 @@
 //! `make torture`: the real program under load, killed, cut off from power and given a bad disk, with another program as
 //! judge. See `docs/torture.md`.
 //!
-//! - [`campaign`] plays worlds one after the other until time is up; [`episode`] plays one.
+//! - [`campaign`] plays worlds one after the other until time is up; [`episode`] plays one; [`pairs`] are the points it dies at.
 //! - [`load`] and [`script`] are the clients and what they ask for; [`http`] is how, [`history`] what they put down.
+//! - [`people`] answer, brake and cancel; [`around`] is the journal, a watched folder and the clock.
 //! - [`daemon`] is one life of the program, [`power`] what a power cut leaves of its files, [`fault`] how a disk fails.
+//! - [`server`] makes a database for each world on PostgreSQL.
 //! - [`place`] is where a world is, [`tally`] what is counted, [`rng`] chance, [`moment`] time as the API spells it.
 #![forbid(unsafe_code)]
 #![expect(
@@ -15,6 +17,7 @@
     reason = "deaths happen in real time, and there is no port here to ask for it"
 )]
 
+mod around;
 mod campaign;
 mod daemon;
 mod episode;
@@ -23,10 +26,13 @@ mod history;
 mod http;
 mod load;
 mod moment;
+mod pairs;
+mod people;
 mod place;
 mod power;
 mod rng;
 mod script;
+mod server;
 mod tally;
 
 use std::process::ExitCode;

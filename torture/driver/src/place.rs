@@ -65,6 +65,16 @@ impl Place {
         self.folder.join("work")
     }
 
+    /// The folder that is watched, and the one in which files are written before they are moved there.
+    pub(crate) fn watched(&self) -> PathBuf {
+        self.folder.join("watched")
+    }
+
+    /// See [`Self::watched`].
+    pub(crate) fn drafts(&self) -> PathBuf {
+        self.folder.join("drafts")
+    }
+
     pub(crate) fn world(&self) -> PathBuf {
         self.workspace().join("world.txt")
     }

@@ -1,15 +1,24 @@
 //! What a message asks for, and the script by which the model answers it.
 //!
-//! Each action appends one line to the world file, by one write of one shell, and does it once whenever it is done.
-//! Some take time before and after, so that kills find them there; some say so much that it is kept in a file.
+//! Most actions append one line to the world file, by one write of one shell, and do it once whenever they are done.
+//! Some take time before and after, so that kills find them there; some say so much that it is kept in a file. Others
+//! make a task in the journal, or give other words to one that all share.
 
 use crate::rng::Rng;
 
 /// Most actions of one message.
 const ACTIONS_MAX: u64 = 4;
 
+/// Tasks of a message whose run somebody wants to end: so many that some have not begun by then.
+const TASKS: u64 = 8;
+
 /// Bytes of a message that is kept in a file: more than a row takes, and chance cannot be packed.
 const LARGE_BYTES: usize = 90_000;
+
+/// What stands before the rounds of every script.
+const HEAD: &str = "price: { input: 0.0001, output: 0.0001 }\nrounds:\n";
+const ASKED: &str = "  - usage: { input_tokens: 1000, output_tokens: 0 }\n    tools:\n";
+const DONE: &str = "  - text: done\n    usage: { input_tokens: 1000, output_tokens: 0 }\n";
 
 /// How much a message asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,41 +29,55 @@ pub(crate) enum Weight {
     Light,
 }
 
+/// What messages of a world may ask for beside lines.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Taste<'a> {
+    pub(crate) weight: Weight,
+    /// Tasks in the journal.
+    pub(crate) tasks: bool,
+    /// The task that all share.
+    pub(crate) shared: Option<&'a str>,
+    /// That people are asked first: so many messages in a hundred.
+    pub(crate) asks: u64,
+}
+
 /// A message and its script.
 #[derive(Debug, Clone)]
 pub(crate) struct Wish {
     pub(crate) name: String,
     pub(crate) text: String,
-    pub(crate) actions: usize,
+    /// What it asks for, in the judge's words.
+    pub(crate) actions: Vec<&'static str>,
+    pub(crate) asks: bool,
+    pub(crate) cancels: bool,
     pub(crate) yaml: String,
 }
 
 impl Wish {
     /// A message by chance.
-    pub(crate) fn new(name: String, weight: Weight, rng: &mut Rng) -> Self {
-        let actions = match weight {
+    pub(crate) fn new(name: String, taste: Taste<'_>, rng: &mut Rng) -> Self {
+        let count = match taste.weight {
             Weight::Heavy => rng.between(1, ACTIONS_MAX),
             Weight::Light if rng.percent(20) => 1,
             Weight::Light => 0,
         };
-        let mut yaml = String::from("price: { input: 0.0001, output: 0.0001 }\nrounds:\n");
+        let (mut yaml, mut actions) = (String::from(HEAD), Vec::new());
         let mut action = 1;
-        while action <= actions {
+        while action <= count {
             let together = if rng.percent(30) { 2 } else { 1 };
-            let last = (action + together - 1).min(actions);
+            let last = (action + together - 1).min(count);
             if rng.percent(8) {
                 yaml.push_str("  - fail: { status: 503, retry_after_ms: 1 }\n");
             }
-            yaml.push_str("  - usage: { input_tokens: 1000, output_tokens: 0 }\n    tools:\n");
+            yaml.push_str(ASKED);
             for number in action..=last {
-                let command = command(&name, number, rng);
-                yaml.push_str(&format!(
-                    "      - {{ name: ExecCommand, input: {{ cmd: \"{command}\" }} }}\n"
-                ));
+                let (kind, call) = call(&name, number, taste, rng);
+                actions.push(kind);
+                yaml.push_str(&call);
             }
             action = last + 1;
         }
-        yaml.push_str("  - text: done\n    usage: { input_tokens: 1000, output_tokens: 0 }\n");
+        yaml.push_str(DONE);
         let mut text = format!("do {name}");
         if rng.percent(10) {
             text.push(' ');
@@ -63,20 +86,98 @@ impl Wish {
             }
         }
         Self {
+            asks: rng.percent(taste.asks),
+            cancels: false,
             name,
             text,
-            actions: usize::try_from(actions).unwrap_or(0),
+            actions,
             yaml,
+        }
+    }
+
+    /// One that asks for many tasks at once, so that somebody can stop it between two of them.
+    pub(crate) fn to_be_cancelled(name: String) -> Self {
+        let calls = (1..=TASKS).map(|number| task(&name, number));
+        Self {
+            text: format!("do {name}"),
+            actions: calls.clone().map(|_| "task").collect(),
+            asks: false,
+            cancels: true,
+            yaml: format!("{HEAD}{ASKED}{}{DONE}", calls.collect::<String>()),
+            name,
         }
     }
 }
 
+/// What an agent does whenever the clock wakes it, and what one does that is told of files.
+pub(crate) fn of_clock() -> String {
+    format!("{HEAD}{ASKED}{}{DONE}", exec(&line("tick", 1)))
+}
+
+/// See [`of_clock`].
+pub(crate) fn of_files() -> String {
+    format!("{HEAD}{DONE}")
+}
+
+/// One action: its kind, and the call in the script.
+fn call(name: &str, number: u64, taste: Taste<'_>, rng: &mut Rng) -> (&'static str, String) {
+    if taste.tasks && rng.percent(20) {
+        return ("task", task(name, number));
+    }
+    match taste.shared {
+        Some(shared) if rng.percent(10) => {
+            let input = format!("task_id: \"{shared}\", details: \"{name} {number}\"");
+            (
+                "change",
+                format!("      - {{ name: journal_update_task, input: {{ {input} }} }}\n"),
+            )
+        }
+        Some(_) | None => ("line", exec(&command(name, number, rng))),
+    }
+}
+
+fn task(name: &str, number: u64) -> String {
+    format!("      - {{ name: journal_create_task, input: {{ title: \"{name} {number}\" }} }}\n")
+}
+
+fn exec(command: &str) -> String {
+    format!("      - {{ name: ExecCommand, input: {{ cmd: \"{command}\" }} }}\n")
+}
+
+/// A line with its moment, or none at all where the shell is stopped before it knows that.
+fn line(name: &str, number: u64) -> String {
+    format!("s=$(date +%s%N) && echo {name} {number} $s >> world.txt")
+}
+
 fn command(name: &str, number: u64, rng: &mut Rng) -> String {
-    let line = format!("echo {name} {number} >> world.txt");
+    let line = line(name, number);
     match rng.below(10) {
         0 => format!("sleep 0.0{}; {line}", rng.between(1, 6)),
         1 => format!("{line}; sleep 0.0{}", rng.between(1, 6)),
         2 => format!("{line}; head -c 100000 /dev/urandom | od -An -tx1"),
         _ => line,
+    }
+}
+
+/// The action that a question is about: the message, and its number there.
+pub(crate) fn asked_about(input: &str) -> Option<(String, u64)> {
+    let (_, rest) = input.split_once("echo ")?;
+    let mut words = rest.split(' ');
+    Some((words.next()?.to_owned(), words.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{asked_about, command};
+    use crate::rng::Rng;
+
+    #[test]
+    fn a_question_leads_to_its_action() {
+        let mut rng = Rng::new(1);
+        for number in 1..40 {
+            let input = format!("{{\"cmd\":\"{}\"}}", command("c1-7", number, &mut rng));
+            assert_eq!(asked_about(&input), Some(("c1-7".to_owned(), number)), "{input}");
+        }
+        assert_eq!(asked_about("{\"cmd\":\"true\"}"), None);
     }
 }

@@ -1,6 +1,6 @@
 //! What a campaign did, in numbers.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
 use serde_json::{Value, json};
@@ -19,12 +19,16 @@ pub(crate) struct Tally {
     /// Pairs of fail points that were tried, and those at both of which the program died, one after the other.
     pub(crate) pairs: u64,
     pub(crate) pairs_deep: u64,
+    /// Which pairs those were.
+    pub(crate) met: BTreeSet<(&'static str, &'static str)>,
     /// Lives on a disk that failed.
     pub(crate) fault_lives: u64,
     /// Requests that were answered while the disk failed, those that brought a message, and those that were refused.
     pub(crate) under_faults: u64,
     pub(crate) sent_under_faults: u64,
     pub(crate) refused: u64,
+    /// Runs that stood aside because they were taken up too often by programs that were killed, and were tried again.
+    pub(crate) retried: u64,
     /// How often the program died at each fail point.
     pub(crate) points: BTreeMap<&'static str, u64>,
     /// What the judge counted.
@@ -70,14 +74,15 @@ impl Tally {
         json!({
             "worlds": self.worlds, "kills": self.kills, "kills_between_intent_and_result": self.kills_between,
             "pairs_of_points": self.pairs, "pairs_two_deep": self.pairs_deep,
+            "different_pairs_two_deep": self.met.len(),
             "power_cuts": self.power_cuts, "power_cuts_felt": self.cuts_felt, "lives_on_a_bad_disk": self.fault_lives,
             "operations_under_faults": self.under_faults, "messages_under_faults": self.sent_under_faults,
-            "refused_under_faults": self.refused,
+            "refused_under_faults": self.refused, "runs_tried_again": self.retried,
             "acknowledged": self.acknowledged, "effects": self.effects, "outcome_unknown": self.unknown,
             "failed_runs": self.failed, "lost": self.broken("kept") + self.broken("ended") + self.broken("stays_told"),
             "duplicated": self.broken("at_most_once") + self.broken("one_run"),
             "false_done": self.broken("done_is_done") + self.broken("no_silence"),
-            "broken": self.broken, "points": self.points,
+            "broken": self.broken,
         })
     }
 }
@@ -91,10 +96,12 @@ impl AddAssign for Tally {
         self.cuts_felt += other.cuts_felt;
         self.pairs += other.pairs;
         self.pairs_deep += other.pairs_deep;
+        self.met.extend(other.met);
         self.fault_lives += other.fault_lives;
         self.under_faults += other.under_faults;
         self.sent_under_faults += other.sent_under_faults;
         self.refused += other.refused;
+        self.retried += other.retried;
         self.acknowledged += other.acknowledged;
         self.effects += other.effects;
         self.unknown += other.unknown;

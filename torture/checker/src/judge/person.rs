@@ -1,0 +1,93 @@
+//! What people are promised: a brake holds, and an answer is the answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Case;
+
+/// How long after the acknowledgement of a brake something may still begin.
+const BRAKE_NS: u64 = 100_000_000;
+
+/// What measuring adds to that: what began in time writes its moment down only when the shell has started, on a machine
+/// with much to do.
+const MEASURING_NS: u64 = 400_000_000;
+
+/// Whoever is held does nothing until somebody asks for the end of it.
+pub(super) fn braked(case: &mut Case<'_>) {
+    for (agent, what, moment) in acts(case) {
+        let holds = |brake: &&crate::history::Brake| {
+            let from = brake.from_ns.saturating_add(BRAKE_NS + MEASURING_NS);
+            brake.is_of(agent) && moment > from && brake.until_ns.is_none_or(|until| moment < until)
+        };
+        if let Some(brake) = case.history.brakes.iter().find(holds) {
+            let late = (moment - brake.from_ns) / 1_000_000;
+            case.broken(format!(
+                "{what} of {agent} happened {late} ms after it was braked"
+            ));
+        }
+    }
+}
+
+/// Everything that happened: by whom, what, and when.
+fn acts<'a>(case: &Case<'a>) -> Vec<(&'a str, String, u64)> {
+    let (history, world) = (case.history, case.world);
+    let mut acts = Vec::new();
+    for (message, action) in world.effects() {
+        let Some(sent) = history.messages.get(message) else {
+            continue;
+        };
+        let moments = world.places_of(message, action).iter();
+        acts.extend(moments.map(|(_, moment)| (sent.agent.as_str(), format!("{message} {action}"), *moment)));
+    }
+    for task in &history.tasks {
+        let message = task.title.split(' ').next().unwrap_or_default();
+        if let Some(sent) = history.messages.get(message) {
+            acts.push((&sent.agent, format!("the task {}", task.title), task.created_ns));
+        }
+    }
+    if let Some(schedule) = &history.schedule {
+        let ticks = world.ticks.iter();
+        acts.extend(ticks.map(|moment| (schedule.agent.as_str(), "a tick".to_owned(), *moment)));
+    }
+    acts
+}
+
+/// One question has one answer, which is the one that was taken; what was not approved does not happen.
+pub(super) fn answered_once(case: &mut Case<'_>) {
+    let history = case.history;
+    let mut taken: BTreeMap<&str, &str> = BTreeMap::new();
+    for (decision, option) in &history.answered {
+        if let Some(first) = taken.insert(decision, option) {
+            case.broken(format!("{decision} took {first} and then {option}"));
+        }
+    }
+    let mut approved: BTreeSet<(&str, usize)> = BTreeSet::new();
+    for decided in &history.decided {
+        let (id, option) = (decided.decision.as_str(), decided.option.as_deref());
+        if decided.state != "answered" {
+            case.broken(format!("{id} came to rest as {}", decided.state));
+        }
+        if let Some(first) = taken.remove(id)
+            && option != Some(first)
+        {
+            case.broken(format!("{id} was answered with {first} and says {option:?}"));
+        }
+        if option == Some("approve") {
+            approved.insert((&decided.message, decided.action));
+        }
+    }
+    for decision in taken.into_keys() {
+        case.broken(format!("{decision} was answered and is gone"));
+    }
+    for (name, message, answer) in case.answered().filter(|(_, message, _)| message.asks) {
+        for number in 1..=message.actions.len() {
+            let is_line = message.actions.get(number - 1) == Some(&crate::history::Action::Line);
+            let happened = case.world.times(name, number) > 0;
+            let is_ok = answer.calls.get(number - 1).is_some_and(|status| status == "ok");
+            if is_line && (happened || is_ok) && !approved.contains(&(name.as_str(), number)) {
+                case.broken(format!(
+                    "{name} {number} happened or is called ok and was not approved"
+                ));
+            }
+        }
+    }
+}
