@@ -308,6 +308,20 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
             "DELETE FROM event WHERE kind = 'tool_executed'",
             "the log does not tell of the tool_executed",
         ),
+        (
+            "UPDATE run SET state = 'rot'",
+            "the state that is kept of the run cannot be read",
+        ),
+        (
+            "INSERT INTO journal SELECT run_key, ordinal + 1, body, reads_hash, state_hash, effects_hash, at_ms FROM journal \
+             ORDER BY ordinal DESC LIMIT 1",
+            "its journal holds",
+        ),
+        (
+            // Other words of the same length, with all hashes of the journal made to fit.
+            "UPDATE journal SET at_ms = at_ms + 1 WHERE ordinal = 2",
+            "the log does not tell of the",
+        ),
     ];
     for (sql, words) in changes {
         fs::write(&path, &whole).expect("as it was");
@@ -330,6 +344,43 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
     assert_eq!(
         world.wakeful(&["replay", "beef", "--json"]).error_code(),
         "run_unknown"
+    );
+}
+
+#[test]
+fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
+    let world = World::new();
+    let run = ran(&world);
+    let said = world.wakeful(&["replay", &run, "--json"]).json();
+    assert_eq!(
+        (&said["bound"], &said["erased"]),
+        (&true.into(), &0.into()),
+        "{said}"
+    );
+    let args = [
+        "erase", "--agent", "main", "--seq", "4", "--reason", "x", "--json",
+    ];
+    assert_eq!(world.wakeful(&args).code, Some(0));
+    let said = world.wakeful(&["replay", &run, "--json"]);
+    let answer = said.json();
+    assert_eq!(
+        (said.code, &answer["bound"], &answer["erased"]),
+        (Some(0), &false.into(), &1.into()),
+        "{said:?}"
+    );
+    assert!(world.wakeful(&["replay", &run]).stdout.contains("nothing holds"));
+    // Its bundle is the log alone.
+    let bundle = world.path().join("run.bundle").display().to_string();
+    let said = world.wakeful(&["export", &run, "--out", &bundle, "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["replayed"]),
+        (Some(0), &false.into()),
+        "{said:?}"
+    );
+    let text = fs::read_to_string(&bundle).expect("a file");
+    assert!(
+        !text.contains("{\"journal\"") && !text.contains("{\"blob\""),
+        "{text}"
     );
 }
 
