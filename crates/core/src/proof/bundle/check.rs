@@ -167,10 +167,10 @@ impl Check {
         if serde_json::to_vec(&line).is_ok_and(|spelled| spelled == text) {
             return self.take(line);
         }
-        match line {
-            Line::Opening(opening) if opening.format != FORMAT => Err(Unproven::Foreign),
-            _ => Err(self.wrong("is not spelled as it was written".to_owned())),
+        if matches!(&line, Line::Opening(opening) if opening.format != FORMAT) {
+            return Err(Unproven::Foreign);
         }
+        Err(self.wrong("is not spelled as it was written".to_owned()))
     }
 
     fn take(&mut self, line: Line) -> Result<(), Unproven> {

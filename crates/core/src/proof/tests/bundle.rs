@@ -128,7 +128,7 @@ pub(super) fn opening(lines: &mut [Line]) -> &mut Opening {
 pub(super) fn events(lines: &mut [Line]) -> impl Iterator<Item = &mut EventLine> {
     lines.iter_mut().filter_map(|line| match line {
         Line::Event(event) => Some(event),
-        _ => None,
+        Line::Opening(_) | Line::Head(_) | Line::Journal(_) | Line::Blob(_) | Line::Closing(_) => None,
     })
 }
 

@@ -275,7 +275,7 @@ fn contents_are_those_that_the_run_names() {
     blobs.push(Line::Blob(blob(b"never said")));
     blobs.sort_by_key(|line| match line {
         Line::Blob(blob) => Some(blob.hash),
-        _ => None,
+        Line::Opening(_) | Line::Event(_) | Line::Head(_) | Line::Journal(_) | Line::Closing(_) => None,
     });
     more.splice(place..place, blobs);
     counted(&mut more);
