@@ -327,7 +327,8 @@ pub trait Store: Clone + Send + Sync + 'static {
     /// Makes a blob ready for storing, off the writing thread. A large one is a synced file when this returns.
     fn pack(&self, blob: Blob) -> impl Future<Output = Result<PackedBlob, StoreError>> + Send;
 
-    /// Removes the files of contents that are no longer there. Whoever removed them calls this after the commit.
+    /// Removes the files of contents that are no longer there, and what is left of erased text in the pages of the
+    /// database, as far as that is in our hands. Whoever erased something calls this after the commit.
     fn discard(&self, gone: Vec<BlobHash>) -> impl Future<Output = Result<(), StoreError>> + Send;
 
     /// Whether this process may certainly still act for the agents it claimed.

@@ -248,6 +248,12 @@ pub enum EngineError {
         /// Which run.
         run: RunKey,
     },
+    /// What tells of an erasure stays.
+    #[error("event {seq} tells of what was taken away, and stays")]
+    ErasureRecord {
+        /// Which event.
+        seq: u64,
+    },
     /// What it was told is gone.
     #[error("the contents of run {run} were erased")]
     RunErased {

@@ -166,6 +166,7 @@ fn code(error: &EngineError) -> &str {
         EngineError::Unanswerable(why) => unanswerable(why).0,
         EngineError::NotQuarantined { .. } => "run_not_quarantined",
         EngineError::NotEnded { .. } => "run_open",
+        EngineError::ErasureRecord { .. } => "event_is_record",
         EngineError::RunErased { .. } => "run_erased",
         EngineError::RunPruned { .. } => "run_pruned",
         EngineError::Broken { .. } => "run_broken",
@@ -231,6 +232,9 @@ fn hint(error: &EngineError) -> String {
         EngineError::UnknownDecision(_) => "`wakeful decision list` shows those that wait",
         EngineError::AmbiguousDecision(_) => "give more digits",
         EngineError::NotQuarantined { .. } => "`wakeful runs list --state quarantined` shows those that are",
+        EngineError::ErasureRecord { .. } => {
+            "without it `wakeful verify` could not tell an erasure from a forgery; name other events"
+        }
         EngineError::RunErased { .. } => ERASED,
         EngineError::RunPruned { .. } => PRUNED,
     };

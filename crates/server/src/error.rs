@@ -182,6 +182,7 @@ fn status_of(error: &EngineError) -> StatusCode {
         | EngineError::AgentBusy { .. }
         | EngineError::AgentExists(_)
         | EngineError::NotEnded { .. }
+        | EngineError::ErasureRecord { .. }
         | EngineError::RunErased { .. }
         | EngineError::RunPruned { .. } => StatusCode::CONFLICT,
         EngineError::LeaseLost(_) | EngineError::NoEngine { .. } | EngineError::BudgetExceeded { .. } => {

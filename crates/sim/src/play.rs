@@ -377,6 +377,7 @@ impl Stage {
                 | EngineError::Panicked(_)
                 | EngineError::Subscribing(_)
                 | EngineError::NotEnded { .. }
+                | EngineError::ErasureRecord { .. }
                 | EngineError::RunErased { .. }
                 | EngineError::RunPruned { .. }
                 | EngineError::UnknownDecision(_)

@@ -40,7 +40,7 @@ const THOROUGH_SQLITE: &str = "PRAGMA secure_delete = ON";
 const ORDINARY_SQLITE: &str = "PRAGMA secure_delete = OFF";
 
 /// SQLite leaves what was deleted on its pages unless it is told otherwise. Told only here: every other transaction
-/// would pay for it.
+/// would pay for it. Older copies, on pages that were divided since, go when the database is written anew after the commit.
 fn thoroughly<T>(
     sql: &mut dyn Sql,
     erase: impl FnOnce(&mut dyn Sql) -> Result<T, StoreError>,
@@ -58,12 +58,13 @@ fn thoroughly<T>(
 
 const EVENTS: &str = "
     UPDATE event SET payload = NULL, salt = NULL
-    WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND payload IS NOT NULL AND kind <> 'content_erased'";
+    WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND payload IS NOT NULL
+        AND kind NOT IN ('content_erased', 'data_pruned')";
 
 const EVENTS_OF_RUN: &str = "
     UPDATE event SET payload = NULL, salt = NULL
     WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND run_key = ?4 AND payload IS NOT NULL
-        AND kind <> 'content_erased'";
+        AND kind NOT IN ('content_erased', 'data_pruned')";
 
 /// Takes payload and salt from events.
 pub(crate) fn events(
@@ -148,10 +149,11 @@ const NAMED_POSTGRES: &str = "
     SELECT decode(w.value, 'hex') FROM wanted w
     WHERE EXISTS (SELECT 1 FROM run WHERE status IN ('open', 'quarantined') AND position(w.value IN state) > 0)";
 
-const DELETE: &str = "DELETE FROM blob WHERE hash = ?1";
+const DELETE: &str = "DELETE FROM blob WHERE hash = ?1 AND generation < ?2";
 
-/// Removes those of these contents that nobody names: no transcript, no message, and no run that has not ended.
-pub(crate) fn blobs(sql: &mut dyn Sql, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError> {
+/// Removes those of these contents that nobody names: no transcript, no message, and no run that has not ended. What was
+/// put in a generation or later stays.
+pub(crate) fn blobs(sql: &mut dyn Sql, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>, StoreError> {
     if sql.dialect() == Dialect::Postgres {
         sql.execute(ALONE_POSTGRES, &[])?;
     }
@@ -165,7 +167,7 @@ pub(crate) fn blobs(sql: &mut dyn Sql, hashes: &[BlobHash]) -> Result<Vec<BlobHa
             .map(|mut row| row.digest("blob.hash").map(BlobHash));
         let kept: BTreeSet<BlobHash> = kept.collect::<Result<_, StoreError>>()?;
         for hash in some.iter().filter(|hash| !kept.contains(hash)) {
-            let deleted = thoroughly(sql, |sql| sql.execute(DELETE, &[hash.into()]))?;
+            let deleted = thoroughly(sql, |sql| sql.execute(DELETE, &[hash.into(), below.into()]))?;
             gone.extend((deleted == 1).then_some(*hash));
         }
     }

@@ -181,13 +181,13 @@ impl wakeful_ports::store::Store for Store {
 
     async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {
         match &self.inner {
-            // In the writer's turn, where nobody can name one of them between the look and the removal.
-            Inner::Sqlite(database) if !gone.is_empty() => {
-                let discarded = database.write(move |session| session.discard(&gone));
-                discarded.await
+            Inner::Sqlite(database) => {
+                // In the writer's turn, where nobody can name one of them between the look and the removal.
+                database.write(move |session| session.discard(&gone)).await?;
+                database.rewrite().await
             }
             // Elsewhere they were in their rows.
-            Inner::Sqlite(_) | Inner::Postgres(_) | Inner::Memory(_) => Ok(()),
+            Inner::Postgres(_) | Inner::Memory(_) => Ok(()),
         }
     }
 

@@ -92,7 +92,7 @@ pub enum Flaw {
         computed: Digest,
     },
     /// An event was moved to another run.
-    #[error("event {seq} begins another run than the one it is kept under")]
+    #[error("event {seq} is of another run than the one it is kept under")]
     Run {
         /// Which event.
         seq: u64,
@@ -362,8 +362,8 @@ impl Walk {
                 computed,
             });
         }
-        if link.kind == Kind::RunStarted.as_str() {
-            // The hash does not cover which run an event is kept under; the payload that begins a run does.
+        if names_its_run(link.kind) {
+            // The hash does not cover which run an event is kept under; the payloads that begin and end a run do.
             let run = member(payload, "run_key");
             let kept = link.run_key.map(|run| Value::String(run.to_string()));
             if run.is_some() && run != kept {
@@ -430,6 +430,13 @@ impl Walk {
     }
 }
 
+/// Whether the payload of such an event says under which run it is kept.
+fn names_its_run(kind: &str) -> bool {
+    [Kind::MessageAdmitted, Kind::RunStarted, Kind::RunEnded]
+        .iter()
+        .any(|naming| naming.as_str() == kind)
+}
+
 /// How many payloads an event tells of that were taken away: by a person, or because they were old.
 fn recorded_by(kind: &str, payload: &[u8]) -> u64 {
     let counted = match Kind::parse(kind) {
@@ -442,7 +449,8 @@ fn recorded_by(kind: &str, payload: &[u8]) -> u64 {
     counted.and_then(|count| count.as_u64()).unwrap_or(0)
 }
 
-fn member(payload: &[u8], name: &str) -> Option<Value> {
+/// A member of a payload.
+pub(super) fn member(payload: &[u8], name: &str) -> Option<Value> {
     let mut payload: Value = serde_json::from_slice(payload).ok()?;
     payload.get_mut(name).map(Value::take)
 }

@@ -1,9 +1,14 @@
 //! A run, applied again from its journal: every state, every effect and every event must be what was kept.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::bond::bind;
+use crate::blob::{Blob, BlobHash};
 use crate::json::{NotCanonical, canonical, digest};
 use crate::key::Digest;
 use crate::report::{Draft, Kind};
 use crate::run::{Input, Moved, Outcome, Reads, Turn};
+use crate::time::Millis;
 
 /// One transition as the journal keeps it.
 #[derive(Debug, Clone, Copy)]
@@ -18,6 +23,8 @@ pub struct Recorded<'a> {
     pub state_hash: Digest,
     /// Hash of the effects it led to.
     pub effects_hash: Digest,
+    /// When.
+    pub at: Millis,
 }
 
 /// The first place where a run is not what was kept of it.
@@ -73,6 +80,9 @@ pub enum Difference {
     /// The state that is kept is not the last one.
     #[error("the state that is kept of the run is not the one that its journal leads to")]
     State,
+    /// The state that is kept is none.
+    #[error("the state that is kept of the run cannot be read: {0}")]
+    NoState(String),
     /// The log tells another story.
     #[error("the log does not tell of the {kind} that the journal leads to, as event {nth} of the run's own")]
     Event {
@@ -81,17 +91,50 @@ pub enum Difference {
         /// Which of the events that the machine made, from 1.
         nth: usize,
     },
+    /// The log tells of more than the run did.
+    #[error("the log tells of a {kind} that the journal does not lead to")]
+    Untold {
+        /// What is told.
+        kind: &'static str,
+    },
 }
 
 /// What a run has told, as far as it can be compared: the kind, and the hash of the payload unless that was erased.
 pub type Told = (String, Option<Digest>);
+
+/// How firmly a journal is tied to the log that it was held against.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ties {
+    /// Events of the machine whose payloads are gone. What they said is not known, and may have been anything.
+    pub erased: u64,
+    /// Events that hold no bond: an earlier program wrote them. What they say was compared, what was said in full was not.
+    pub loose: u64,
+}
+
+impl Ties {
+    /// Whether every transition that tells anything is held by the log.
+    #[must_use]
+    pub const fn hold(&self) -> bool {
+        self.erased == 0 && self.loose == 0
+    }
+}
+
+/// An event that the machine made, by its hashes.
+#[derive(Debug)]
+struct Made {
+    kind: Kind,
+    plain: Digest,
+    /// With the bond, where it is the last of its transition.
+    bound: Option<Digest>,
+}
 
 /// A run on its way through its journal.
 #[derive(Debug)]
 pub struct Replay {
     turn: Turn,
     rows: i64,
-    drafts: Vec<(Kind, Digest)>,
+    made: Vec<Made>,
+    contents: BTreeSet<BlobHash>,
 }
 
 impl Replay {
@@ -99,8 +142,12 @@ impl Replay {
     #[must_use]
     pub fn new(later: Turn) -> Self {
         let turn = beginning(later);
-        let (rows, drafts) = (0, Vec::new());
-        Self { turn, rows, drafts }
+        Self {
+            turn,
+            rows: 0,
+            made: Vec::new(),
+            contents: BTreeSet::new(),
+        }
     }
 
     /// Applies the next row and compares.
@@ -127,6 +174,7 @@ impl Replay {
             }),
         };
         same("read set", row.reads_hash, digest(&reads).map_err(no_form)?)?;
+        let said = said(&input);
         let moved = self.turn.clone().apply(&reads, input);
         let mut moved = moved.map_err(|error| Difference::Refused {
             ordinal,
@@ -140,13 +188,32 @@ impl Replay {
         same("state", row.state_hash, state)?;
         let effects = digest(&moved.effects).map_err(no_form)?;
         same("list of effects", row.effects_hash, effects)?;
-        for Draft { kind, payload, .. } in &moved.events {
-            let payload = canonical(payload).map_err(no_form)?;
-            self.drafts.push((*kind, Digest::of(&payload)));
-        }
+        self.note(row, &moved).map_err(no_form)?;
+        self.contents.extend(said);
         self.rows = ordinal;
         self.turn = moved.turn.clone();
         Ok(moved)
+    }
+
+    /// Keeps what a transition told and which contents it names.
+    fn note(&mut self, row: &Recorded<'_>, moved: &Moved) -> Result<(), NotCanonical> {
+        for Draft { kind, payload, .. } in &moved.events {
+            self.made.push(Made {
+                kind: *kind,
+                plain: digest(payload)?,
+                bound: None,
+            });
+        }
+        if let (Some(made), Some(last)) = (self.made.last_mut(), moved.events.last()) {
+            let mut last = [last.clone()];
+            bind(&self.turn.run_key, row, &mut last);
+            let [last] = last;
+            made.bound = Some(digest(&last.payload)?);
+        }
+        self.contents
+            .extend(moved.entries.iter().map(|entry| entry.content));
+        self.contents.extend(moved.blobs.iter().map(Blob::hash));
+        Ok(())
     }
 
     /// The machine up to version 3 did not keep which model it had passed over for want of money, and went on without it. A
@@ -181,20 +248,111 @@ impl Replay {
         same.then_some(()).ok_or(Difference::State)
     }
 
+    /// The contents that its journal names: what was said in it, and what its actions gave.
+    #[must_use]
+    pub const fn contents(&self) -> &BTreeSet<BlobHash> {
+        &self.contents
+    }
+
     /// Compares what the machine had to tell with what the log tells of the run. Others may have told more in between:
-    /// that a message came in, that a person answered.
-    pub fn told(&self, told: &[Told]) -> Result<(), Difference> {
-        let mut told = told.iter();
-        for (nth, (kind, payload)) in (1..).zip(&self.drafts) {
-            let is_it = |(name, hash): &&Told| {
-                *name == kind.as_str() && hash.as_ref().is_none_or(|hash| hash == payload)
-            };
-            if !told.by_ref().any(|event| is_it(&event)) {
-                let kind = kind.as_str();
-                return Err(Difference::Event { kind, nth });
+    /// that a message came in, that a person answered. What is no longer there matches anything, and is counted.
+    pub fn told(&self, told: &[Told]) -> Result<Ties, Difference> {
+        let (mut told, mut ties) = (told.iter(), Ties::default());
+        for (nth, made) in (1..).zip(&self.made) {
+            let kind = made.kind.as_str();
+            let mut found = told
+                .by_ref()
+                .filter(|(name, _)| name == kind)
+                .filter_map(|(_, hash)| made.tie(hash.as_ref()));
+            let tie = found.next().ok_or(Difference::Event { kind, nth })?;
+            ties.erased += u64::from(tie == Tie::Erased);
+            ties.loose += u64::from(tie == Tie::Loose);
+        }
+        Ok(ties)
+    }
+
+    /// Whether a run that has ended tells of nothing that its journal does not lead to.
+    pub fn told_no_more(&self, told: &[Told]) -> Result<(), Difference> {
+        let mut counts: BTreeMap<&str, i64> = BTreeMap::new();
+        for made in &self.made {
+            *counts.entry(made.kind.as_str()).or_default() += 1;
+        }
+        let of_machine = told.iter().filter_map(|(kind, _)| Kind::parse(kind));
+        for kind in of_machine.filter(|kind| is_of_machine(*kind)) {
+            let kind = kind.as_str();
+            let left = counts.entry(kind).or_default();
+            *left -= 1;
+            if *left < 0 {
+                return Err(Difference::Untold { kind });
             }
         }
         Ok(())
+    }
+}
+
+/// How an event of the log holds one that the machine made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tie {
+    Held,
+    Loose,
+    Erased,
+}
+
+impl Made {
+    /// None for an event that says something else.
+    fn tie(&self, payload: Option<&Digest>) -> Option<Tie> {
+        match (payload, &self.bound) {
+            (None, _) => Some(Tie::Erased),
+            (Some(payload), Some(bound)) if payload == bound => Some(Tie::Held),
+            (Some(payload), None) if *payload == self.plain => Some(Tie::Held),
+            (Some(payload), Some(_)) if *payload == self.plain => Some(Tie::Loose),
+            (Some(_), _) => None,
+        }
+    }
+}
+
+/// Whether only the machine makes events of this kind.
+#[must_use]
+pub const fn is_of_machine(kind: Kind) -> bool {
+    match kind {
+        Kind::RunStarted
+        | Kind::ProviderRoundCompleted
+        | Kind::AssistantRoundRecorded
+        | Kind::PolicyDecided
+        | Kind::ToolExecuted
+        | Kind::ActionCalledOff
+        | Kind::RuntimeError
+        | Kind::RunParked
+        | Kind::SubRunStarted
+        | Kind::RunEnded
+        | Kind::DecisionAsked => true,
+        Kind::MessageAdmitted
+        | Kind::AgentStateChanged
+        | Kind::WakeDecided
+        | Kind::DecisionAnswered
+        | Kind::DecisionEscalated
+        | Kind::BrakeChanged
+        | Kind::RunQuarantined
+        | Kind::RunReleased
+        | Kind::ContentErased
+        | Kind::DataPruned => false,
+    }
+}
+
+/// Contents that an input brings.
+fn said(input: &Input) -> Vec<BlobHash> {
+    match input {
+        Input::Admitted { body } => vec![*body],
+        Input::Replied(reply) => vec![reply.content],
+        Input::Settled { results } => results.iter().map(|result| result.content).collect(),
+        Input::AttemptFailed { .. }
+        | Input::Parked { .. }
+        | Input::Resumed
+        | Input::Started { .. }
+        | Input::Postponed
+        | Input::Cancelled
+        | Input::Decided { .. }
+        | Input::Lapsed { .. } => Vec::new(),
     }
 }
 

@@ -2,5 +2,6 @@
 
 mod bundle;
 mod chain;
+mod forgery;
 mod replay;
 mod sample;

@@ -51,7 +51,7 @@ pub trait ProofTx {
     /// Keeps a signed head; nothing happens when it is there already.
     fn put_signed_head(&mut self, head: &SignedHead) -> Result<(), StoreError>;
     /// Takes payload and salt from events of an agent, first and last included; only from those of one run where one is
-    /// given. Says how many had any. Records of erasures stay.
+    /// given. Says how many had any. What tells of payloads that were taken away stays.
     fn erase_events(
         &mut self,
         agent: &AgentId,
@@ -63,6 +63,7 @@ pub trait ProofTx {
     fn erase_run(&mut self, run: &RunRow) -> Result<u64, StoreError>;
     /// Takes from a message the name of what it says, and the words by which its sender called it.
     fn erase_message(&mut self, run: &RunKey) -> Result<(), StoreError>;
-    /// Removes those of these contents that nobody names, and says which they were.
-    fn erase_blobs(&mut self, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError>;
+    /// Removes those of these contents that no row names and that were last put before a generation, and says which they
+    /// were. Nobody puts a content until the transaction ends.
+    fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>, StoreError>;
 }

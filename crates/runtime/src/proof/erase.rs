@@ -6,11 +6,16 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
-use wakeful_ports::store::{Store, StoreError, Tx, View};
+use wakeful_ports::care::CareRow;
+use wakeful_ports::records::RunRow;
+use wakeful_ports::store::{Store, StoreError, Tx};
 
-use super::contents::contents;
+use super::contents::{Contents, contents};
+use super::replay::has_ended;
 use crate::EngineError;
+
+/// Events looked at at once.
+const PAGE: u32 = 500;
 
 /// Longest reason. It stays in the log for ever.
 pub const REASON_CHARS_MAX: usize = 500;
@@ -70,6 +75,7 @@ enum Found {
     UnknownAgent,
     UnknownRun(RunKey),
     NotEnded(RunKey),
+    Record(u64),
 }
 
 #[derive(Default)]
@@ -84,7 +90,7 @@ struct Task {
     erase: Erase,
     at: Millis,
     salt: [u8; 32],
-    hashes: Vec<BlobHash>,
+    contents: Contents,
 }
 
 /// Erases, and returns the event that tells of it.
@@ -94,41 +100,54 @@ pub(crate) async fn erase<S: Store>(
     (at, salt): (Millis, [u8; 32]),
 ) -> Result<(Erased, Option<Event>), EngineError> {
     let agent = erase.agent.clone();
-    let hashes = match erase.what {
-        What::Events { .. } => Vec::new(),
+    let contents = match erase.what {
+        What::Events { .. } => Contents::default(),
         What::Run(run) => {
             // A run that has ended names no more than it does now; one that has not is refused below.
             let row = store.read(move |view| view.run(&run)).await?;
             let row = row.ok_or(EngineError::UnknownRun(run))?;
-            let named = contents(store, &row).await?.hashes;
-            let beside = store.read(move |view| taken_up(view, &run)).await?;
-            named.into_iter().chain(beside).collect()
+            contents(store, &row).await?
         }
     };
     let task = Task {
         erase,
         at,
         salt,
-        hashes,
+        contents,
     };
     match store.write(move |tx| task.commit(tx)).await? {
         Found::UnknownAgent => Err(EngineError::UnknownAgent(agent)),
         Found::UnknownRun(run) => Err(EngineError::UnknownRun(run)),
         Found::NotEnded(run) => Err(EngineError::NotEnded { run }),
+        Found::Record(seq) => Err(EngineError::ErasureRecord { seq }),
         Found::Erased(done) => {
+            // Also where nothing was left: an earlier call may not have come this far.
             store.discard(done.gone).await?;
             Ok((done.erased, done.event))
         }
     }
 }
 
-/// What the messages say that a run took up beside its own.
-fn taken_up(view: &mut dyn View, run: &RunKey) -> Result<Vec<BlobHash>, StoreError> {
-    let mut bodies = Vec::new();
-    for wake in view.absorbed_by(run)? {
-        bodies.extend(view.message(&wake.run_key)?.map(|message| message.body));
+/// The last of these events, if all of them tell of what was taken away. Without them nobody could tell an erasure from
+/// a forgery.
+fn only_records(
+    tx: &mut dyn Tx,
+    agent: &AgentId,
+    (first, last): (u64, u64),
+) -> Result<Option<u64>, StoreError> {
+    let (mut after, mut record) = (first.saturating_sub(1), None);
+    while after < last {
+        let page = tx.events(agent, after, PAGE)?;
+        let Some(newest) = page.last() else { break };
+        after = newest.seq;
+        for event in page.iter().filter(|event| event.seq <= last) {
+            match Kind::parse(&event.kind) {
+                Some(Kind::ContentErased | Kind::DataPruned) => record = Some(event.seq),
+                Some(_) | None => return Ok(None),
+            }
+        }
     }
-    Ok(bodies)
+    Ok(record)
 }
 
 impl Task {
@@ -145,6 +164,9 @@ impl Task {
             What::Events { first, last } => {
                 if let Some(run) = tx.unended_among(agent, first, last)? {
                     return Ok(Found::NotEnded(run));
+                }
+                if let Some(seq) = only_records(tx, agent, (first, last))? {
+                    return Ok(Found::Record(seq));
                 }
                 let mut done = Done::default();
                 done.erased.events = tx.erase_events(agent, (first, last), None)?;
@@ -163,6 +185,7 @@ impl Task {
             let event = head.chain(agent, sealed);
             tx.append_event(agent, &event)?;
             tx.put_head(agent, &head)?;
+            to_be_swept(tx)?;
             done.erased.seq = Some(event.seq);
             done.event = Some(event);
         }
@@ -175,7 +198,7 @@ impl Task {
         let Some(row) = row else {
             return Ok(Err(Found::UnknownRun(run)));
         };
-        if row.status == RUN_OPEN || row.status == RUN_QUARANTINED {
+        if !has_ended(&row) {
             return Ok(Err(Found::NotEnded(run)));
         }
         let mut done = Done::default();
@@ -190,7 +213,9 @@ impl Task {
             tx.erase_message(&wake.run_key)?;
         }
         done.erased.transitions = tx.erase_run(&without_reply(row))?;
-        done.gone = tx.erase_blobs(&self.hashes)?;
+        done.gone = tx.erase_blobs(&self.contents.lines, i64::MAX)?;
+        let outputs = self.contents.outputs_after(&done.gone);
+        done.gone.extend(tx.erase_blobs(&outputs, self.contents.below)?);
         done.erased.blobs = done.gone.len() as u64;
         Ok(Ok(done))
     }
@@ -217,6 +242,17 @@ impl Task {
         let sealed = Sealed::new(draft, self.at, None, self.salt);
         sealed.map_err(|error| StoreError::Backend(error.into()))
     }
+}
+
+/// What else nobody names any more is swept with the next round of care.
+fn to_be_swept(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    let care = tx.care()?;
+    let noted = CareRow {
+        unswept: care.generation,
+        ..care
+    };
+    // Where somebody has begun another generation meanwhile, they sweep.
+    tx.put_care(&noted, care.generation).map(drop)
 }
 
 /// The run without the name of its last answer, which could be guessed back to the words.

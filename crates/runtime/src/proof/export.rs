@@ -1,19 +1,24 @@
 //! A run as a bundle: everything that proves it, and nothing that may not leave.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::blob::BlobHash;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
 use wakeful_core::proof::bundle::{
-    BlobBody, BlobLine, Closing, EVENTS_MAX, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
+    Again, BlobBody, BlobLine, Closing, EVENTS_MAX, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line,
+    Opening, Withheld, artifacts_in,
 };
-use wakeful_core::proof::chain::Place;
+use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
+use wakeful_core::proof::replay::{Difference, Replay, is_of_machine};
 use wakeful_core::proof::signing::DeviceKey;
+use wakeful_core::report::Kind;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{EventRow, JournalRow, RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::records::{EventRow, JournalRow, RunRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
-use super::contents::{Contents, contents};
+use super::replay::{Ran, again, has_ended};
 use crate::EngineError;
 
 /// Rows read at once.
@@ -24,9 +29,6 @@ const HEADERS_AFTER_MAX: u64 = 10_000;
 
 /// Most keys whose heads go with one run.
 const HEADS_MAX: usize = 16;
-
-/// What is said of a content that may not leave.
-const WITHHELD: &str = "it holds a secret";
 
 /// Why a run cannot be exported.
 #[derive(Debug, thiserror::Error)]
@@ -78,16 +80,13 @@ pub async fn export<S: Store>(
     let found = store.read(move |view| Ok((view.run(&run)?, view.is_pruned(&run)?)));
     let (row, is_pruned) = found.await?;
     let row = row.ok_or(EngineError::UnknownRun(run))?;
-    if row.status == RUN_OPEN || row.status == RUN_QUARANTINED {
+    if !has_ended(&row) {
         return Err(EngineError::NotEnded { run }.into());
     }
     if is_pruned {
         return Err(EngineError::RunPruned { run }.into());
     }
-    let contents = contents(store, &row).await?;
-    if contents.is_erased {
-        return Err(EngineError::RunErased { run }.into());
-    }
+    let ran = again(store, &row).await?;
     let wanted = row.clone();
     let span = store.read(move |view| span(view, &wanted)).await?;
     let span = span
@@ -102,7 +101,7 @@ pub async fn export<S: Store>(
             withheld: 0,
         },
     };
-    export.all(span, contents, now).await
+    export.all(span, ran, now).await
 }
 
 /// Where a run stands in the log.
@@ -112,7 +111,7 @@ struct Span {
     after: Place,
     /// The hash of the last event of the run.
     last_hash: Digest,
-    lives: Vec<wakeful_core::proof::chain::Life>,
+    lives: Vec<Life>,
     heads: Vec<SignedHead>,
 }
 
@@ -169,6 +168,19 @@ impl Span {
     fn end(&self) -> u64 {
         self.heads.first().map_or(self.last, |head| head.seq)
     }
+
+    /// The lives that wrote these events; of the first of them no more is told than that it wrote the first event.
+    fn lives(&self) -> Vec<Life> {
+        let (first, end) = (self.first, self.end());
+        let begun = self.lives.iter().rev().find(|life| life.first_seq <= first);
+        let begun = begun.map(|life| Life {
+            first_seq: first,
+            ..life.clone()
+        });
+        let later = self.lives.iter();
+        let later = later.filter(|life| (first.saturating_add(1)..=end).contains(&life.first_seq));
+        begun.into_iter().chain(later.cloned()).collect()
+    }
 }
 
 struct Export<'a, 'b, S> {
@@ -179,22 +191,23 @@ struct Export<'a, 'b, S> {
 }
 
 impl<S: Store> Export<'_, '_, S> {
-    async fn all(&mut self, span: Span, contents: Contents, now: Millis) -> Result<Exported, ExportError> {
-        let is_open = self.journal_may_leave().await?;
-        self.exported.withheld += u64::from(!is_open);
+    async fn all(&mut self, span: Span, ran: Ran, now: Millis) -> Result<Exported, ExportError> {
         let (first, end) = (span.first, span.end());
+        let replay = self.what_may_leave(ran, (first, end)).await?;
+        self.exported.withheld += u64::from(replay.is_none());
         let opening = Opening {
             format: FORMAT.to_owned(),
             version: FORMAT_VERSION,
             agent_id: self.row.agent_id.clone(),
             run_key: self.row.run_key,
-            outcome: self.row.status.clone(),
-            machine: self.row.machine.clone(),
-            machine_version: self.row.machine_version,
-            transitions: self.row.version,
-            state: is_open.then(|| self.row.state.clone()),
+            again: replay.is_some().then(|| Again {
+                machine: self.row.machine.clone(),
+                machine_version: self.row.machine_version,
+                transitions: self.row.version,
+                state: self.row.state.clone(),
+            }),
             after: span.after,
-            lives: span.lives,
+            lives: span.lives(),
             exported_at: now,
         };
         self.write(Line::Opening(Box::new(opening)))?;
@@ -202,13 +215,53 @@ impl<S: Store> Export<'_, '_, S> {
         for head in span.heads {
             self.write(Line::Head(head))?;
         }
-        if is_open {
+        if let Some(replay) = replay {
             self.journal().await?;
+            self.blobs(replay.contents()).await?;
         }
-        self.blobs(contents).await?;
         let lines = self.exported.lines;
         self.write(Line::Closing(lines))?;
         Ok(self.exported)
+    }
+
+    /// The run with its journal and its contents, if they may leave and the log that goes with them holds them. Else the
+    /// log goes alone: what nothing ties to it proves nothing.
+    async fn what_may_leave(&mut self, ran: Ran, span: (u64, u64)) -> Result<Option<Replay>, ExportError> {
+        let is_held = match ran.found {
+            Ok(ties) => ties.hold(),
+            Err(Difference::NoState(_)) => false,
+            // Whoever checks the lines on their way says what is wrong, and nothing leaves.
+            Err(_) => true,
+        };
+        let may = is_held && self.journal_may_leave().await? && self.events_may_leave(span).await?;
+        Ok(ran.replay.filter(|_| may))
+    }
+
+    /// Whether the events that hold the journal may say what they say.
+    async fn events_may_leave(&mut self, (first, end): (u64, u64)) -> Result<bool, ExportError> {
+        let mut after = first.saturating_sub(1);
+        while after < end {
+            let page = self.events_page(after).await?;
+            let Some(last) = page.last() else { break };
+            after = last.seq;
+            let own = page
+                .iter()
+                .filter(|event| event.run_key == Some(self.row.run_key));
+            for event in own.filter(|event| is_holding(&event.kind)) {
+                let payload = event.payload.as_ref();
+                let text = payload.map(|(payload, _)| String::from_utf8_lossy(payload));
+                if text.is_some_and(|text| !(self.leaving.may_leave)(&text)) {
+                    return Ok(false);
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    async fn events_page(&self, after: u64) -> Result<Vec<EventRow>, ExportError> {
+        let agent = self.row.agent_id.clone();
+        let page = self.store.read(move |view| view.events(&agent, after, PAGE));
+        Ok(page.await?)
     }
 
     fn write(&mut self, line: Line) -> Result<(), ExportError> {
@@ -246,11 +299,7 @@ impl<S: Store> Export<'_, '_, S> {
     async fn events(&mut self, first: u64, end: u64) -> Result<(), ExportError> {
         let mut after = first.saturating_sub(1);
         while after < end {
-            let agent = self.row.agent_id.clone();
-            let page = self
-                .store
-                .read(move |view| view.events(&agent, after, PAGE))
-                .await?;
+            let page = self.events_page(after).await?;
             let Some(last) = page.last() else { break };
             after = last.seq;
             for event in page.into_iter().filter(|event| event.seq <= end) {
@@ -307,32 +356,43 @@ impl<S: Store> Export<'_, '_, S> {
         }
     }
 
-    async fn blobs(&mut self, contents: Contents) -> Result<(), ExportError> {
-        for hash in contents.hashes {
-            let bytes = self.store.read(move |view| view.blob(&hash)).await?;
-            // Not every hash that a journal speaks of is a content.
-            let Some(bytes) = bytes else { continue };
-            let body = self.body(bytes);
+    /// Each content that the run names is in the bundle, or it is said why not.
+    async fn blobs(&mut self, named: &BTreeSet<BlobHash>) -> Result<(), ExportError> {
+        let mut all = named.clone();
+        for hash in named {
+            // What does not leave names nothing there.
+            if let Some(bytes) = self.content(*hash).await?.filter(|bytes| self.may_leave(bytes)) {
+                all.extend(artifacts_in(&bytes));
+            }
+        }
+        for hash in all {
+            let body = match self.content(hash).await? {
+                None => BlobBody::Withheld(Withheld::Gone),
+                Some(bytes) if !self.may_leave(&bytes) => BlobBody::Withheld(Withheld::Secret),
+                Some(bytes) => match String::from_utf8(bytes) {
+                    Ok(text) => BlobBody::Text(text),
+                    Err(error) => BlobBody::Hex(hex(error.as_bytes())),
+                },
+            };
+            self.exported.withheld += u64::from(matches!(body, BlobBody::Withheld(_)));
             self.exported.lines.blobs += 1;
-            self.write(Line::Blob(BlobLine {
-                hash: BlobHash(hash.0),
-                body,
-            }))?;
+            self.write(Line::Blob(BlobLine { hash, body }))?;
         }
         Ok(())
     }
 
-    fn body(&mut self, bytes: Vec<u8>) -> BlobBody {
-        let lossy = String::from_utf8_lossy(&bytes);
-        if !(self.leaving.may_leave)(&lossy) {
-            self.exported.withheld += 1;
-            return BlobBody::Withheld(WITHHELD.to_owned());
-        }
-        match String::from_utf8(bytes) {
-            Ok(text) => BlobBody::Text(text),
-            Err(error) => BlobBody::Hex(hex(error.as_bytes())),
-        }
+    async fn content(&self, hash: BlobHash) -> Result<Option<Vec<u8>>, ExportError> {
+        Ok(self.store.read(move |view| view.blob(&hash)).await?)
     }
+
+    fn may_leave(&mut self, bytes: &[u8]) -> bool {
+        (self.leaving.may_leave)(&String::from_utf8_lossy(bytes))
+    }
+}
+
+/// Whether events of this kind may hold a part of the journal.
+fn is_holding(kind: &str) -> bool {
+    Kind::parse(kind).is_some_and(|kind| is_of_machine(kind) || kind == Kind::WakeDecided)
 }
 
 fn hex(bytes: &[u8]) -> String {

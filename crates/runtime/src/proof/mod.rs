@@ -37,12 +37,13 @@ fn link(row: &EventRow) -> Link<'_> {
 }
 
 /// A transition as the core judges it.
-fn recorded(row: &JournalRow) -> Recorded<'_> {
+pub(crate) fn recorded(row: &JournalRow) -> Recorded<'_> {
     Recorded {
         ordinal: row.ordinal,
         body: &row.body,
         reads_hash: row.reads_hash,
         state_hash: row.state_hash,
         effects_hash: row.effects_hash,
+        at: row.at,
     }
 }

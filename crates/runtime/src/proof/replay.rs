@@ -1,8 +1,8 @@
 //! Running a recorded run again, with neither model nor tools: its journal is all that it needs.
 
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::proof::replay::{Difference, Replay, Told};
-use wakeful_ports::records::{EventRow, RunRow};
+use wakeful_core::proof::replay::{Difference, Replay, Ties, Told};
+use wakeful_ports::records::{EventRow, RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
 use super::recorded;
@@ -24,6 +24,8 @@ pub struct Replayed {
     pub transitions: i64,
     /// Events of it that were compared.
     pub events: usize,
+    /// How firmly the log holds it.
+    pub ties: Ties,
     /// Where it first led elsewhere.
     pub difference: Option<Difference>,
 }
@@ -37,23 +39,70 @@ pub async fn replay<S: Store>(store: &S, run: RunKey) -> Result<Replayed, Engine
     if is_pruned {
         return Err(EngineError::RunPruned { run });
     }
-    let mut replay = Replay::new(decode(&row)?);
-    let difference = match steps(store, &row, &mut replay).await? {
-        Some(difference) => Some(difference),
-        None => replay.end(row.version, &row.state).err(),
+    let ran = again(store, &row).await?;
+    let (ties, difference) = match ran.found {
+        Ok(ties) => (ties, None),
+        Err(difference) => (Ties::default(), Some(difference)),
     };
-    if let Some(Difference::Erased(_)) = difference {
-        return Err(EngineError::RunErased { run });
-    }
-    let agent = row.agent_id.clone();
-    let told = store.read(move |view| told(view, &agent, &run)).await?;
-    let difference = difference.or_else(|| replay.told(&told).err());
     Ok(Replayed {
         row,
-        transitions: replay.rows(),
-        events: told.len(),
+        transitions: ran.replay.as_ref().map_or(0, Replay::rows),
+        events: ran.events,
+        ties,
         difference,
     })
+}
+
+/// A run after it was run again.
+pub(super) struct Ran {
+    /// Where it came to; none when its state cannot be read.
+    pub(super) replay: Option<Replay>,
+    /// Events of it that were compared.
+    events: usize,
+    /// How firmly the log holds it, or where it first led elsewhere.
+    pub(super) found: Result<Ties, Difference>,
+}
+
+/// Runs a run again.
+pub(super) async fn again<S: Store>(store: &S, row: &RunRow) -> Result<Ran, EngineError> {
+    let (run, agent) = (row.run_key, row.agent_id.clone());
+    let turn = match decode(row) {
+        Ok(turn) => turn,
+        // What is kept of an ended run is compared, not gone on with.
+        Err(EngineError::Broken { why, .. }) => {
+            return Ok(Ran {
+                replay: None,
+                events: 0,
+                found: Err(Difference::NoState(why)),
+            });
+        }
+        Err(error) => return Err(error),
+    };
+    let mut replay = Replay::new(turn);
+    let compared = match steps(store, row, &mut replay).await? {
+        Some(Difference::Erased(_)) => return Err(EngineError::RunErased { run }),
+        Some(difference) => Err(difference),
+        None => replay.end(row.version, &row.state),
+    };
+    let told = store.read(move |view| told(view, &agent, &run)).await?;
+    let found = compared.and_then(|()| {
+        let ties = replay.told(&told)?;
+        // Whoever drives it may have told more since its row was read.
+        if has_ended(row) {
+            replay.told_no_more(&told)?;
+        }
+        Ok(ties)
+    });
+    Ok(Ran {
+        replay: Some(replay),
+        events: told.len(),
+        found,
+    })
+}
+
+/// Whether nobody goes on with a run.
+pub(super) fn has_ended(row: &RunRow) -> bool {
+    row.status != RUN_OPEN && row.status != RUN_QUARANTINED
 }
 
 async fn steps<S: Store>(
@@ -70,9 +119,14 @@ async fn steps<S: Store>(
             return Ok(None);
         };
         after = last.ordinal;
-        // Whoever drives it may have gone on since its row was read.
-        for row in page.iter().filter(|row| row.ordinal <= version) {
-            if let Err(difference) = replay.step(&recorded(row)) {
+        for input in &page {
+            if input.ordinal > version {
+                // Whoever drives it may have gone on since its row was read; with one that has ended nobody goes on.
+                let rows = input.ordinal;
+                let longer = has_ended(row).then_some(Difference::Length { rows, version });
+                return Ok(longer);
+            }
+            if let Err(difference) = replay.step(&recorded(input)) {
                 return Ok(Some(difference));
             }
         }

@@ -8,6 +8,7 @@ use wakeful_core::json::{NotCanonical, canonical, canonical_text, digest};
 use wakeful_core::key::{DecisionId, Digest, RunKey};
 use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
+use wakeful_core::proof::bond::bind;
 use wakeful_core::report::{Event, Head, Sealed};
 use wakeful_core::run::{
     DecisionWrite, Effect, Input, Interjection, MACHINE, MACHINE_VERSION, Moved, Reads, STATE_BYTES_MAX,
@@ -26,6 +27,7 @@ use wakeful_ports::tool::ToolHost;
 
 use super::{Claimed, broken};
 use crate::interject::{self, Words};
+use crate::proof::recorded;
 use crate::subrun::{self, Heads, StartWrite};
 use crate::wait::NAP_MS_MAX;
 use crate::{Engine, EngineError};
@@ -300,13 +302,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let usage = replied_usage(cause.0);
         let (journal, state) = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
         within_bounds(run_key, &state)?;
-        let events = moved
-            .events
-            .into_iter()
-            .map(|draft| Sealed::new(draft, now, Some(run_key), self.entropy.bytes32()));
-        let events = events
-            .collect::<Result<Vec<_>, NotCanonical>>()
-            .map_err(|e| broken(run_key, &e))?;
+        let mut events = moved.events;
+        bind(&run_key, &recorded(&journal), &mut events);
+        let seal = |draft| Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
+        let events: Result<Vec<Sealed>, NotCanonical> = events.into_iter().map(seal).collect();
+        let events = events.map_err(|e| broken(run_key, &e))?;
         blobs.extend(moved.blobs);
         let mut packed = Vec::with_capacity(blobs.len());
         for blob in blobs {

@@ -209,6 +209,7 @@ impl House {
             | EngineError::CrashLoop { .. }
             | EngineError::Panicked(_)
             | EngineError::NotEnded { .. }
+            | EngineError::ErasureRecord { .. }
             | EngineError::RunErased { .. }
             | EngineError::RunPruned { .. }
             | EngineError::UnknownDecision(_)

@@ -45,6 +45,7 @@ fn recorded(row: &JournalRow) -> Recorded<'_> {
         reads_hash: row.reads_hash,
         state_hash: row.state_hash,
         effects_hash: row.effects_hash,
+        at: row.at,
     }
 }
 

@@ -92,7 +92,7 @@ impl ProofTx for Session<'_> {
         erasure::message(self, run)
     }
 
-    fn erase_blobs(&mut self, hashes: &[BlobHash]) -> Result<Vec<BlobHash>, StoreError> {
-        erasure::blobs(self, hashes)
+    fn erase_blobs(&mut self, hashes: &[BlobHash], below: i64) -> Result<Vec<BlobHash>, StoreError> {
+        erasure::blobs(self, hashes, below)
     }
 }

@@ -87,6 +87,15 @@ impl Group {
         }
     }
 
+    /// Writes the whole file anew, and its log into it, so that nothing that was deleted is left on any page. Readers go on
+    /// meanwhile; one that reads for long leaves its pages in the log until the next checkpoint.
+    pub(crate) fn rewrite(&mut self) -> Result<(), StoreError> {
+        self.check_log()?;
+        self.connection.control("VACUUM")?;
+        self.connection.control("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        self.check_log()
+    }
+
     fn bare(&mut self, jobs: &mut [Box<dyn Job>]) -> Result<(), Stop> {
         self.check_log().map_err(Stop::All)?;
         self.connection.begin_writing().map_err(Stop::All)?;

@@ -143,6 +143,12 @@ impl Database {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
+    /// Writes the whole file anew, between two transactions: nothing that was deleted is left on its pages.
+    pub(crate) async fn rewrite(&self) -> Result<(), StoreError> {
+        let writer = self.writer.as_ref().ok_or(StoreError::ReadOnly)?;
+        writer.rewrite().await
+    }
+
     /// Lets readers and writer finish. Later calls find the store closed.
     pub(crate) async fn close(self: Arc<Self>) {
         self.readers.stop().await;

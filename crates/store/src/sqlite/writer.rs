@@ -4,7 +4,7 @@
 use std::sync::Mutex;
 use std::thread::{self, JoinHandle};
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, oneshot};
 use wakeful_ports::store::StoreError;
 
 use crate::job::{Job, QUEUE_MAX};
@@ -15,9 +15,17 @@ use crate::sqlite::group::Group;
 /// them, and that running a failed group again stays cheap.
 pub const GROUP_MAX: usize = 256;
 
+/// What the writing thread is asked for.
+enum Work {
+    /// A closure, in a transaction with others.
+    Job(Box<dyn Job>),
+    /// The whole file, written anew: alone, and in no transaction.
+    Rewrite(oneshot::Sender<Result<(), StoreError>>),
+}
+
 /// The way to the writing thread.
 pub(crate) struct Writer {
-    queue: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    queue: Mutex<Option<mpsc::Sender<Work>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -37,12 +45,20 @@ impl Writer {
 
     /// Queues a job, waiting while the queue is full.
     pub(crate) async fn submit(&self, job: Box<dyn Job>) -> Result<(), StoreError> {
+        self.send(Work::Job(job)).await
+    }
+
+    /// Writes the whole file anew, after what is queued.
+    pub(crate) async fn rewrite(&self) -> Result<(), StoreError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(Work::Rewrite(reply)).await?;
+        answer.await.map_err(|_| StoreError::Closed)?
+    }
+
+    async fn send(&self, work: Work) -> Result<(), StoreError> {
         let queue = locked(&self.queue).clone();
-        queue
-            .ok_or(StoreError::Closed)?
-            .send(job)
-            .await
-            .map_err(|_| StoreError::Closed)
+        let sent = queue.ok_or(StoreError::Closed)?.send(work).await;
+        sent.map_err(|_| StoreError::Closed)
     }
 
     /// Finishes what is queued and ends the thread. Blocks until it has.
@@ -63,14 +79,20 @@ impl Drop for Writer {
     }
 }
 
-fn write(mut group: Group, mut waiting: mpsc::Receiver<Box<dyn Job>>) {
+fn write(mut group: Group, mut waiting: mpsc::Receiver<Work>) {
     while let Some(first) = waiting.blocking_recv() {
-        let mut jobs = vec![first];
-        while jobs.len() < GROUP_MAX
-            && let Ok(next) = waiting.try_recv()
-        {
-            jobs.push(next);
+        let (mut jobs, mut next) = (Vec::new(), Some(first));
+        while let Some(Work::Job(job)) = next {
+            jobs.push(job);
+            let more = (jobs.len() < GROUP_MAX).then(|| waiting.try_recv().ok());
+            next = more.flatten();
         }
-        group.perform(jobs);
+        if !jobs.is_empty() {
+            group.perform(jobs);
+        }
+        if let Some(Work::Rewrite(reply)) = next {
+            // A caller who has gone is not missed.
+            let _ = reply.send(group.rewrite());
+        }
     }
 }

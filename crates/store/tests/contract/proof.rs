@@ -8,6 +8,7 @@ use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::DeviceKey;
 use wakeful_core::report::Head;
 use wakeful_core::time::Millis;
+use wakeful_ports::care::CareRow;
 use wakeful_ports::records::PackedBlob;
 use wakeful_ports::store::Store as _;
 use wakeful_store::{INLINE_BYTES_MAX, Store};
@@ -226,7 +227,7 @@ fn contents_that_nobody_else_names_go_and_the_others_stay() {
             let before = tx.contents(&run, 0, 10)?.len();
             let rows = (tx.erase_run(&run)?, tx.erase_run(&run)?);
             let after = (tx.contents(&run, 0, 10)?.len(), tx.journal(&run.run_key, 0, 1)?);
-            Ok((before, rows, after, tx.erase_blobs(&wanted)?))
+            Ok((before, rows, after, tx.erase_blobs(&wanted, i64::MAX)?))
         });
         let (before, rows, (left, journal), gone) = erased.await.expect("erased");
         assert_eq!((before, rows, left), (2, (1, 0), 0));
@@ -236,6 +237,24 @@ fn contents_that_nobody_else_names_go_and_the_others_stay() {
             let blob = store.read(move |view| view.blob(&hash)).await.expect("read");
             assert_eq!(blob.is_some(), is_there, "{hash}");
         }
+    });
+}
+
+#[test]
+fn a_content_that_somebody_has_put_again_since_stays() {
+    everywhere(async |store| {
+        let hash = keep(&store, b"said again".to_vec()).await.hash;
+        let begun = store.write(|tx| {
+            let care = tx.care()?;
+            let generation = care.generation + 1;
+            assert!(tx.put_care(&CareRow { generation, ..care }, care.generation)?);
+            Ok(generation)
+        });
+        let generation = begun.await.expect("a generation");
+        keep(&store, b"said again".to_vec()).await;
+        let erase = |below| store.write(move |tx| tx.erase_blobs(&[hash], below));
+        assert_eq!(erase(generation).await.expect("erased"), []);
+        assert_eq!(erase(generation + 1).await.expect("erased"), [hash]);
     });
 }
 
@@ -257,7 +276,7 @@ fn the_file_of_a_large_content_goes_with_it() {
         keep(&store, bytes).await;
         assert_eq!(files(), 1);
         let gone = store
-            .write(move |tx| tx.erase_blobs(&[hash]))
+            .write(move |tx| tx.erase_blobs(&[hash], i64::MAX))
             .await
             .expect("erased");
         store.discard(gone).await.expect("discarded");
@@ -278,7 +297,7 @@ fn the_file_of_a_large_content_that_is_said_again_while_it_is_erased_stays() {
     let bytes = noise(INLINE_BYTES_MAX * 2);
     let hash = Blob::new(bytes.clone()).hash();
     let erase = async || {
-        let erased = store.write(move |tx| tx.erase_blobs(&[hash])).await;
+        let erased = store.write(move |tx| tx.erase_blobs(&[hash], i64::MAX)).await;
         erased.expect("erased")
     };
     let pack = async || store.pack(Blob::new(bytes.clone())).await.expect("packed");

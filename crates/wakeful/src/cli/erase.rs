@@ -1,5 +1,7 @@
 //! `wakeful erase`: contents go for good, and the log tells that they went.
 
+use std::path::{Path, PathBuf};
+
 use clap::Args;
 use serde_json::json;
 use wakeful_core::id::AgentId;
@@ -67,12 +69,37 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &Shared, out: &Out) -> Resul
             erased.events, erased.transitions, erased.blobs
         ),
     };
+    let copies = copies(&shared.home()?);
     let object = json!({
         "agent_id": agent, "seq": erased.seq, "events": erased.events,
-        "transitions": erased.transitions, "blobs": erased.blobs,
+        "transitions": erased.transitions, "blobs": erased.blobs, "copies": copies,
     });
     out.answer(&object, &words);
+    if !copies.is_empty() {
+        let names: Vec<String> = copies.iter().map(|copy| copy.display().to_string()).collect();
+        out.note(&format!(
+            "copies of the database from before a migration may still hold it; remove them when you no longer need \
+             them: rm {}",
+            names.join(" ")
+        ));
+    }
     Ok(0)
+}
+
+/// Copies of the databases of a home from before a migration.
+fn copies(home: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(home).into_iter().flatten();
+    let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+    let is_copy = |path: &PathBuf| {
+        let name = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .unwrap_or_default();
+        name.contains(".sqlite.schema-")
+    };
+    let mut copies: Vec<PathBuf> = paths.filter(is_copy).collect();
+    copies.sort();
+    copies
 }
 
 fn span(text: &str) -> Result<(u64, u64), Failure> {

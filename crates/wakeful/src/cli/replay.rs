@@ -27,6 +27,7 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Res
         row,
         transitions,
         events,
+        ties,
         difference,
     } = replayed.await?;
     let run = row.run_key;
@@ -39,10 +40,20 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Res
     let object = json!({
         "run_key": run, "agent_id": row.agent_id, "outcome": row.status, "ok": true,
         "transitions": transitions, "events": events,
+        "bound": ties.hold(), "erased": ties.erased, "loose": ties.loose,
     });
+    let held = match (ties.erased, ties.loose) {
+        (0, 0) => String::new(),
+        (0, loose) => format!(
+            "\n{loose} transitions were recorded by an earlier wakeful: what was said in full is not held by the log"
+        ),
+        (erased, _) => format!(
+            "\nwhat {erased} of its events said was erased: nothing holds that part of the journal to the log"
+        ),
+    };
     let words = format!(
         "run {run} happened again as it was recorded: {transitions} transitions, every state and effect the same, \
-         {events} events"
+         {events} events{held}"
     );
     out.answer(&object, &words);
     Ok(0)

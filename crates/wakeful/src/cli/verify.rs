@@ -6,7 +6,7 @@ mod given;
 use clap::Args;
 use serde_json::{Value, json};
 use wakeful_core::id::AgentId;
-use wakeful_core::proof::bundle::Unproven;
+use wakeful_core::proof::bundle::{FORMAT_VERSION, Unproven};
 use wakeful_core::proof::chain::Flaw;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 use wakeful_core::time::Millis;
@@ -206,7 +206,12 @@ pub(super) fn unproven(error: &Unproven, what: &str) -> Failure {
     let message = format!("{what}: {error}");
     let (code, hint, exit) = match error {
         Unproven::Foreign => ("bundle_foreign", "give a file that `wakeful export` wrote", 1),
-        Unproven::Newer { .. } => ("bundle_newer", "use the newer wakeful that wrote it", 1),
+        Unproven::Version { found } if *found < FORMAT_VERSION => (
+            "bundle_older",
+            "it does not prove what was said in the run: have the run exported again",
+            1,
+        ),
+        Unproven::Version { .. } => ("bundle_newer", "use the newer wakeful that wrote it", 1),
         Unproven::Machine { .. } => (
             "machine_version_unsupported",
             "use the wakeful that began the run",
@@ -224,7 +229,12 @@ pub(super) fn unproven(error: &Unproven, what: &str) -> Failure {
             UNVERIFIED,
         ),
         Unproven::Flaw(flaw) => (FAILED, flaw.hint(), UNVERIFIED),
-        Unproven::Difference(_) | Unproven::Blob(_) => (
+        Unproven::Unbound(_) => (
+            FAILED,
+            "whoever made it took away what ties the journal to the log: have the run exported again",
+            UNVERIFIED,
+        ),
+        Unproven::Difference(_) | Unproven::Blob(_) | Unproven::Missing(_) | Unproven::Unnamed(_) => (
             FAILED,
             "what was recorded was changed afterwards: compare with a backup",
             UNVERIFIED,

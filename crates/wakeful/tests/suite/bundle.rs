@@ -3,6 +3,7 @@
 use std::fs;
 
 use serde_json::Value;
+use wakeful_core::proof::bundle::Line;
 use wakeful_core::run::MACHINE_VERSION;
 
 use super::daemon::Daemon;
@@ -147,10 +148,10 @@ fn a_bundle_of_another_device_a_newer_one_and_a_file_that_is_none_are_told_apart
         assert_eq!(said.code, Some(1), "{said:?}");
         said.error_code()
     };
-    assert_eq!(
-        code(whole.replacen("\"version\":1", "\"version\":2", 1).as_bytes()),
-        "bundle_newer"
-    );
+    for (version, word) in [(1, "bundle_older"), (3, "bundle_newer")] {
+        let other = whole.replacen("\"version\":2", &format!("\"version\":{version}"), 1);
+        assert_eq!(code(other.as_bytes()), word);
+    }
     let version = "\"machine_version\":";
     let other = whole.replacen(&format!("{version}{MACHINE_VERSION}"), &format!("{version}99"), 1);
     assert_eq!(code(other.as_bytes()), "machine_version_unsupported");
@@ -211,4 +212,158 @@ fn secrets_do_not_leave_with_a_bundle() {
     let answer: Value = said.json();
     assert_eq!(answer["replayed"], false);
     assert!(answer["withheld"].as_u64() > Some(2), "{answer}");
+    // Which run it was and how it ended is signed; that it was so and not otherwise is not.
+    assert_eq!(
+        (answer["run_key"].as_str(), &answer["outcome"]),
+        (Some(run.as_str()), &"completed".into())
+    );
+    let said = verify(&World::new(), &["--bundle", &path, "--key", &key(&world)]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(6), "verification_failed"),
+        "{said:?}"
+    );
+}
+
+/// The lines of a bundle.
+fn lines(world: &World, run: &str) -> Vec<Line> {
+    let said = world.wakeful(&["export", run]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let lines = said.stdout.lines();
+    lines
+        .map(|line| serde_json::from_str(line).expect("a line"))
+        .collect()
+}
+
+/// One run of the same name in each of two homes, with other words.
+fn twins() -> [(World, String); 2] {
+    ["it was paid", "nothing was paid"].map(|words| {
+        let world = World::new();
+        let script = format!(
+            "rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: \"echo '{words}'\"}}}}]\n  - text: '{words}'\n"
+        );
+        let args = ["--agent", "main", "--create-agent", "--idempotency-key", "one"];
+        let said = world.run(&script, &args);
+        let run = said.json()["run_key"].as_str().expect("a key").to_owned();
+        (world, run)
+    })
+}
+
+/// Writes a bundle that somebody made up, and has it judged: with the key of the log, and without.
+fn judged(world: &World, lines: &[Line]) -> [Said; 2] {
+    let path = world.path().join("forged.bundle");
+    let spelled = lines
+        .iter()
+        .map(|line| serde_json::to_string(line).expect("JSON") + "\n");
+    fs::write(&path, spelled.collect::<String>()).expect("forged");
+    let path = path.display().to_string();
+    [
+        verify(&World::new(), &["--bundle", &path, "--key", &key(world)]),
+        verify(&World::new(), &["--bundle", &path]),
+    ]
+}
+
+/// The log of a bundle, with or without what its events say.
+fn log(lines: &[Line], says: bool) -> Vec<Line> {
+    let log = lines
+        .iter()
+        .filter(|line| matches!(line, Line::Event(_) | Line::Head(_)));
+    let mut log: Vec<Line> = log.cloned().collect();
+    for line in &mut log {
+        if let Line::Event(event) = line
+            && !says
+        {
+            event.payload = None;
+        }
+    }
+    log
+}
+
+#[test]
+fn the_signed_log_of_one_home_proves_no_journal_of_another() {
+    let [(here, run), (there, other)] = twins();
+    assert_eq!(run, other, "the same name");
+    let (mine, theirs) = (lines(&here, &run), lines(&there, &run));
+    assert_eq!(judged(&here, &mine)[0].code, Some(0), "it is its own");
+    let (Line::Opening(mut opening), Line::Opening(own)) = (theirs[0].clone(), mine[0].clone()) else {
+        panic!("no opening")
+    };
+    (opening.after, opening.lives) = (own.after, own.lives.clone());
+    let rest = theirs.iter().skip(1);
+    let rest = rest.filter(|line| !matches!(line, Line::Event(_) | Line::Head(_)));
+    let rest: Vec<Line> = rest.cloned().collect();
+    for (says, words) in [
+        (true, "the log does not tell of the"),
+        (false, "nothing ties the journal to the signed log"),
+    ] {
+        let opening = vec![Line::Opening(opening.clone())];
+        let forged = [opening, log(&mine, says), rest.clone()].concat();
+        for said in judged(&here, &forged) {
+            assert_eq!(
+                (said.code, said.error_code().as_str()),
+                (Some(6), "verification_failed"),
+                "{said:?}"
+            );
+            assert!(said.stdout.contains(words), "{said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_log_that_says_nothing_is_told_to_say_nothing() {
+    let [(here, run), _] = twins();
+    let mine = lines(&here, &run);
+    let (Line::Opening(mut opening), Some(Line::Closing(mut closing))) =
+        (mine[0].clone(), mine.last().cloned())
+    else {
+        panic!("no bundle")
+    };
+    opening.again = None;
+    opening.run_key = serde_json::from_str(&format!("\"{}\"", "1".repeat(64))).expect("a key");
+    (closing.journal, closing.blobs) = (0, 0);
+    let log = log(&mine, false);
+    let [pinned, said] = judged(
+        &here,
+        &[vec![Line::Opening(opening)], log, vec![Line::Closing(closing)]].concat(),
+    );
+    assert_eq!(
+        (pinned.code, pinned.error_code().as_str()),
+        (Some(6), "verification_failed"),
+        "{pinned:?}"
+    );
+    let answer = said.json();
+    assert_eq!(
+        (said.code, &answer["run_key"], &answer["outcome"]),
+        (Some(0), &"unknown".into(), &"unknown".into()),
+        "{answer}"
+    );
+}
+
+#[test]
+fn what_a_command_gave_out_goes_with_its_bundle() {
+    let world = World::new();
+    let said = world.run(
+        &super::world::commands(&["seq 1 9000"]),
+        &["--agent", "main", "--create-agent"],
+    );
+    let run = said.json()["run_key"].as_str().expect("a key").to_owned();
+    let path = export(&world, &run);
+    let whole = fs::read_to_string(&path).expect("a file");
+    let output = whole.lines().find(|line| line.contains("8998\\n8999\\n9000"));
+    let output = output.expect("the whole output");
+    assert_eq!(verify(&world, &["--bundle", &path]).code, Some(0));
+    // It cannot be left out, whatever the last line says.
+    let count = |text: &str| text.matches("{\"blob\"").count();
+    let fewer = whole.replace(&format!("{output}\n"), "");
+    let fewer = fewer.replace(
+        &format!("\"blobs\":{}", count(&whole)),
+        &format!("\"blobs\":{}", count(&fewer)),
+    );
+    fs::write(&path, fewer).expect("changed");
+    let said = verify(&world, &["--bundle", &path]);
+    assert_eq!(said.code, Some(6), "{said:?}");
+    assert!(
+        said.stdout.contains("does not tell what became of it"),
+        "{said:?}"
+    );
 }

@@ -1,6 +1,7 @@
 //! `wakeful erase`: contents go for good, the log stays whole and tells of it.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use super::daemon::Daemon;
 use super::proof::verify;
@@ -48,10 +49,140 @@ fn holds(world: &World, words: &str) -> bool {
         .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))
         .expect("a checkpoint");
     drop(database);
-    let bytes = fs::read(world.home().join("agent.sqlite")).expect("a database");
-    bytes
-        .windows(words.len())
-        .any(|window| window == words.as_bytes())
+    let mut files = Vec::new();
+    walk(&world.home(), &mut files);
+    files.iter().any(|path| {
+        let bytes = fs::read(path).unwrap_or_default();
+        bytes
+            .windows(words.len())
+            .any(|window| window == words.as_bytes())
+    })
+}
+
+/// Every file below a folder.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => walk(&path, files),
+            false => files.push(path),
+        }
+    }
+}
+
+/// A number from the database.
+fn number(world: &World, sql: &str) -> i64 {
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    database.query_row(sql, [], |row| row.get(0)).expect(sql)
+}
+
+/// How many whole outputs there are: contents that are no line of a transcript.
+const OUTPUTS: &str = "SELECT COUNT(*) FROM blob WHERE hash NOT IN (SELECT content FROM entry)";
+
+/// A run whose commands give out so many numbered lines each, and its key.
+fn gave_out(world: &World, word: &str, lines: &[u32]) -> String {
+    let commands: Vec<String> = lines
+        .iter()
+        .map(|lines| format!("for i in $(seq 1 {lines}); do echo \"{word}-$i-$((i * 7919 % 100003))\"; done"))
+        .collect();
+    let commands: Vec<&str> = commands.iter().map(String::as_str).collect();
+    let said = world.run(
+        &super::world::commands(&commands),
+        &["--agent", "main", "--create-agent"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    said.json()["run_key"].as_str().expect("a key").to_owned()
+}
+
+#[test]
+fn the_whole_output_of_a_command_goes_with_its_run() {
+    let world = World::new();
+    // Some 15 kB, which the model reads whole, some 50 that stay in a row, and some 200 that are a file.
+    let run = gave_out(&world, "gold", &[900, 3_000, 14_000]);
+    let files = |world: &World| {
+        let mut files = Vec::new();
+        walk(&world.home().join("blobs"), &mut files);
+        files.retain(|path| path.file_name().is_some_and(|name| name.len() == 64));
+        files.len()
+    };
+    assert!(holds(&world, "gold-") && files(&world) == 1);
+    assert_eq!(number(&world, OUTPUTS), 2);
+    let said = erase(&world, &["--run", &run]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    assert_eq!(number(&world, "SELECT COUNT(*) FROM blob"), 0, "{said:?}");
+    assert!(!holds(&world, "gold-") && files(&world) == 0);
+    assert_eq!(verify(&world, &[]).code, Some(0));
+    assert!(
+        number(&world, "SELECT unswept FROM care") > 0,
+        "nobody would sweep"
+    );
+}
+
+#[test]
+fn an_output_that_another_run_has_as_well_stays() {
+    let world = World::new();
+    let first = gave_out(&world, "gold", &[3_000, 14_000]);
+    let second = gave_out(&world, "gold", &[3_000]);
+    assert_eq!(erase(&world, &["--run", &first]).code, Some(0));
+    assert_eq!(number(&world, OUTPUTS), 1, "the one that the other run names");
+    assert_eq!(erase(&world, &["--run", &second]).code, Some(0));
+    assert_eq!(number(&world, "SELECT COUNT(*) FROM blob"), 0);
+}
+
+#[test]
+fn no_older_page_keeps_what_was_erased() {
+    let world = World::new();
+    let run = told(&world, "remember Rumpelstilzchen");
+    // Tables grow, and their pages are divided.
+    for _ in 0..12 {
+        world.run(
+            &super::world::commands(&["echo more", "echo again"]),
+            &["--agent", "main"],
+        );
+    }
+    assert_eq!(erase(&world, &["--run", &run]).code, Some(0));
+    assert!(
+        !holds(&world, "Rumpelstilzchen") && !holds(&world, SECRET),
+        "an older page still has it"
+    );
+    assert_eq!(verify(&world, &[]).code, Some(0));
+}
+
+#[test]
+fn what_tells_of_an_erasure_cannot_be_erased() {
+    let world = World::new();
+    told(&world, "hello");
+    let record = erase(&world, &["--seq", "1"]).json()["seq"].to_string();
+    let said = erase(&world, &["--seq", &record]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(1), "event_is_record"),
+        "{said:?}"
+    );
+    // Nor what tells of what was too old. Among others it is passed over.
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    let sql = format!("UPDATE event SET kind = 'data_pruned' WHERE seq = {record}");
+    database.execute_batch(&sql).expect("another kind");
+    drop(database);
+    assert_eq!(erase(&world, &["--seq", &record]).error_code(), "event_is_record");
+    let said = erase(&world, &["--seq", &format!("2..{record}")]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let kept = format!("SELECT COUNT(*) FROM event WHERE seq = {record} AND payload IS NOT NULL");
+    assert_eq!(number(&world, &kept), 1);
+}
+
+#[test]
+fn copies_from_before_a_migration_are_named() {
+    let world = World::new();
+    let run = told(&world, "hello");
+    let copy = world.home().join("agent.sqlite.schema-3.bak");
+    fs::write(&copy, "an older database").expect("a copy");
+    let said = erase(&world, &["--run", &run]);
+    assert_eq!(said.json()["copies"][0], copy.display().to_string(), "{said:?}");
+    assert!(
+        said.stderr.contains(&format!("rm {}", copy.display())),
+        "{said:?}"
+    );
 }
 
 #[test]

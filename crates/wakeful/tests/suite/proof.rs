@@ -261,6 +261,55 @@ fn only_what_is_new_enough_is_walked_when_that_is_asked_for() {
     assert_eq!(verify(&world, &["--since", "2999-01-01"]).json()["events"], 0);
 }
 
+/// What is done to a run, and how it is told.
+const DIFFERENCES: [(&str, &str); 11] = [
+    (
+        "UPDATE journal SET state_hash = zeroblob(32) WHERE ordinal = 2",
+        "transition 2: the state",
+    ),
+    (
+        "UPDATE journal SET effects_hash = zeroblob(32) WHERE ordinal = 2",
+        "transition 2: the list of effects",
+    ),
+    (
+        "UPDATE journal SET reads_hash = zeroblob(32) WHERE ordinal = 2",
+        "transition 2: the read set",
+    ),
+    (
+        "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), 'duration_ms\":', 'duration_ms\":1') AS BLOB) WHERE ordinal = 3",
+        "",
+    ),
+    (
+        "DELETE FROM journal WHERE ordinal = 2",
+        "transition 3 stands where transition 2 should",
+    ),
+    (
+        "DELETE FROM journal WHERE ordinal = (SELECT MAX(ordinal) FROM journal)",
+        "its journal holds",
+    ),
+    (
+        "UPDATE run SET state = replace(state, 'completed', 'cancelled')",
+        "the state that is kept",
+    ),
+    (
+        "DELETE FROM event WHERE kind = 'tool_executed'",
+        "the log does not tell of the tool_executed",
+    ),
+    (
+        "UPDATE run SET state = 'rot'",
+        "the state that is kept of the run cannot be read",
+    ),
+    (
+        "INSERT INTO journal SELECT run_key, ordinal + 1, body, reads_hash, state_hash, effects_hash, at_ms FROM journal \
+         ORDER BY ordinal DESC LIMIT 1",
+        "its journal holds",
+    ),
+    (
+        "UPDATE journal SET at_ms = at_ms + 1 WHERE ordinal = 2",
+        "the log does not tell of the",
+    ),
+];
+
 #[test]
 fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
     let world = World::new();
@@ -275,41 +324,7 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
     assert_eq!(world.lines(), ["one"], "nothing was done again");
     let path = world.home().join("agent.sqlite");
     let whole = fs::read(&path).expect("a database");
-    let changes = [
-        (
-            "UPDATE journal SET state_hash = zeroblob(32) WHERE ordinal = 2",
-            "transition 2: the state",
-        ),
-        (
-            "UPDATE journal SET effects_hash = zeroblob(32) WHERE ordinal = 2",
-            "transition 2: the list of effects",
-        ),
-        (
-            "UPDATE journal SET reads_hash = zeroblob(32) WHERE ordinal = 2",
-            "transition 2: the read set",
-        ),
-        (
-            "UPDATE journal SET body = CAST(replace(CAST(body AS TEXT), 'duration_ms\":', 'duration_ms\":1') AS BLOB) WHERE ordinal = 3",
-            "",
-        ),
-        (
-            "DELETE FROM journal WHERE ordinal = 2",
-            "transition 3 stands where transition 2 should",
-        ),
-        (
-            "DELETE FROM journal WHERE ordinal = (SELECT MAX(ordinal) FROM journal)",
-            "its journal holds",
-        ),
-        (
-            "UPDATE run SET state = replace(state, 'completed', 'cancelled')",
-            "the state that is kept",
-        ),
-        (
-            "DELETE FROM event WHERE kind = 'tool_executed'",
-            "the log does not tell of the tool_executed",
-        ),
-    ];
-    for (sql, words) in changes {
+    for (sql, words) in DIFFERENCES {
         fs::write(&path, &whole).expect("as it was");
         tamper(&world, sql);
         let said = world.wakeful(&["replay", &run, "--json"]);
@@ -330,6 +345,43 @@ fn a_run_is_run_again_without_model_or_tools_and_what_differs_is_named() {
     assert_eq!(
         world.wakeful(&["replay", "beef", "--json"]).error_code(),
         "run_unknown"
+    );
+}
+
+#[test]
+fn a_journal_whose_events_are_erased_is_said_to_hang_on_nothing() {
+    let world = World::new();
+    let run = ran(&world);
+    let said = world.wakeful(&["replay", &run, "--json"]).json();
+    assert_eq!(
+        (&said["bound"], &said["erased"]),
+        (&true.into(), &0.into()),
+        "{said}"
+    );
+    let args = [
+        "erase", "--agent", "main", "--seq", "4", "--reason", "x", "--json",
+    ];
+    assert_eq!(world.wakeful(&args).code, Some(0));
+    let said = world.wakeful(&["replay", &run, "--json"]);
+    let answer = said.json();
+    assert_eq!(
+        (said.code, &answer["bound"], &answer["erased"]),
+        (Some(0), &false.into(), &1.into()),
+        "{said:?}"
+    );
+    assert!(world.wakeful(&["replay", &run]).stdout.contains("nothing holds"));
+    // Its bundle is the log alone.
+    let bundle = world.path().join("run.bundle").display().to_string();
+    let said = world.wakeful(&["export", &run, "--out", &bundle, "--json"]);
+    assert_eq!(
+        (said.code, &said.json()["replayed"]),
+        (Some(0), &false.into()),
+        "{said:?}"
+    );
+    let text = fs::read_to_string(&bundle).expect("a file");
+    assert!(
+        !text.contains("{\"journal\"") && !text.contains("{\"blob\""),
+        "{text}"
     );
 }
 

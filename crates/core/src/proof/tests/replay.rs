@@ -1,8 +1,9 @@
 use super::sample::{Row, run, run_of_version_three, run_without_money};
 use crate::json::canonical;
 use crate::key::Digest;
+use crate::proof::bond::BOND;
 use crate::proof::replay::{Difference, Replay, Told};
-use crate::report::Draft;
+use crate::report::{Draft, Kind};
 
 fn replayed(rows: &[Row]) -> Result<Replay, Difference> {
     let mut replay = Replay::new(run().1);
@@ -32,11 +33,60 @@ fn a_run_as_it_was_recorded_happens_again() {
     assert!(replay.end(2, &format!("{state} ")).is_err());
     assert_eq!(replay.outcome(), Some("completed"));
     let mut told = told(&drafts);
-    replay.told(&told).expect("the same story");
-    // Others may tell more in between, and what was erased is taken as it is.
+    assert!(replay.told(&told).expect("the same story").hold());
+    replay.told_no_more(&told).expect("nothing else");
+    // Others may tell more in between.
     told.insert(1, ("message_admitted".to_owned(), None));
-    told[0].1 = None;
-    replay.told(&told).expect("the same story, with more in it");
+    assert!(replay.told(&told).expect("the same story").hold());
+    replay.told_no_more(&told).expect("nothing of its own");
+}
+
+#[test]
+fn what_was_erased_is_taken_as_it_is_and_said_to_hold_nothing() {
+    let (rows, _, drafts) = run();
+    let replay = replayed(&rows).expect("the same");
+    for erased in 0..drafts.len() {
+        let mut told = told(&drafts);
+        told[erased].1 = None;
+        let ties = replay.told(&told).expect("the same story, as far as it is told");
+        assert_eq!((ties.erased, ties.hold()), (1, false));
+    }
+}
+
+#[test]
+fn what_an_earlier_program_wrote_is_compared_and_said_to_be_loose() {
+    let (rows, _, mut drafts) = run();
+    let replay = replayed(&rows).expect("the same");
+    for draft in &mut drafts {
+        let members = draft.payload.as_object_mut().expect("an object");
+        members.remove(BOND);
+        if draft.kind == Kind::RunEnded {
+            members.remove("run_key");
+        }
+    }
+    let ties = replay.told(&told(&drafts)).expect("the same story");
+    assert_eq!((ties.erased, ties.loose), (0, 2));
+    // What a bond holds is another journal's.
+    drafts[0].payload[BOND] = Digest::ZERO.to_string().into();
+    assert!(matches!(
+        replay.told(&told(&drafts)),
+        Err(Difference::Event { nth: 1, .. })
+    ));
+}
+
+#[test]
+fn a_log_that_tells_of_more_than_the_run_did_is_found() {
+    let (rows, _, drafts) = run();
+    let replay = replayed(&rows).expect("the same");
+    let mut told = told(&drafts);
+    told.push(("tool_executed".to_owned(), None));
+    assert!(replay.told(&told).is_ok());
+    assert!(matches!(
+        replay.told_no_more(&told),
+        Err(Difference::Untold {
+            kind: "tool_executed"
+        })
+    ));
 }
 
 #[test]

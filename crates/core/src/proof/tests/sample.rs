@@ -6,14 +6,17 @@ use crate::blob::{Blob, BlobHash};
 use crate::budget::{Day, Exceeded, MicroUsd, Scope};
 use crate::conversation::Usage;
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
-use crate::id::{AgentId, Incarnation};
+use crate::id::{AgentId, Incarnation, PolicyVersion};
 use crate::json::{canonical, digest};
-use crate::key::{Digest, RunKey};
+use crate::key::{ActionParts, Digest, RunKey};
+use crate::policy::{Effect, Verdict};
+use crate::proof::bond::bind;
 use crate::proof::chain::{Life, Link, Place, Walk};
 use crate::proof::replay::Recorded;
 use crate::proof::signing::DeviceKey;
 use crate::report::{Draft, Event, Head, Kind, Sealed};
-use crate::run::{Bill, Input, Reads, Reply, Turn};
+use crate::run::{Bill, Call, Input, Reads, Reply, Turn};
+use crate::step::{CallReads, EffectClass, Seen, Status, StepResult, result_blob};
 use crate::time::Millis;
 
 pub(super) fn agent() -> AgentId {
@@ -37,13 +40,20 @@ pub(super) fn lives() -> Vec<Life> {
 
 /// Chains drafts of one run.
 pub(super) fn log(drafts: Vec<Draft>) -> Vec<Event> {
+    chained(drafts, [0; 32])
+}
+
+/// The same with other salts.
+pub(super) fn chained(drafts: Vec<Draft>, salt: [u8; 32]) -> Vec<Event> {
     let mut head = Head {
         next_seq: 1,
         chain_hash: Digest::ZERO,
         incarnation: Incarnation::new("h.1"),
     };
     let chained = drafts.into_iter().zip(1_u8..).map(|(draft, n)| {
-        let sealed = Sealed::new(draft, Millis(i64::from(n)), Some(run_key()), [n; 32]);
+        let mut salt = salt;
+        salt[0] ^= n;
+        let sealed = Sealed::new(draft, Millis(i64::from(n)), Some(run_key()), salt);
         head.chain(&agent(), sealed.expect("canonical"))
     });
     chained.collect()
@@ -80,6 +90,7 @@ pub(super) struct Row {
     pub(super) ordinal: i64,
     pub(super) body: Vec<u8>,
     pub(super) hashes: [Digest; 3],
+    pub(super) at: Millis,
 }
 
 impl Row {
@@ -91,6 +102,7 @@ impl Row {
             reads_hash,
             state_hash,
             effects_hash,
+            at: self.at,
         }
     }
 }
@@ -145,25 +157,116 @@ fn replied() -> Input {
 }
 
 fn recorded(inputs: impl IntoIterator<Item = Input>) -> (Vec<Row>, Turn, Vec<Draft>) {
-    let mut turn = Turn::new(run_key(), "scripted".to_owned(), 5)
-        .falling_back(vec!["demo".to_owned()])
-        .in_workspace("/w".to_owned());
-    let (mut rows, mut drafts) = (Vec::new(), Vec::new());
-    for (input, ordinal) in inputs.into_iter().zip(1..) {
-        let reads = Reads::default();
-        let moved = turn.apply(&reads, input.clone()).expect("it fits");
+    let mut recorder = Recorder::new();
+    for input in inputs {
+        recorder.take(input, Reads::default());
+    }
+    recorder.end()
+}
+
+/// Writes down a run while it happens.
+pub(super) struct Recorder {
+    turn: Turn,
+    rows: Vec<Row>,
+    drafts: Vec<Draft>,
+}
+
+impl Recorder {
+    pub(super) fn new() -> Self {
+        let turn = Turn::new(run_key(), "scripted".to_owned(), 5)
+            .falling_back(vec!["demo".to_owned()])
+            .in_workspace("/w".to_owned());
+        let (rows, drafts) = (Vec::new(), Vec::new());
+        Self { turn, rows, drafts }
+    }
+
+    pub(super) fn take(&mut self, input: Input, reads: Reads) {
+        let ordinal = i64::try_from(self.rows.len()).expect("few") + 1;
+        let mut moved = self.turn.clone().apply(&reads, input.clone()).expect("it fits");
         let hashes = [digest(&reads), digest(&moved.turn), digest(&moved.effects)];
-        rows.push(Row {
+        let row = Row {
             ordinal,
             body: canonical(&(input, reads)).expect("canonical"),
             hashes: hashes.map(|hash| hash.expect("canonical")),
-        });
-        drafts.extend(moved.events);
-        turn = moved.turn;
+            at: Millis(ordinal * 10),
+        };
+        bind(&run_key(), &row.recorded(), &mut moved.events);
+        self.rows.push(row);
+        self.drafts.extend(moved.events);
+        self.turn = moved.turn;
     }
-    assert!(turn.outcome().is_some(), "{turn:?}");
-    (rows, turn, drafts)
+
+    pub(super) fn end(self) -> (Vec<Row>, Turn, Vec<Draft>) {
+        assert!(self.turn.outcome().is_some(), "{:?}", self.turn);
+        (self.rows, self.turn, self.drafts)
+    }
 }
 
+/// A run with one command, of which the model read only the beginning: its journal, its last state, what it told, and
+/// everything that was said in it.
+pub(super) fn run_with_output() -> (Vec<Row>, Turn, Vec<Draft>, Vec<Vec<u8>>) {
+    let mut recorder = Recorder::new();
+    let body = Blob::new(PROMPT.to_vec()).hash();
+    recorder.take(Input::Admitted { body }, Reads::default());
+    let asked = b"[{\"type\":\"text\",\"text\":\"let me see\"}]";
+    let call = Call {
+        call_id: "call-1".to_owned(),
+        parts: ActionParts {
+            tool: "ExecCommand".to_owned(),
+            arguments: Digest::of(b"arguments"),
+            scope: Digest::of(b"scope"),
+            targets: Digest::of(b"targets"),
+        },
+        preview: "ls".to_owned(),
+    };
+    let read = CallReads {
+        class: EffectClass::Plain,
+        fault: None,
+        verdict: Verdict {
+            effect: Effect::Permit,
+            rule: "default".to_owned(),
+            policy_version: PolicyVersion::new("1"),
+        },
+        retry: None,
+        seen: Seen::default(),
+    };
+    let Input::Replied(reply) = replied() else {
+        unreachable!("a reply")
+    };
+    let asking = Reply {
+        content: BlobHash(Digest::of(asked)),
+        preview: "let me see".to_owned(),
+        calls: vec![call],
+        ..reply
+    };
+    let reads = Reads {
+        calls: vec![read],
+        ..Reads::default()
+    };
+    recorder.take(Input::Replied(asking), reads);
+    let pending = recorder.turn.pending();
+    let [crate::run::Effect::Act { operation_id, .. }] = pending.as_slice() else {
+        panic!("{pending:?}")
+    };
+    let artifact = json!({"stdout_preview": "a", "artifacts": [{"blob": Digest::of(OUTPUT), "bytes": 9}]});
+    let content = result_blob("call-1", false, artifact.to_string()).expect("canonical");
+    let result = StepResult {
+        operation_id: *operation_id,
+        status: Status::Ok,
+        content: content.hash(),
+        duration_ms: 4,
+        sandbox: None,
+        code: None,
+        again: None,
+    };
+    let results = vec![result];
+    recorder.take(Input::Settled { results }, Reads::default());
+    recorder.take(replied(), Reads::default());
+    let (rows, turn, drafts) = recorder.end();
+    let contents = [PROMPT, asked, content.bytes(), OUTPUT, REPLY];
+    (rows, turn, drafts, contents.map(<[u8]>::to_vec).to_vec())
+}
+
+pub(super) const OUTPUT: &[u8] = b"all of it";
 pub(super) const PROMPT: &[u8] = b"[{\"type\":\"text\",\"text\":\"do it\"}]";
 pub(super) const REPLY: &[u8] = b"\xff\x00done";

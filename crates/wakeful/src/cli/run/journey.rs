@@ -132,6 +132,7 @@ impl From<EngineError> for Trouble {
             | EngineError::Panicked(_)
             | EngineError::MachineVersion { .. }
             | EngineError::NotEnded { .. }
+            | EngineError::ErasureRecord { .. }
             | EngineError::RunErased { .. }
             | EngineError::RunPruned { .. }
             | EngineError::Broken { .. }

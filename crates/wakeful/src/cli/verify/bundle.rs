@@ -12,6 +12,9 @@ use super::{FAILED, unproven};
 use crate::failure::{Failure, UNVERIFIED};
 use crate::show::Out;
 
+/// What is said of what no signature covers.
+const UNKNOWN: &str = "unknown";
+
 /// Reads a bundle and tells what it proves.
 pub(super) fn verify(path: &Path, key: Option<Fingerprint>, out: &Out) -> Result<u8, Failure> {
     let proven = check(path)?;
@@ -20,6 +23,12 @@ pub(super) fn verify(path: &Path, key: Option<Fingerprint>, out: &Out) -> Result
         let signers: Vec<String> = keys.iter().map(ToString::to_string).collect();
         let message = format!("the bundle is signed by {}, not by {key}", signers.join(", "));
         let hint = "it is from another device than you expect: ask whoever gave it to you";
+        return Err(Failure::new(FAILED, message, hint).exiting(UNVERIFIED));
+    }
+    if let Some(key) = key.filter(|_| !proven.replayed) {
+        let message =
+            format!("key {key} has signed the log of the bundle, and nothing else of the run is in it");
+        let hint = "without --key it tells what the log alone proves; ask for a bundle with the journal";
         return Err(Failure::new(FAILED, message, hint).exiting(UNVERIFIED));
     }
     tell(&proven, &keys, key.is_some(), out);
@@ -64,8 +73,12 @@ fn check(path: &Path) -> Result<Proven, Failure> {
 }
 
 fn tell(proven: &Proven, keys: &[Fingerprint], is_pinned: bool, out: &Out) {
+    let run = proven
+        .run_key
+        .map_or_else(|| UNKNOWN.to_owned(), |run| run.to_string());
+    let outcome = proven.outcome.as_deref().unwrap_or(UNKNOWN);
     let object = json!({
-        "ok": true, "run_key": proven.run_key, "agent_id": proven.agent_id, "outcome": proven.outcome,
+        "ok": true, "run_key": run, "agent_id": proven.agent_id, "outcome": outcome,
         "events": proven.lines.events, "transitions": proven.lines.journal, "blobs": proven.lines.blobs,
         "withheld": proven.withheld, "replayed": proven.replayed, "keys": keys, "last_seq": proven.last_seq,
         "exported_at": proven.exported_at.rfc3339(),
@@ -74,13 +87,11 @@ fn tell(proven: &Proven, keys: &[Fingerprint], is_pinned: bool, out: &Out) {
     let replayed = if proven.replayed {
         "it happened again as it was recorded"
     } else {
-        "its journal was withheld, so it was not run again"
+        "its journal did not come along, so it was not run again"
     };
     let words = format!(
-        "run {} of agent {} {}: {} events and {} contents are as they were written; {replayed}\nsigned by {}",
-        proven.run_key,
+        "run {run} of agent {}, outcome {outcome}: {} events and {} contents are as they were written; {replayed}\nsigned by {}",
         proven.agent_id,
-        proven.outcome,
         proven.lines.events,
         proven.lines.blobs,
         names.join(", ")

@@ -1,0 +1,38 @@
+//! What ties a journal to the log. The log is chained and signed, the journal is not; so the last event of every transition
+//! holds a hash of what the run was told and of what that led to. Without it a journal could be exchanged for another one
+//! that tells the same story in other words.
+
+use super::replay::Recorded;
+use crate::key::{Digest, RunKey, h};
+use crate::report::{Draft, Kind};
+
+/// The member of a payload that holds a bond.
+pub const BOND: &str = "bond";
+
+/// `H("bond", run, ordinal, SHA-256 of the body, state hash, effects hash, time)`.
+#[must_use]
+pub fn bond(run: &RunKey, row: &Recorded<'_>) -> Digest {
+    let fields = [
+        run.to_string(),
+        row.ordinal.to_string(),
+        Digest::of(row.body).to_string(),
+        row.state_hash.to_string(),
+        row.effects_hash.to_string(),
+        row.at.rfc3339(),
+    ];
+    h("bond", &fields.each_ref().map(String::as_str))
+}
+
+/// Puts the bond of a transition into the last of the events that it made. A transition without events has none: it says
+/// nothing, and the states around it hold it.
+pub fn bind(run: &RunKey, row: &Recorded<'_>, events: &mut [Draft]) {
+    let Some(last) = events.last_mut() else { return };
+    let Some(members) = last.payload.as_object_mut() else {
+        return;
+    };
+    members.insert(BOND.to_owned(), bond(run, row).to_string().into());
+    if last.kind == Kind::RunEnded {
+        // Which run it is that ended can be read without the journal.
+        members.insert("run_key".to_owned(), run.to_string().into());
+    }
+}

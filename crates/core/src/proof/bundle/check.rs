@@ -1,0 +1,462 @@
+//! What a bundle proves. Everything that it shows is held by a signature, or it is refused:
+//!
+//! a head signs the chain → the chain holds each event and the hash of its payload → payloads hold the bonds of the
+//! transitions → bonds hold the rows of the journal → the journal, run again, leads to the state and names the contents.
+
+use std::collections::BTreeSet;
+
+use super::{
+    BlobBody, BlobLine, Closing, EVENTS_MAX, EventLine, FORMAT, FORMAT_VERSION, JournalLine, Line, Opening,
+    artifacts_in,
+};
+use crate::blob::BlobHash;
+use crate::id::AgentId;
+use crate::key::{Digest, RunKey};
+use crate::proof::chain::{Flaw, Link, Walk, member};
+use crate::proof::head::SignedHead;
+use crate::proof::replay::{Difference, Recorded, Replay, Ties, Told};
+use crate::proof::signing::{Fingerprint, PublicKey, from_hex};
+use crate::report::Kind;
+use crate::run::{Turn, is_known};
+use crate::time::Millis;
+
+/// How a run ended that a person gave up. No machine made that end.
+const ABANDONED: &str = "abandoned";
+
+/// Why a bundle proves nothing.
+#[derive(Debug, thiserror::Error)]
+pub enum Unproven {
+    /// It is no bundle.
+    #[error("this is no bundle of a run")]
+    Foreign,
+    /// Another program wrote it.
+    #[error("the bundle has version {found}, this program knows {FORMAT_VERSION}")]
+    Version {
+        /// What it has.
+        found: u32,
+    },
+    /// A line that cannot be read, or that stands in the wrong place.
+    #[error("line {line} of the bundle {what}")]
+    Line {
+        /// Which line, from 1.
+        line: u64,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Lines are missing at its end.
+    #[error("the bundle is cut off")]
+    Cut,
+    /// There is more than is taken in.
+    #[error("the bundle has more than {EVENTS_MAX} events")]
+    TooLong,
+    /// Nobody signed it.
+    #[error("the bundle holds no signed head")]
+    Unsigned,
+    /// The log in it is not what was written.
+    #[error(transparent)]
+    Flaw(#[from] Flaw),
+    /// The run in it is not what was kept.
+    #[error(transparent)]
+    Difference(#[from] Difference),
+    /// The journal in it may be anybody's.
+    #[error(
+        "nothing ties the journal to the signed log: {} of its events came without what they say, {} hold no bond",
+        .0.erased, .0.loose
+    )]
+    Unbound(Ties),
+    /// A content is not what its name says.
+    #[error("the content {0} is not what its name says")]
+    Blob(BlobHash),
+    /// A content of the run is missing.
+    #[error("the run names the content {0}, and the bundle does not tell what became of it")]
+    Missing(BlobHash),
+    /// A content is of no part of the run.
+    #[error("nothing in the run names the content {0}")]
+    Unnamed(BlobHash),
+    /// The machine of the run is not here.
+    #[error("the run needs machine {machine} version {version}, which this program does not have")]
+    Machine {
+        /// The machine.
+        machine: String,
+        /// Its version.
+        version: u32,
+    },
+}
+
+/// What a bundle proves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proven {
+    /// Whose log it is.
+    pub agent_id: AgentId,
+    /// Which run, where anything that is signed says so.
+    pub run_key: Option<RunKey>,
+    /// How it ended, where anything that is signed says so.
+    pub outcome: Option<String>,
+    /// How many lines of each kind.
+    pub lines: Closing,
+    /// Contents and payloads that did not come along, and the journal if it did not.
+    pub withheld: u64,
+    /// Whether the run was applied again, and every part of it is tied to the log.
+    pub replayed: bool,
+    /// Whose signatures cover it.
+    pub signers: BTreeSet<PublicKey>,
+    /// The last event that they cover.
+    pub last_seq: u64,
+    /// When it was exported, as it says itself.
+    pub exported_at: Millis,
+}
+
+impl Proven {
+    /// What people compare the signers by.
+    #[must_use]
+    pub fn fingerprints(&self) -> Vec<Fingerprint> {
+        self.signers.iter().map(PublicKey::fingerprint).collect()
+    }
+}
+
+/// Checks a bundle, line by line.
+#[derive(Debug, Default)]
+pub struct Check {
+    line: u64,
+    begun: Option<Begun>,
+    counted: Closing,
+    withheld: u64,
+    stage: Stage,
+}
+
+/// How far a bundle has been read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Stage {
+    #[default]
+    Opening,
+    Events,
+    Heads,
+    Journal,
+    Blobs,
+    Closed,
+}
+
+#[derive(Debug)]
+struct Begun {
+    opening: Opening,
+    walk: Walk,
+    replay: Option<Replay>,
+    told: Vec<Told>,
+    /// Whether an event that is signed names the run.
+    is_named: bool,
+    /// How it ended, as an event that is signed says.
+    outcome: Option<String>,
+    signers: BTreeSet<PublicKey>,
+    /// Contents that came along, or of which it is said why not.
+    contents: BTreeSet<BlobHash>,
+    /// Whole outputs that those name.
+    artifacts: BTreeSet<BlobHash>,
+}
+
+impl Check {
+    /// Takes the next line.
+    pub fn line(&mut self, text: &[u8]) -> Result<(), Unproven> {
+        self.line += 1;
+        let parsed = serde_json::from_slice(text);
+        let line: Line = match (parsed, self.line) {
+            (Ok(line), _) => line,
+            (Err(_), 1) => return Err(not_ours(text)),
+            (Err(error), _) => return Err(self.wrong(format!("cannot be read: {error}"))),
+        };
+        // One meaning, one spelling: nothing can stand in a line that nobody looks at.
+        if serde_json::to_vec(&line).is_ok_and(|spelled| spelled == text) {
+            return self.take(line);
+        }
+        if matches!(&line, Line::Opening(opening) if opening.format != FORMAT) {
+            return Err(Unproven::Foreign);
+        }
+        Err(self.wrong("is not spelled as it was written".to_owned()))
+    }
+
+    fn take(&mut self, line: Line) -> Result<(), Unproven> {
+        let stage = match &line {
+            Line::Opening(_) => Stage::Opening,
+            Line::Event(_) => Stage::Events,
+            Line::Head(_) => Stage::Heads,
+            Line::Journal(_) => Stage::Journal,
+            Line::Blob(_) => Stage::Blobs,
+            Line::Closing(_) => Stage::Closed,
+        };
+        let opens = matches!(line, Line::Opening(_));
+        if opens != self.begun.is_none() || stage < self.stage || self.stage == Stage::Closed {
+            return Err(self.wrong("stands in the wrong place".to_owned()));
+        }
+        self.stage = stage;
+        match line {
+            Line::Opening(opening) => self.open(*opening),
+            Line::Event(event) => self.event(event),
+            Line::Head(head) => self.head(&head),
+            Line::Journal(row) => self.journal(&row),
+            Line::Blob(blob) => self.blob(&blob),
+            Line::Closing(closing) if closing == self.counted => Ok(()),
+            Line::Closing(_) => Err(Unproven::Cut),
+        }
+    }
+
+    fn wrong(&self, what: String) -> Unproven {
+        let line = self.line;
+        Unproven::Line { line, what }
+    }
+
+    fn begun(&mut self) -> Result<&mut Begun, Unproven> {
+        self.begun.as_mut().ok_or(Unproven::Foreign)
+    }
+
+    fn open(&mut self, opening: Opening) -> Result<(), Unproven> {
+        if opening.format != FORMAT {
+            return Err(Unproven::Foreign);
+        }
+        if opening.version != FORMAT_VERSION {
+            let found = opening.version;
+            return Err(Unproven::Version { found });
+        }
+        let replay = match &opening.again {
+            None => None,
+            Some(again) if !is_known(&again.machine, again.machine_version) => {
+                let (machine, version) = (again.machine.clone(), again.machine_version);
+                return Err(Unproven::Machine { machine, version });
+            }
+            Some(again) => {
+                let turn: Turn = serde_json::from_str(&again.state)
+                    .map_err(|error| self.wrong(format!("has a state that cannot be read: {error}")))?;
+                if turn.run_key != opening.run_key {
+                    return Err(self.wrong("has the state of another run".to_owned()));
+                }
+                Some(Replay::new(turn))
+            }
+        };
+        self.withheld += u64::from(replay.is_none());
+        self.begun = Some(Begun {
+            walk: Walk::new(opening.agent_id.clone(), opening.lives.clone(), opening.after),
+            opening,
+            replay,
+            told: Vec::new(),
+            is_named: false,
+            outcome: None,
+            signers: BTreeSet::new(),
+            contents: BTreeSet::new(),
+            artifacts: BTreeSet::new(),
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, event: EventLine) -> Result<(), Unproven> {
+        self.counted.events += 1;
+        if self.counted.events > EVENTS_MAX {
+            return Err(Unproven::TooLong);
+        }
+        let is_first = self.counted.events == 1;
+        if is_first && !(event.own && event.kind == Kind::MessageAdmitted.as_str()) {
+            return Err(self.wrong("should tell of the message that the run came from".to_owned()));
+        }
+        if !event.own && event.payload.is_some() {
+            return Err(self.wrong("tells what another run did".to_owned()));
+        }
+        self.withheld += u64::from(event.own && event.payload.is_none());
+        let begun = self.begun()?;
+        let payload = event.payload.as_ref();
+        begun.walk.link(&Link {
+            seq: event.seq,
+            run_key: event.own.then_some(begun.opening.run_key),
+            kind: &event.kind,
+            at: event.at,
+            hash: event.hash,
+            payload_hash: event.payload_hash,
+            policy_version: &event.policy_version,
+            payload: payload.map(|(payload, salt)| (payload.as_bytes(), salt.as_bytes())),
+        })?;
+        if event.own {
+            begun.hear(event);
+        }
+        Ok(())
+    }
+
+    /// Heads stand in the order of their keys, each once.
+    fn head(&mut self, head: &SignedHead) -> Result<(), Unproven> {
+        let begun = self.begun()?;
+        begun.walk.head(head)?;
+        if begun.signers.last() >= Some(&head.public_key) {
+            return Err(self.wrong("stands in the wrong place".to_owned()));
+        }
+        begun.signers.insert(head.public_key);
+        Ok(())
+    }
+
+    fn journal(&mut self, row: &JournalLine) -> Result<(), Unproven> {
+        self.counted.journal += 1;
+        let begun = self.begun()?;
+        let Some(replay) = &mut begun.replay else {
+            return Err(self.wrong("is a transition that the first line does not announce".to_owned()));
+        };
+        replay.step(&Recorded {
+            ordinal: row.ordinal,
+            body: row.body.as_bytes(),
+            reads_hash: row.reads_hash,
+            state_hash: row.state_hash,
+            effects_hash: row.effects_hash,
+            at: row.at,
+        })?;
+        Ok(())
+    }
+
+    /// Contents stand in the order of their names, each once.
+    fn blob(&mut self, blob: &BlobLine) -> Result<(), Unproven> {
+        self.counted.blobs += 1;
+        let begun = self.begun()?;
+        if begun.contents.last() >= Some(&blob.hash) {
+            return Err(self.wrong("stands in the wrong place".to_owned()));
+        }
+        begun.contents.insert(blob.hash);
+        let bytes = match &blob.body {
+            BlobBody::Withheld(_) => {
+                self.withheld += 1;
+                return Ok(());
+            }
+            BlobBody::Text(text) => text.as_bytes().to_vec(),
+            BlobBody::Hex(hex) => from_hex(hex).ok_or(Unproven::Blob(blob.hash))?,
+        };
+        if Digest::of(&bytes) != blob.hash.0 {
+            return Err(Unproven::Blob(blob.hash));
+        }
+        // Only what is a line of the transcript names others.
+        let replay = begun.replay.as_ref();
+        if replay.is_some_and(|replay| replay.contents().contains(&blob.hash)) {
+            begun.artifacts.extend(artifacts_in(&bytes));
+        }
+        Ok(())
+    }
+
+    /// What it proves, when all of it was read.
+    pub fn finish(self) -> Result<Proven, Unproven> {
+        let (Some(mut begun), Stage::Closed) = (self.begun, self.stage) else {
+            return Err(if self.line == 0 {
+                Unproven::Foreign
+            } else {
+                Unproven::Cut
+            });
+        };
+        if begun.signers.is_empty() {
+            return Err(Unproven::Unsigned);
+        }
+        begun.lives()?;
+        begun.again()?;
+        begun.contents()?;
+        let Opening {
+            agent_id,
+            run_key,
+            exported_at,
+            ..
+        } = begun.opening;
+        let replayed = begun.replay.is_some();
+        Ok(Proven {
+            agent_id,
+            run_key: (replayed || begun.is_named).then_some(run_key),
+            outcome: begun.outcome,
+            lines: self.counted,
+            withheld: self.withheld,
+            replayed,
+            signers: begun.signers,
+            last_seq: begun.walk.seen().last_seq,
+            exported_at,
+        })
+    }
+}
+
+impl Begun {
+    /// Takes up what an event of the run says.
+    fn hear(&mut self, event: EventLine) {
+        let payload = event.payload.as_ref().map(|(payload, _)| payload.as_bytes());
+        let says = |name| payload.and_then(|payload| member(payload, name));
+        let run = says("run_key").is_some_and(|run| run == self.opening.run_key.to_string());
+        match Kind::parse(&event.kind) {
+            Some(Kind::MessageAdmitted | Kind::RunStarted) => self.is_named |= run,
+            Some(Kind::RunEnded) if run => {
+                self.is_named = true;
+                self.outcome = says("outcome").and_then(|outcome| outcome.as_str().map(str::to_owned));
+            }
+            Some(Kind::RunReleased) if run && says("status").is_some_and(|status| status == ABANDONED) => {
+                self.is_named = true;
+                self.outcome = Some(ABANDONED.to_owned());
+            }
+            Some(_) | None => {}
+        }
+        let payload = payload.map(Digest::of);
+        self.told.push((event.kind, payload));
+    }
+
+    /// Every life that is named has written some of the events.
+    fn lives(&self) -> Result<(), Flaw> {
+        let (first, last) = (
+            self.opening.after.seq.saturating_add(1),
+            self.walk.seen().last_seq,
+        );
+        let mut numbers = self.opening.lives.iter().map(|life| life.first_seq);
+        let begins = numbers.next() == Some(first);
+        let ascend = self
+            .opening
+            .lives
+            .is_sorted_by(|one, two| one.first_seq < two.first_seq);
+        let all = numbers.all(|number| number <= last);
+        (begins && ascend && all)
+            .then_some(())
+            .ok_or(Flaw::Life { seq: first })
+    }
+
+    /// The journal leads to the state that is kept, and the signed log holds all of it.
+    fn again(&mut self) -> Result<(), Unproven> {
+        let (Some(replay), Some(again)) = (&self.replay, &self.opening.again) else {
+            return Ok(());
+        };
+        replay.end(again.transitions, &again.state)?;
+        let ties = replay.told(&self.told)?;
+        replay.told_no_more(&self.told)?;
+        if !ties.hold() {
+            return Err(Unproven::Unbound(ties));
+        }
+        if let Some(outcome) = replay.outcome() {
+            self.outcome = Some(outcome.to_owned());
+        }
+        // A run that nobody ended is no run that can be exported.
+        self.outcome
+            .as_ref()
+            .map(drop)
+            .ok_or_else(|| Difference::State.into())
+    }
+
+    /// The contents are those that the journal names, and what those name; no more and no fewer.
+    fn contents(&self) -> Result<(), Unproven> {
+        let none = BTreeSet::new();
+        let named = self.replay.as_ref().map_or(&none, Replay::contents);
+        let mut named = named.union(&self.artifacts);
+        if let Some(missing) = named.find(|hash| !self.contents.contains(hash)) {
+            return Err(Unproven::Missing(*missing));
+        }
+        let is_named = |hash: &&BlobHash| {
+            let by_journal = self.replay.as_ref().map(Replay::contents);
+            by_journal.is_some_and(|named| named.contains(hash)) || self.artifacts.contains(hash)
+        };
+        match self.contents.iter().find(|hash| !is_named(hash)) {
+            Some(unnamed) => Err(Unproven::Unnamed(*unnamed)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Why the first line cannot be read: one of another version may look otherwise, and says so.
+fn not_ours(text: &[u8]) -> Unproven {
+    let value: serde_json::Value = serde_json::from_slice(text).unwrap_or_default();
+    let opening = value.get("opening");
+    let member = |name| opening.and_then(|opening| opening.get(name));
+    let version = member("version").and_then(serde_json::Value::as_u64);
+    match (member("format").and_then(serde_json::Value::as_str), version) {
+        (Some(FORMAT), Some(found)) if found != u64::from(FORMAT_VERSION) => Unproven::Version {
+            found: u32::try_from(found).unwrap_or(u32::MAX),
+        },
+        _ => Unproven::Foreign,
+    }
+}

@@ -1,0 +1,345 @@
+//! What somebody may try who has a bundle and not the key.
+
+use serde_json::{Value, json};
+
+use super::bundle::{blob, bundle, check, counted, events, lines, opening, rich, with_message};
+use super::sample::{OUTPUT, PROMPT, REPLY, Recorder, chained, lives, run, run_key};
+use crate::blob::{Blob, BlobHash};
+use crate::key::{Digest, RunKey};
+use crate::proof::bundle::{BlobBody, Check, Line, Unproven, Withheld, artifacts_in};
+use crate::proof::chain::{Flaw, Life, Place};
+use crate::proof::replay::Difference;
+use crate::run::{Input, MACHINE_VERSION, Reads};
+
+#[test]
+fn no_line_of_a_bundle_can_be_taken_away_doubled_or_moved() {
+    let whole = rich();
+    check(&whole).expect("whole");
+    let found = |mut lines: Vec<Line>, what: String| {
+        counted(&mut lines);
+        check(&lines).err().unwrap_or_else(|| panic!("{what}"));
+    };
+    for place in 0..whole.len() {
+        let mut fewer = whole.clone();
+        fewer.remove(place);
+        found(fewer, format!("line {place} is gone"));
+        let mut more = whole.clone();
+        more.insert(place, whole[place].clone());
+        found(more, format!("line {place} is there twice"));
+        for other in [0, place / 2, place.saturating_sub(1)]
+            .into_iter()
+            .filter(|other| *other < place)
+        {
+            let mut swapped = whole.clone();
+            swapped.swap(place, other);
+            found(swapped, format!("lines {place} and {other} changed places"));
+        }
+    }
+}
+
+/// What nobody has signed, as `docs/proof.md` lists it.
+const UNSIGNED: [&str; 2] = ["/opening/exported_at", "/opening/again/machine_version"];
+
+/// Every value of a line, by its path.
+fn paths(value: &Value, path: &str, all: &mut Vec<String>) {
+    all.push(path.to_owned());
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                paths(member, &format!("{path}/{name}"), all);
+            }
+        }
+        Value::Array(items) => {
+            for (place, item) in items.iter().enumerate() {
+                paths(item, &format!("{path}/{place}"), all);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Other values that could stand in the place of one.
+fn others(value: &Value) -> Vec<Value> {
+    match value {
+        Value::Null => vec![json!(0), json!("x")],
+        Value::Bool(is) => vec![json!(!is)],
+        Value::Number(number) => vec![
+            json!(number.as_i64().expect("a number") + 1),
+            json!(number.as_i64().expect("a number") - 1),
+        ],
+        Value::String(text) => {
+            let mut last = text.clone();
+            let digit = if last.pop() == Some('0') { '1' } else { '0' };
+            last.push(digit);
+            let swapped = text.replace("completed", "cancelled").replace('1', "2");
+            vec![json!(last), json!(swapped), Value::Null]
+        }
+        Value::Array(items) => {
+            let mut fewer = items.clone();
+            fewer.pop();
+            let more = [items.clone(), items.clone()].concat();
+            vec![json!(fewer), json!(more), Value::Null]
+        }
+        Value::Object(members) => {
+            let mut more = members.clone();
+            more.insert("more".to_owned(), json!(1));
+            vec![json!(more), Value::Null]
+        }
+    }
+}
+
+#[test]
+fn whatever_is_changed_in_a_bundle_is_found_or_told() {
+    let whole = rich();
+    let texts: Vec<Value> = whole.iter().map(|line| json!(line)).collect();
+    let spelled = |value: &Value| {
+        // In the order of the format, as far as it is one of its lines.
+        let line: Result<Line, _> = serde_json::from_value(value.clone());
+        let line = line.ok().filter(|line| json!(line) == *value);
+        let line = line.map(|line| serde_json::to_vec(&line).expect("JSON"));
+        line.unwrap_or_else(|| serde_json::to_vec(value).expect("JSON"))
+    };
+    let (mut tried, mut told) = (0, 0);
+    // Events are all alike; a few of them will do.
+    let alike = 4..8;
+    for (place, line) in texts
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !alike.contains(place))
+    {
+        let mut all = Vec::new();
+        paths(line, "", &mut all);
+        for path in all {
+            let value = line.pointer(&path).expect("it is there");
+            let mut changed: Vec<Value> = others(value)
+                .into_iter()
+                .filter(|other| other != value)
+                .map(|other| {
+                    let mut line = line.clone();
+                    *line.pointer_mut(&path).expect("it is there") = other;
+                    line
+                })
+                .collect();
+            if let Some((parent, name)) = path.rsplit_once('/') {
+                let mut without = line.clone();
+                if let Some(Value::Object(members)) = without.pointer_mut(parent) {
+                    members.remove(name);
+                    changed.push(without);
+                }
+            }
+            for changed in changed {
+                tried += 1;
+                let mut lines: Vec<Vec<u8>> = texts.iter().map(spelled).collect();
+                lines[place] = spelled(&changed);
+                let mut check = Check::default();
+                let read = lines.iter().try_for_each(|line| check.line(line));
+                let proven = read.and_then(|()| check.finish());
+                let is_told = match &proven {
+                    Err(_) => true,
+                    // What is left out is counted.
+                    Ok(proven) if proven.withheld > 0 => {
+                        told += 1;
+                        path.ends_with("/payload")
+                    }
+                    Ok(_) => UNSIGNED.contains(&path.as_str()),
+                };
+                assert!(is_told, "line {place} {path}: {changed} gives {proven:?}");
+            }
+        }
+    }
+    assert!(tried > 400 && told < 5, "{tried} tried, {told} told");
+}
+
+#[test]
+fn the_version_of_the_program_says_who_can_run_it_again_and_is_not_signed() {
+    let again = |version| {
+        let mut lines = lines();
+        let again = opening(&mut lines).again.as_mut().expect("a journal");
+        again.machine_version = version;
+        check(&lines)
+    };
+    again(MACHINE_VERSION - 1).expect("the same run");
+    let found = again(MACHINE_VERSION + 1).expect_err("not here");
+    assert!(matches!(found, Unproven::Machine { .. }), "{found:?}");
+}
+
+/// The journal of another run of the same name, which differs only in words that no event shows.
+fn other_journal() -> (Vec<Line>, Vec<Line>) {
+    let mine = lines();
+    let (rows, ..) = run();
+    let text = String::from_utf8(rows[1].body.clone()).expect("text");
+    let said = blob(b"something that was never said");
+    let text = text.replace(&Digest::of(REPLY).to_string(), &said.hash.to_string());
+    let (input, reads): (Input, Reads) = serde_json::from_str(&text).expect("an input");
+    let mut recorder = Recorder::new();
+    let body = Blob::new(PROMPT.to_vec()).hash();
+    recorder.take(Input::Admitted { body }, Reads::default());
+    recorder.take(input, reads);
+    let (rows, turn, drafts) = recorder.end();
+    let events = chained(with_message(drafts), [9; 32]);
+    let said: &[u8] = b"something that was never said";
+    (mine, bundle((&rows, &turn, &events), &[PROMPT, said]))
+}
+
+/// The log of one bundle with all the rest of another.
+fn crossed(log: &[Line], rest: &[Line]) -> Vec<Line> {
+    let is_log = |line: &&Line| matches!(line, Line::Event(_) | Line::Head(_));
+    let first = rest.first();
+    let log = log.iter().filter(is_log);
+    let rest = rest.iter().skip(1).filter(|line| !is_log(line));
+    first.into_iter().chain(log).chain(rest).cloned().collect()
+}
+
+#[test]
+fn the_signed_log_of_one_run_holds_no_other_journal() {
+    let (mine, other) = other_journal();
+    check(&other).expect("sound by itself");
+    let found = check(&crossed(&mine, &other)).expect_err("forged");
+    assert!(
+        matches!(found, Unproven::Difference(Difference::Event { .. })),
+        "{found:?}"
+    );
+    // Nor when what would contradict it is taken away.
+    let mut silent = crossed(&mine, &other);
+    events(&mut silent).for_each(|event| event.payload = None);
+    let found = check(&silent).expect_err("forged");
+    assert!(matches!(found, Unproven::Unbound(_)), "{found:?}");
+    let count = mine.iter().filter(|line| matches!(line, Line::Event(_))).count();
+    for silenced in 1..count {
+        let mut silent = crossed(&mine, &mine);
+        let event = events(&mut silent).nth(silenced).expect("an event");
+        event.payload = None;
+        let found = check(&silent).expect_err("nothing holds it");
+        assert!(matches!(found, Unproven::Unbound(_)), "{silenced}: {found:?}");
+    }
+}
+
+#[test]
+fn a_log_alone_proves_what_its_events_say_and_no_more() {
+    let alone = |change: &dyn Fn(&mut Vec<Line>)| {
+        let mut lines = rich();
+        opening(&mut lines).again = None;
+        lines.retain(|line| !matches!(line, Line::Journal(_) | Line::Blob(_)));
+        counted(&mut lines);
+        change(&mut lines);
+        check(&lines)
+    };
+    let proven = alone(&|_| ()).expect("a log");
+    assert_eq!(
+        (proven.run_key, proven.outcome.as_deref(), proven.replayed),
+        (Some(run_key()), Some("completed"), false)
+    );
+    let other = RunKey(Digest::of(b"other"));
+    let found = alone(&|lines| opening(lines).run_key = other).expect_err("another run");
+    assert!(matches!(found, Unproven::Flaw(Flaw::Run { .. })), "{found:?}");
+    let proven = alone(&|lines| {
+        opening(lines).run_key = other;
+        events(lines).for_each(|event| event.payload = None);
+    });
+    let proven = proven.expect("a log");
+    assert_eq!((proven.run_key, proven.outcome), (None, None), "nobody knows");
+    // Contents that nothing names prove nothing.
+    for more in [4, 9] {
+        let line = rich().into_iter().rev().nth(more).expect("a line");
+        let found = alone(&|lines| {
+            let end = lines.len() - 1;
+            lines.insert(end, line.clone());
+            counted(lines);
+        });
+        let found = found.expect_err("more than the log");
+        assert!(
+            matches!(found, Unproven::Unnamed(_) | Unproven::Line { .. }),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn contents_are_those_that_the_run_names() {
+    let without = |gone: &[u8]| {
+        let mut lines = rich();
+        let hash = Blob::new(gone.to_vec()).hash();
+        lines.retain(|line| !matches!(line, Line::Blob(blob) if blob.hash == hash));
+        counted(&mut lines);
+        check(&lines).expect_err("something is missing")
+    };
+    for gone in [PROMPT, OUTPUT, REPLY] {
+        let found = without(gone);
+        assert!(matches!(found, Unproven::Missing(_)), "{found:?}");
+    }
+    let mut more = rich();
+    let Some(place) = more.iter().position(|line| matches!(line, Line::Blob(_))) else {
+        panic!("no contents")
+    };
+    let mut blobs: Vec<Line> = more.drain(place..more.len() - 1).collect();
+    blobs.push(Line::Blob(blob(b"never said")));
+    blobs.sort_by_key(|line| match line {
+        Line::Blob(blob) => Some(blob.hash),
+        Line::Opening(_) | Line::Event(_) | Line::Head(_) | Line::Journal(_) | Line::Closing(_) => None,
+    });
+    more.splice(place..place, blobs);
+    counted(&mut more);
+    let found = check(&more).expect_err("something else");
+    assert!(matches!(found, Unproven::Unnamed(_)), "{found:?}");
+    // What does not come along is said and counted; what it would have named does not come either.
+    let mut withheld = rich();
+    for line in &mut withheld {
+        if let Line::Blob(blob) = line
+            && blob.hash == BlobHash(Digest::of(OUTPUT))
+        {
+            blob.body = BlobBody::Withheld(Withheld::Secret);
+        }
+    }
+    assert_eq!(check(&withheld).expect("proven").withheld, 1);
+}
+
+#[test]
+fn whole_outputs_are_named_by_results_alone() {
+    let hash = Digest::of(OUTPUT);
+    let named = json!({"artifacts": [{"blob": hash}]}).to_string();
+    let line = |block: Value| serde_json::to_vec(&[block]).expect("JSON");
+    let result = json!({"type": "tool_result", "call_id": "c", "is_error": false, "content": named});
+    assert_eq!(artifacts_in(&line(result)).first(), Some(&BlobHash(hash)));
+    let said = json!({"type": "text", "text": named});
+    assert!(artifacts_in(&line(said)).is_empty());
+    assert!(artifacts_in(b"\xff").is_empty());
+}
+
+#[test]
+fn the_first_events_of_a_run_cannot_be_left_out() {
+    let mut lines = rich();
+    let Line::Event(first) = lines.remove(1) else {
+        panic!("no event")
+    };
+    opening(&mut lines).after = Place {
+        seq: first.seq,
+        hash: first.hash,
+    };
+    opening(&mut lines).lives[0].first_seq = first.seq + 1;
+    counted(&mut lines);
+    let found = check(&lines).expect_err("its message is missing");
+    assert!(matches!(found, Unproven::Line { line: 2, .. }), "{found:?}");
+}
+
+#[test]
+fn every_life_of_the_host_that_is_named_wrote_some_of_it() {
+    let with = |change: &dyn Fn(&mut Vec<Life>)| {
+        let mut lines = lines();
+        change(&mut opening(&mut lines).lives);
+        check(&lines)
+    };
+    with(&|_| ()).expect("as it was");
+    let late = Life {
+        first_seq: 99,
+        ..lives()[0].clone()
+    };
+    for found in [
+        with(&|lives| lives.push(late.clone())),
+        with(&|lives| lives.insert(0, late.clone())),
+        with(&Vec::clear),
+        with(&|lives| lives[0].first_seq = 0),
+    ] {
+        let found = found.expect_err("a life that wrote nothing");
+        assert!(matches!(found, Unproven::Flaw(Flaw::Life { .. })), "{found:?}");
+    }
+}
