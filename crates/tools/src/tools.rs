@@ -415,6 +415,8 @@ mod tests {
             "every place is given back"
         );
         drop(set);
+        // In one test, because the places are those of the whole process.
+        one_waits_and_is_stopped().await;
     }
 
     async fn one_waits_and_is_stopped() {
