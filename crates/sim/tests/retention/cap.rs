@@ -59,7 +59,8 @@ impl Capped {
         for blob in [prompt, result, output] {
             packed.push(self.house.store.pack(blob).await.expect("packed"));
         }
-        self.sizes.extend(packed.iter().map(|blob| (blob.hash, size(blob))));
+        self.sizes
+            .extend(packed.iter().map(|blob| (blob.hash, size(blob))));
         let names: Vec<BlobHash> = packed.iter().map(|blob| blob.hash).collect();
         self.runs.push(names.try_into().expect("three"));
         self.house.commit(packed, false).await;
@@ -90,7 +91,9 @@ impl Capped {
 
     /// How much is named by the runs that have lost nothing, if those given have.
     fn named(&self, pruned: &BTreeSet<u32>) -> u64 {
-        let whole = (1..).zip(&self.runs).filter(|(number, _)| !pruned.contains(number));
+        let whole = (1..)
+            .zip(&self.runs)
+            .filter(|(number, _)| !pruned.contains(number));
         let named: BTreeSet<BlobHash> = whole.flat_map(|(_, names)| *names).collect();
         named.iter().map(|hash| self.sizes[hash]).sum()
     }
@@ -142,9 +145,16 @@ fn what_went_for_the_sake_of_a_cap_does_not_go_again_before_it_is_swept() {
         }
         for _ in 0..3 {
             capped.house.pass(HOUR_MS);
-            assert_eq!(capped.round(Sweep::WhereDue).await, BTreeSet::new(), "nor when it is");
+            assert_eq!(
+                capped.round(Sweep::WhereDue).await,
+                BTreeSet::new(),
+                "nor when it is"
+            );
         }
-        let held = capped.house.store.read(|view| view.held(wakeful_core::retention::DataClass::Blobs));
+        let held = capped
+            .house
+            .store
+            .read(|view| view.held(wakeful_core::retention::DataClass::Blobs));
         assert!(held.await.expect("read").bytes <= CAP_BYTES);
     });
 }

@@ -470,14 +470,25 @@ fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
         with_events(&store, "main", u64::from(EVENTS_KEPT_MIN), &[]).await;
         let erased = store.write(|tx| {
             assert_eq!(tx.erase_events(&sample::agent_id("main"), (1, 5), None)?, 5);
-            record(tx, Kind::ContentErased, serde_json::json!({"events": 5}), 2_000_000)
+            record(
+                tx,
+                Kind::ContentErased,
+                serde_json::json!({"events": 5}),
+                2_000_000,
+            )
         });
         let erased = erased.await.expect("erased");
         more(40, 2_000_001).await.expect("written");
-        assert_eq!(prune_events(&store, 3_000_000).await, 36, "forty-one more, less five");
+        assert_eq!(
+            prune_events(&store, 3_000_000).await,
+            36,
+            "forty-one more, less five"
+        );
         assert_eq!(proved(&store).await, Ok(41));
         // Both records are now older than the newest that always stay.
-        more(u64::from(EVENTS_KEPT_MIN), 3_000_001).await.expect("written");
+        more(u64::from(EVENTS_KEPT_MIN), 3_000_001)
+            .await
+            .expect("written");
         let pruned = prune_events(&store, 4_000_000).await;
         assert_eq!(proved(&store).await, Ok(41 + pruned));
         let record = store.read(move |view| view.events(&sample::agent_id("main"), erased - 1, 1));
