@@ -82,9 +82,11 @@ impl Failure {
     /// Wraps an error of the operating system, with what was being attempted. A disk that is full is said to be full
     /// whoever meets it first: the way out is the same.
     pub(crate) fn io(code: &'static str, attempt: &str, error: &std::io::Error, hint: &str) -> Self {
-        let (code, hint) = match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => (DISK_FULL, FREE_SPACE),
-            _ => (code, hint),
+        let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+        let (code, hint) = if is_full {
+            (DISK_FULL, FREE_SPACE)
+        } else {
+            (code, hint)
         };
         Self::new(code, format!("{attempt}: {error}"), hint)
     }

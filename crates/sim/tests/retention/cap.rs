@@ -95,7 +95,7 @@ impl Capped {
             .zip(&self.runs)
             .filter(|(number, _)| !pruned.contains(number));
         let named: BTreeSet<BlobHash> = whole.flat_map(|(_, names)| *names).collect();
-        named.iter().map(|hash| self.sizes[hash]).sum()
+        named.iter().filter_map(|hash| self.sizes.get(hash)).sum()
     }
 
     /// What was taken is the oldest there was, and without the last of it too much would have been left.
