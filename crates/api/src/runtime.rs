@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::Brake;
+use crate::{Brake, Problem};
 
 /// Whether the process lives.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -18,6 +18,10 @@ pub struct Health {
 pub struct Ready {
     /// How far it is.
     pub status: Readiness,
+    /// The stable word for what is wrong with its storage, while that is so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub code: Option<String>,
 }
 
 /// How far a daemon is.
@@ -28,6 +32,8 @@ pub enum Readiness {
     Recovering,
     /// It serves.
     Ready,
+    /// Its storage refused the last write, so that nothing new is acknowledged. What is there can be read.
+    Failing,
     /// It brings what is under way to a safe point and ends.
     Stopping,
 }
@@ -53,6 +59,10 @@ pub struct RuntimeStatus {
     pub config_fingerprint: String,
     /// How far it is.
     pub readiness: Readiness,
+    /// Why its storage refused the last write, until one has worked again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub storage: Option<Problem>,
     /// What it does on the whole.
     pub state: DaemonState,
     /// Listed agents that are not paused.

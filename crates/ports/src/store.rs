@@ -11,6 +11,7 @@ mod proof;
 mod schedule;
 mod trigger;
 
+use std::collections::BTreeSet;
 use std::future::Future;
 
 pub use self::alert::{AlertTx, AlertView};
@@ -82,9 +83,7 @@ pub enum StoreError {
         known: u32,
     },
     /// An older Wakeful wrote it, and a reader may not change it.
-    #[error(
-        "the database has schema {found}, reading needs {known}; any command that writes brings it up to date"
-    )]
+    #[error("the database has schema {found}, reading needs {known}, and whoever only reads changes nothing")]
     OlderSchema {
         /// What it has.
         found: u32,
@@ -212,6 +211,10 @@ pub trait View: AlertView + CauseView + DecidingView + ProofView + ScheduleView 
     fn has_blob(&mut self, hash: &BlobHash) -> Result<bool, StoreError>;
     /// Names of blobs that rows hold, from a place on.
     fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError>;
+    /// Names of blobs that the rows of something old hold; of a run whose lines may go, all of its rows.
+    fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>, StoreError>;
+    /// How many of these blobs there are, and how much room they take.
+    fn held_by(&mut self, blobs: &[BlobHash]) -> Result<Held, StoreError>;
     /// Sagas that are not over, oldest first. At most [`ROWS_MAX`].
     fn unfinished_sagas(&mut self) -> Result<Vec<SagaRow>, StoreError>;
     /// One saga, over or not.
@@ -333,6 +336,12 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Whether this process may certainly still act for the agents it claimed.
     fn holds_lease(&self) -> bool;
+
+    /// Why what the database lies on refused the last write, until one has worked again.
+    fn trouble(&self) -> Option<StoreError> {
+        None
+    }
+
     /// Removes files of blobs that no row names and that are old enough that nobody is about to name them. Where blobs
     /// are rows there are none.
     fn sweep_files(&self) -> impl Future<Output = Result<SweptFiles, StoreError>> + Send {

@@ -42,6 +42,7 @@ pub use self::trigger::{Capability, Delivery, Triggers};
 pub(crate) use self::work::Work;
 use crate::EngineError;
 use crate::hub::Listener;
+use crate::problem::Problem;
 use crate::report::RunReport;
 
 /// The conversation that the command line, the API and the page share.
@@ -55,6 +56,10 @@ pub type Asked<'a, T> = Pin<Box<dyn Future<Output = Result<T, EngineError>> + Se
 
 /// What faces ask and tell. Every call is one read or one transaction.
 pub trait Desk: Ledger + Deciding + Archive + Reasons + Tending + Triggers {
+    /// Why the storage refused the last write, until one has worked again. Known without asking it.
+    fn trouble(&self) -> Option<Problem> {
+        None
+    }
     /// Puts a message into an agent's queue. It is durable when this returns.
     fn post(&self, post: Post) -> Asked<'_, Posted>;
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.

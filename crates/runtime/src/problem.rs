@@ -97,7 +97,7 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         ),
         StoreError::Full => (
             "disk_full",
-            "free some space and run `wakeful run --resume`; nothing was lost",
+            "free some space, then try again; nothing was lost, and `wakeful run --resume` finishes what is open",
         ),
         StoreError::ReadOnly => (
             "home_unwritable",
@@ -114,7 +114,10 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         ),
         StoreError::Foreign => ("database_foreign", "choose another home with --home"),
         StoreError::NewerSchema { .. } => ("schema_newer", "use the newer wakeful that wrote it"),
-        StoreError::OlderSchema { .. } => ("schema_older", "`wakeful run --resume` brings it up to date"),
+        StoreError::OlderSchema { .. } => (
+            "schema_older",
+            "`wakeful run --resume`, or a daemon when it starts, brings it up to date",
+        ),
         StoreError::Absent => (
             "home_missing",
             "`wakeful run \"…\"` makes one, or give another with --home",

@@ -6,6 +6,7 @@
 
 mod pulse;
 mod sweep;
+mod weigh;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -96,13 +97,12 @@ impl<S: Store> Keeper<S> {
         let clock = self.ages(&care).await?;
         let mut all = Vec::new();
         for class in DataClass::ALL {
-            let held = self.store.read(move |view| view.held(class)).await?;
-            let excess = self.retention.of(class).excess(held.bytes);
-            let (due, is_more) = self.due(class, clock, excess).await?;
+            let load = self.load(class, &Halt::never()).await?;
+            let (due, is_more) = self.due(class, clock, load.excess).await?;
             let due = due.iter().fold(Held::default(), |sum, aged| sum.and(aged.held));
             all.push(Standing {
                 class,
-                held,
+                held: load.held,
                 due,
                 is_more,
             });
@@ -124,9 +124,11 @@ impl<S: Store> Keeper<S> {
         let (before, now) = (self.store.read(|view| view.care()).await?, self.clock.now());
         let clock = self.ages(&before).await?;
         let mut cared = Cared::default();
-        let mut unswept = before.unswept;
+        let (mut unswept, mut is_over) = (before.unswept, false);
         for class in DataClass::ALL {
-            let pruned = self.prune(class, clock, halt).await?;
+            let load = self.load(class, halt).await?;
+            is_over |= load.is_over && class == DataClass::Blobs;
+            let pruned = self.prune(class, clock, load.excess, halt).await?;
             if pruned.rows > 0 {
                 unswept = before.generation;
             }
@@ -152,7 +154,7 @@ impl<S: Store> Keeper<S> {
         }
         // One generation more than the one before this: a transaction that began under that may not have ended yet.
         let below = noted.generation - 1;
-        if sweep == Sweep::Always || unswept != 0 {
+        if sweep == Sweep::Always || unswept != 0 || is_over {
             cared.swept = self.sweep(below, halt).await?;
         }
         cared.files = self.store.sweep_files().await?;
@@ -200,6 +202,9 @@ impl<S: Store> Keeper<S> {
             .store
             .read(move |view| view.oldest(class, before, page))
             .await?;
+        if class == DataClass::Blobs {
+            self.weigh(&mut oldest, excess).await?;
+        }
         let times: Vec<(Millis, u64)> = oldest.iter().map(|aged| (aged.at, aged.held.bytes)).collect();
         let is_more = oldest.len() >= page as usize;
         oldest.truncate(bounds.due(clock, excess, &times));
@@ -207,12 +212,17 @@ impl<S: Store> Keeper<S> {
         Ok((oldest, is_more))
     }
 
-    async fn prune(&self, class: DataClass, clock: Millis, halt: &Halt) -> Result<Held, StoreError> {
-        let held = self.store.read(move |view| view.held(class)).await?;
-        let mut excess = self.retention.of(class).excess(held.bytes);
+    async fn prune(
+        &self,
+        class: DataClass,
+        clock: Millis,
+        mut excess: u64,
+        halt: &Halt,
+    ) -> Result<Held, StoreError> {
         let mut pruned = Held::default();
         let mut before: Option<Aged> = None;
-        loop {
+        // Where a stop came first, what is too much is not known.
+        while !halt.is_set() {
             let (due, is_more) = self.due(class, clock, excess).await?;
             // What comes again was not taken, and would come for ever.
             if due.first() == before.as_ref() {
@@ -222,15 +232,17 @@ impl<S: Store> Keeper<S> {
             let mut rest = due.as_slice();
             while !rest.is_empty() && !halt.is_set() {
                 let (slice, later) = rest.split_at(slice_of(rest));
-                let taken = self.take_all(slice.to_vec(), halt).await?;
-                pruned = pruned.and(taken);
-                excess = excess.saturating_sub(taken.bytes);
+                pruned = pruned.and(self.take_all(slice.to_vec(), halt).await?);
+                // By the same weight by which it was found to have to go.
+                let weight = slice.iter().map(|aged| aged.held.bytes).sum::<u64>();
+                excess = excess.saturating_sub(weight);
                 rest = later;
             }
-            if !is_more || halt.is_set() {
-                return Ok(pruned);
+            if !is_more {
+                break;
             }
         }
+        Ok(pruned)
     }
 
     /// Takes these away, in as many transactions as it takes.

@@ -230,8 +230,17 @@ impl App {
     pub(crate) fn readiness(&self) -> Readiness {
         match &*self.stage.borrow() {
             Stage::Recovering => Readiness::Recovering,
+            Stage::Ready(open) if open.desk.trouble().is_some() => Readiness::Failing,
             Stage::Ready(_) => Readiness::Ready,
             Stage::Stopping => Readiness::Stopping,
+        }
+    }
+
+    /// Why the storage refused the last write, until one has worked again.
+    pub(crate) fn storage(&self) -> Option<Problem> {
+        match &*self.stage.borrow() {
+            Stage::Ready(open) => open.desk.trouble(),
+            Stage::Recovering | Stage::Stopping => None,
         }
     }
 

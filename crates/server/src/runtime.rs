@@ -48,16 +48,18 @@ pub(crate) async fn health() -> Json<Health> {
     get, path = "/readyz", tag = "daemon", operation_id = "ready", security(()),
     responses(
         (status = 200, description = "It can", body = Ready),
-        (status = 503, description = "Not yet, or no longer", body = Ready),
+        (status = 503, description = "Not yet, not now, or no longer", body = Ready),
     ),
 )]
 pub(crate) async fn ready(State(app): State<App>) -> Response {
     let status = app.readiness();
-    let code = match status {
+    // Anybody may ask, so the word is all that is told.
+    let code = app.storage().map(|problem| problem.code);
+    let http = match status {
         Readiness::Ready => StatusCode::OK,
-        Readiness::Recovering | Readiness::Stopping => StatusCode::SERVICE_UNAVAILABLE,
+        Readiness::Recovering | Readiness::Failing | Readiness::Stopping => StatusCode::SERVICE_UNAVAILABLE,
     };
-    (code, Json(Ready { status })).into_response()
+    (http, Json(Ready { status, code })).into_response()
 }
 
 /// The daemon as it stands.
@@ -91,6 +93,7 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<RuntimeStatus>
         started_at: facts.started_at.rfc3339(),
         config_fingerprint: facts.config_fingerprint.clone(),
         readiness: app.readiness(),
+        storage: app.storage().map(view::problem),
         state: match (counts.processing, counts.waiting) {
             (0, 0) => DaemonState::Idle,
             (0, _) => DaemonState::Waiting,
@@ -121,8 +124,8 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<RuntimeStatus>
 )]
 pub(crate) async fn shutdown(State(app): State<App>) -> (StatusCode, Json<Ready>) {
     app.host.stop();
-    let status = Readiness::Stopping;
-    (StatusCode::ACCEPTED, Json(Ready { status }))
+    let (status, code) = (Readiness::Stopping, None);
+    (StatusCode::ACCEPTED, Json(Ready { status, code }))
 }
 
 /// Agents by what they do.

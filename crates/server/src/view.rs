@@ -390,6 +390,13 @@ pub const fn run_state(state: wakeful_api::RunState) -> RunState {
     }
 }
 
+/// What is wrong, and what to do about it.
+#[must_use]
+pub fn problem(problem: Problem) -> wakeful_api::Problem {
+    let Problem { code, message, hint } = problem;
+    wakeful_api::Problem { code, message, hint }
+}
+
 /// An agent whose work cannot go on.
 #[must_use]
 pub fn stuck(agent: &AgentId, error: &EngineError) -> Stuck {

@@ -99,6 +99,20 @@ pub(crate) fn discard(sql: &mut dyn Sql, folder: Option<&Path>, hash: &BlobHash)
     }
 }
 
+const SIZE: &str = "SELECT CAST(COALESCE(length(bytes), size) AS BIGINT) FROM blob WHERE hash = ?1";
+
+/// How many of these there are, and how much they hold.
+pub(crate) fn held(sql: &mut dyn Sql, blobs: &[BlobHash]) -> Result<Held, StoreError> {
+    let mut held = Held::default();
+    for hash in blobs {
+        if let Some(mut row) = at_most_one(sql.query(SIZE, &[hash.into()])?) {
+            let bytes = row.count("blob.size")?;
+            held = held.and(Held { rows: 1, bytes });
+        }
+    }
+    Ok(held)
+}
+
 const FILES: &str = "SELECT hash FROM blob WHERE hash > ?1 AND encoding = 'file' ORDER BY hash LIMIT ?2";
 
 /// Blobs that are files, by name, after one.

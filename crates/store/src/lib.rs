@@ -60,6 +60,7 @@ mod step;
 mod store;
 mod sweep;
 mod trigger;
+mod trouble;
 mod wake;
 
 pub use crate::job::QUEUE_MAX;
@@ -69,8 +70,8 @@ pub use crate::record::{Bell, JournalStore};
 pub use crate::runner::{BEAT_MS, LEASE_MS, SILENCE_MS_MAX};
 pub use crate::schema::{JOURNAL_SCHEMA, SCHEMA};
 pub use crate::sqlite::copy::{
-    COPIES_MAX, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
-    reborn_sqlite, sqlite_blob_files,
+    COPIES_MAX, DatabaseKind, Depth, Identity, Upgraded, blob_file, check_sqlite, copy_sqlite,
+    identify_sqlite, reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
 pub use crate::store::Store;

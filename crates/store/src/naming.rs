@@ -1,10 +1,12 @@
 //! Which rows name blobs. What no row names, and no named content either, may be swept away, so this list must be
 //! whole: a test holds it against the tables there are.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::blob::{BlobHash, names_in};
 use wakeful_core::id::ThreadId;
 use wakeful_core::key::RunKey;
-use wakeful_ports::care::{Names, NamesFrom};
+use wakeful_ports::care::{Names, NamesFrom, Old};
 use wakeful_ports::store::StoreError;
 
 use crate::sql::{Row, Sql, limit};
@@ -55,11 +57,7 @@ pub(crate) fn names(sql: &mut dyn Sql, from: &NamesFrom, at_most: u32) -> Result
         NamesFrom::Steps(after) => {
             let (key, ordinal) = after_place(after.as_ref());
             let rows = sql.query(STEPS, &[key.into(), ordinal.into(), limit(at_most)])?;
-            let page = page(rows, |row, found| {
-                let place = (RunKey(row.digest("step.run_key")?), row.int("step.ordinal")?);
-                found.extend(names_in(row.text("step.attempt")?.as_bytes()));
-                Ok(place)
-            })?;
+            let page = page(rows, read_step)?;
             Ok(page.or_next(NamesFrom::Journals(None), |place| NamesFrom::Steps(Some(place))))
         }
         NamesFrom::Journals(after) => {
@@ -70,6 +68,12 @@ pub(crate) fn names(sql: &mut dyn Sql, from: &NamesFrom, at_most: u32) -> Result
         }
         NamesFrom::Entries(after) => entries(sql, after.as_ref(), at_most),
     }
+}
+
+fn read_step(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError> {
+    let place = (RunKey(row.digest("step.run_key")?), row.int("step.ordinal")?);
+    found.extend(names_in(row.text("step.attempt")?.as_bytes()));
+    Ok(place)
 }
 
 fn read_input(row: &mut Row, found: &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError> {
@@ -100,6 +104,67 @@ fn entries(sql: &mut dyn Sql, after: Option<&(ThreadId, i64)>, at_most: u32) -> 
         next: page.last.map(|place| NamesFrom::Entries(Some(place))),
     })
 }
+
+const STATE_OF: &str = "SELECT state FROM run WHERE run_key = ?1";
+
+/// Its own message, and those that it took up.
+const MESSAGES_OF: &str = "
+    SELECT body FROM message WHERE run_key = ?1
+    UNION ALL
+    SELECT message.body FROM wake JOIN message ON message.run_key = wake.run_key WHERE wake.absorbed_by = ?1";
+
+const STEPS_OF: &str = "
+    SELECT run_key, ordinal, attempt FROM step
+    WHERE run_key = ?1 AND ordinal > ?2 AND attempt IS NOT NULL ORDER BY ordinal LIMIT ?3";
+
+const JOURNAL_OF: &str = "
+    SELECT run_key, ordinal, body FROM journal WHERE run_key = ?1 AND ordinal > ?2 ORDER BY ordinal LIMIT ?3";
+
+const LINES_OF: &str = "
+    SELECT content FROM entry WHERE thread_id = ?1 AND run_key = ?2 AND position BETWEEN ?3 AND ?4";
+
+/// Rows of one run that are read at once.
+const ROWS_OF_RUN: u32 = 500;
+
+/// Names of blobs that go with something old, and that nothing else need name.
+pub(crate) fn names_of(sql: &mut dyn Sql, old: &Old) -> Result<BTreeSet<BlobHash>, StoreError> {
+    let Old::Lines {
+        run_key,
+        thread_id,
+        first,
+        last,
+    } = old
+    else {
+        // Events name nothing, and what a trace names its lines name as well.
+        return Ok(BTreeSet::new());
+    };
+    let run = run_key.into();
+    let mut found = Vec::new();
+    for mut row in sql.query(STATE_OF, &[run])? {
+        found.extend(names_in(row.text("run.state")?.as_bytes()));
+    }
+    for mut row in sql.query(MESSAGES_OF, &[run])? {
+        found.push(BlobHash(row.digest("message.body")?));
+    }
+    let lines = [thread_id.into(), run, (*first).into(), (*last).into()];
+    for mut row in sql.query(LINES_OF, &lines)? {
+        found.push(BlobHash(row.digest("entry.content")?));
+    }
+    let mut names: BTreeSet<BlobHash> = found.into_iter().collect();
+    for (query, read) in [(STEPS_OF, read_step as ReadPlace), (JOURNAL_OF, read_input)] {
+        let mut after = i64::MIN;
+        loop {
+            let rows = sql.query(query, &[run, after.into(), limit(ROWS_OF_RUN)])?;
+            let page = page(rows, read)?;
+            names.extend(page.found);
+            let Some((_, last)) = page.last else { break };
+            after = last;
+        }
+    }
+    Ok(names)
+}
+
+type ReadPlace = fn(&mut Row, &mut Vec<BlobHash>) -> Result<(RunKey, i64), StoreError>;
 
 /// What one query found, and where it came to.
 struct Page<T> {
@@ -141,8 +206,6 @@ fn after_place(after: Option<&(RunKey, i64)>) -> (&[u8], i64) {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::sqlite::open::make_in_memory;
 

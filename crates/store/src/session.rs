@@ -7,6 +7,7 @@ mod proof;
 mod schedule;
 mod trigger;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use wakeful_core::blob::BlobHash;
@@ -277,6 +278,14 @@ impl View for Session<'_> {
 
     fn names(&mut self, from: &NamesFrom, limit: u32) -> Result<Names, StoreError> {
         naming::names(self, from, limit)
+    }
+
+    fn names_of(&mut self, old: &Old) -> Result<BTreeSet<BlobHash>, StoreError> {
+        naming::names_of(self, old)
+    }
+
+    fn held_by(&mut self, blobs: &[BlobHash]) -> Result<Held, StoreError> {
+        blob::held(self, blobs)
     }
 }
 

@@ -14,11 +14,13 @@ use crate::session::Session;
 use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::sweep::{self, FilesFound};
+use crate::trouble::Trouble;
 
 /// A database behind the verbs. Cloning it is cheap; all clones are one store.
 #[derive(Clone)]
 pub struct Store {
     inner: Inner,
+    trouble: Arc<Trouble>,
 }
 
 /// Which database is behind a handle. Cloning it is cheap.
@@ -33,42 +35,47 @@ impl Store {
     /// Opens a database file, makes it or brings it up to date where needed. `host_id` names the host if the
     /// database is fresh, and is otherwise not looked at. Blocks for some milliseconds.
     pub fn open_sqlite(options: &SqliteOptions, host_id: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Sqlite(Arc::new(Database::open(options, &AGENT, host_id)?)),
-        })
+        Ok(Self::around(Inner::Sqlite(Arc::new(Database::open(
+            options, &AGENT, host_id,
+        )?))))
     }
 
     /// Opens a database file for reading, while another process may write to it. Takes no lock that anybody
     /// would have to wait for. [`StoreError::Absent`] when there is none, [`StoreError::OlderSchema`] when it
     /// would have to be brought up to date first.
     pub fn open_sqlite_read_only(options: &SqliteOptions) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Sqlite(Arc::new(Database::open_read_only(options, &AGENT)?)),
-        })
+        Ok(Self::around(Inner::Sqlite(Arc::new(Database::open_read_only(
+            options, &AGENT,
+        )?))))
     }
 
     /// A fresh database in memory, for simulations: closures run at once, on the caller's thread.
     pub fn in_memory(host_id: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Memory(Arc::new(Memory::new(&AGENT, host_id)?)),
-        })
+        Ok(Self::around(Inner::Memory(Arc::new(Memory::new(
+            &AGENT, host_id,
+        )?))))
     }
 
     /// Connects to a PostgreSQL server and makes the tables or brings them up to date where needed; several
     /// processes may do so at once. `host_id` is as for [`Store::open_sqlite`].
     pub async fn open_postgres(options: &PostgresOptions, host_id: &str) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Postgres(Arc::new(Server::open(options, &AGENT, host_id).await?)),
-        })
+        Ok(Self::around(Inner::Postgres(Arc::new(
+            Server::open(options, &AGENT, host_id).await?,
+        ))))
     }
 
     /// Connects to a PostgreSQL server for reading, with no right beyond it: nothing is made, brought up to date or
     /// registered. [`StoreError::Absent`] when there are no tables, [`StoreError::OlderSchema`] when they would have
     /// to be brought up to date first.
     pub async fn open_postgres_read_only(options: &PostgresOptions) -> Result<Self, StoreError> {
-        Ok(Self {
-            inner: Inner::Postgres(Arc::new(Server::open_read_only(options, &AGENT).await?)),
-        })
+        Ok(Self::around(Inner::Postgres(Arc::new(
+            Server::open_read_only(options, &AGENT).await?,
+        ))))
+    }
+
+    fn around(inner: Inner) -> Self {
+        let trouble = Arc::default();
+        Self { inner, trouble }
     }
 
     /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
@@ -82,10 +89,7 @@ impl Store {
     /// What it was brought up to date from when it was opened, if it was.
     #[must_use]
     pub fn upgraded(&self) -> Option<&Upgraded> {
-        match &self.inner {
-            Inner::Sqlite(database) => database.upgraded.as_ref(),
-            Inner::Memory(_) | Inner::Postgres(_) => None,
-        }
+        self.inner.upgraded()
     }
 
     /// Which files of blobs no row names, and which rows name files that are gone. Looks at all of them.
@@ -108,6 +112,14 @@ impl Store {
 }
 
 impl Inner {
+    /// What a file was brought up to date from when it was opened, if it was.
+    pub(crate) fn upgraded(&self) -> Option<&Upgraded> {
+        match self {
+            Self::Sqlite(database) => database.upgraded.as_ref(),
+            Self::Memory(_) | Self::Postgres(_) => None,
+        }
+    }
+
     /// Reads from a consistent view.
     pub(crate) async fn read<T, F>(&self, f: F) -> Result<T, StoreError>
     where
@@ -158,7 +170,12 @@ impl wakeful_ports::store::Store for Store {
         T: Send + 'static,
         F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
-        self.inner.write(move |session| f(session)).await
+        self.trouble
+            .note(self.inner.write(move |session| f(session)).await)
+    }
+
+    fn trouble(&self) -> Option<StoreError> {
+        self.trouble.last()
     }
 
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {

@@ -1,6 +1,7 @@
 //! Every failure a person sees has a stable code, one sentence, and where there is one a way out.
 
 use std::borrow::Cow;
+use std::io::ErrorKind;
 
 use serde_json::json;
 use wakeful_core::id::BadId;
@@ -30,6 +31,12 @@ pub(crate) const OUT_OF_MONEY: u8 = 5;
 
 /// The exit status when something is not what it was.
 pub(crate) const UNVERIFIED: u8 = 6;
+
+/// The word for a disk that is full.
+pub(crate) const DISK_FULL: &str = "disk_full";
+
+/// The way out of it.
+const FREE_SPACE: &str = "free some space, then try again; nothing that was acknowledged is lost";
 
 /// A failure on its way to a person.
 #[derive(Debug)]
@@ -72,8 +79,15 @@ impl Failure {
         }
     }
 
-    /// Wraps an error of the operating system, with what was being attempted.
+    /// Wraps an error of the operating system, with what was being attempted. A disk that is full is said to be full
+    /// whoever meets it first: the way out is the same.
     pub(crate) fn io(code: &'static str, attempt: &str, error: &std::io::Error, hint: &str) -> Self {
+        let is_full = matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded);
+        let (code, hint) = if is_full {
+            (DISK_FULL, FREE_SPACE)
+        } else {
+            (code, hint)
+        };
         Self::new(code, format!("{attempt}: {error}"), hint)
     }
 

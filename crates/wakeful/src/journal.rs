@@ -18,7 +18,7 @@ use wakeful_ports::journal::{
 };
 use wakeful_ports::outside::{Added, Finding, Listed, Sources};
 use wakeful_ports::store::{Store as _, StoreError};
-use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store};
+use wakeful_store::{Bell, JournalStore, PostgresOptions, SqliteOptions, Store, Upgraded};
 
 use crate::home::Home;
 use crate::world::fresh_id;
@@ -155,6 +155,22 @@ impl HomeJournal {
     pub(crate) async fn adopt_anew(&self) -> Result<(), JournalError> {
         self.adopt().await?.close().await;
         Ok(())
+    }
+
+    /// Brings a journal of an older program up to date, so that whoever only reads it can. Says what it was brought up
+    /// to date from, where a file was. What else is wrong with it is told to those who need it.
+    pub(crate) async fn bring_up_to_date(&self) -> Result<Option<Upgraded>, JournalError> {
+        match self.source.open_to_read().await {
+            Ok(journal) => journal.close().await,
+            Err(StoreError::OlderSchema { .. }) => {
+                let journal = self.source.open().await?;
+                let upgraded = journal.upgraded().cloned();
+                journal.close().await;
+                return Ok(upgraded);
+            }
+            Err(_) => {}
+        }
+        Ok(None)
     }
 
     /// Closes it, if it was opened.

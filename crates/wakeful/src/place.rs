@@ -170,13 +170,20 @@ impl Place {
 
     /// What to know of a database that was brought up to date when it was opened.
     pub(crate) fn upgraded(&self) -> Option<String> {
-        let Upgraded { from, to, copy } = self.store.upgraded()?;
-        Some(format!(
-            "the database was brought from schema {from} to {to}; what it was is kept in {}: to go back, end what runs, \
-             put that file in the place of {} and use the older program",
-            copy.display(),
-            self.home.database().display()
-        ))
+        let upgraded = self.store.upgraded()?;
+        Some(told("the database", upgraded, &self.home.database()))
+    }
+
+    /// Brings the journal up to date as well, if an older program made it; says what to know of it. A run that does not
+    /// need the journal does not fail because of it.
+    pub(crate) async fn upgrade_journal(&self) -> Option<String> {
+        match self.journal.bring_up_to_date().await {
+            Ok(upgraded) => upgraded.map(|upgraded| told("the journal", &upgraded, &self.home.journal())),
+            Err(error) => Some(format!(
+                "the journal was not brought up to date: {}",
+                Failure::from(error)
+            )),
+        }
     }
 
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
@@ -335,6 +342,17 @@ impl Place {
             .write(move |tx| dead.iter().try_for_each(|dead| tx.bury_runner(dead)))
             .await
     }
+}
+
+/// What to know of a database file that was brought up to date.
+fn told(what: &str, upgraded: &Upgraded, path: &Path) -> String {
+    let Upgraded { from, to, copy } = upgraded;
+    format!(
+        "{what} was brought from schema {from} to {to}; what it was is kept in {}: to go back, end what runs, put that \
+         file in the place of {} and use the older program",
+        copy.display(),
+        path.display()
+    )
 }
 
 /// Why a server's database cannot be read. That it is empty has nothing to do with a home.

@@ -72,7 +72,7 @@ pub(crate) async fn who(shared: &Shared) -> Result<Who, Failure> {
         match seen? {
             Readiness::Recovering if Instant::now() < deadline => tokio::time::sleep(RECOVERY_LOOK).await,
             // Whatever is asked of it now, it says itself why not.
-            Readiness::Ready | Readiness::Stopping | Readiness::Recovering => {
+            Readiness::Ready | Readiness::Failing | Readiness::Stopping | Readiness::Recovering => {
                 return Ok(Who::Daemon(client_of(&record)?));
             }
         }

@@ -2676,9 +2676,11 @@ export interface components {
          * @description How far a daemon is.
          * @enum {string}
          */
-        Readiness: "recovering" | "ready" | "stopping";
+        Readiness: "recovering" | "ready" | "failing" | "stopping";
         /** @description Whether it can be used. */
         Ready: {
+            /** @description The stable word for what is wrong with its storage, while that is so. */
+            code?: string;
             /** @description How far it is. */
             status: components["schemas"]["Readiness"];
         };
@@ -2964,6 +2966,8 @@ export interface components {
             started_at: string;
             /** @description What it does on the whole. */
             state: components["schemas"]["DaemonState"];
+            /** @description Why its storage refused the last write, until one has worked again. */
+            storage?: components["schemas"]["Problem"];
             /** @description Agents whose work cannot go on; at most 50. */
             stuck: components["schemas"]["Stuck"][];
             /** @description The program's version. */
@@ -7752,7 +7756,7 @@ export interface operations {
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["HeadTooLarge"];
-            /** @description Not yet, or no longer */
+            /** @description Not yet, not now, or no longer */
             503: {
                 headers: {
                     [name: string]: unknown;

@@ -14,6 +14,8 @@ it("tells a daemon that is away from one that starts or stops", async () => {
   expect(await probe()).toBe("recovering");
   answer(() => Response.json({ status: "stopping" }, { status: 503 }));
   expect(await probe()).toBe("stopping");
+  answer(() => Response.json({ status: "failing", code: "disk_full" }, { status: 503 }));
+  expect(await probe()).toBe("ready");
 });
 
 it("tells a missing session from a daemon that is well", async () => {

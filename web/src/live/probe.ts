@@ -12,7 +12,8 @@ export async function probe(): Promise<Standing> {
     const ready = await fetch("/readyz", { signal });
     if (ready.status === 503) {
       const { status } = (await ready.json()) as { status?: string };
-      return status === "stopping" ? "stopping" : "recovering";
+      // One whose storage refuses to write can still be looked at.
+      if (status !== "failing") return status === "stopping" ? "stopping" : "recovering";
     }
     const { status } = await fetch("/api/runtime/status", { signal });
     setAnonymous(status === 401);

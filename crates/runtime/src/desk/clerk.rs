@@ -26,6 +26,7 @@ use super::{
 use crate::cause::{Arrival, Arrived, CALLED_OFF};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
+use crate::problem::Problem;
 use crate::report::{self, RunReport};
 use crate::run::{broken, fault_in_words};
 use crate::service::Writers;
@@ -300,6 +301,10 @@ impl<S: Store> Clerk<S> {
 }
 
 impl<S: Store> Desk for Clerk<S> {
+    fn trouble(&self) -> Option<Problem> {
+        self.store.trouble().as_ref().map(Problem::from)
+    }
+
     fn post(&self, post: Post) -> Asked<'_, Posted> {
         Box::pin(self.post_one(spoil::post(post, self.clock.now())))
     }

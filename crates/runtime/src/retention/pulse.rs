@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use tokio::sync::Notify;
 use wakeful_core::id::AgentId;
 use wakeful_core::report::Event;
-use wakeful_core::retention::ROUND_EVERY_MS;
+use wakeful_core::retention::{DAY_MS, ROUND_EVERY_MS};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock;
 use wakeful_ports::store::{Store, StoreError};
@@ -17,6 +17,9 @@ use crate::{Halt, Observer, Spoken};
 
 /// Commits after which sizes are looked at, however early in the day it is.
 pub const COMMITS_BETWEEN: u64 = 50_000;
+
+/// Nobody has said yet when.
+const UNSAID: i64 = i64::MAX;
 
 /// Counts commits, and wakes whoever cares for data when it is time.
 pub struct Pulse {
@@ -33,15 +36,23 @@ impl Pulse {
         Self {
             clock,
             commits: AtomicU64::new(0),
-            due_at: AtomicI64::new(i64::MAX),
+            due_at: AtomicI64::new(UNSAID),
             due: Notify::new(),
         }
     }
 
     fn beat(&self) {
         let commits = self.commits.fetch_add(1, Ordering::Relaxed);
-        if commits >= COMMITS_BETWEEN || self.clock.now().0 >= self.due_at.load(Ordering::Relaxed) {
+        if commits >= COMMITS_BETWEEN || self.is_due() {
             self.due.notify_one();
+        }
+    }
+
+    /// Whether the time has come. One that is further off than it is ever put off was noted by a clock that was ahead.
+    fn is_due(&self) -> bool {
+        match self.due_at.load(Ordering::Relaxed) {
+            UNSAID => false,
+            due_at => !(1..=DAY_MS).contains(&due_at.saturating_sub(self.clock.now().0)),
         }
     }
 
@@ -86,5 +97,49 @@ impl<S: Store> Keeper<S> {
             let next = self.clock.now().0.saturating_add(ROUND_EVERY_MS);
             pulse.rest_until(Millis(next));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::Future;
+    use std::pin::{Pin, pin};
+
+    use super::*;
+
+    /// A clock that is set.
+    struct Set(AtomicI64);
+
+    impl Clock for Set {
+        fn now(&self) -> Millis {
+            Millis(self.0.load(Ordering::Relaxed))
+        }
+
+        fn ticks_ms(&self) -> u64 {
+            0
+        }
+
+        fn sleep(&self, _ms: u64) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+            Box::pin(std::future::pending())
+        }
+    }
+
+    fn wakes(pulse: &Pulse) -> bool {
+        pulse.beat();
+        pin!(pulse.due.notified()).as_mut().enable()
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_puts_no_round_off_for_longer_than_a_day() {
+        let then = 20_000 * DAY_MS;
+        let clock = Arc::new(Set(AtomicI64::new(then)));
+        let pulse = Pulse::new(Arc::clone(&clock) as _);
+        assert!(!wakes(&pulse), "nobody has said when");
+        pulse.rest_until(Millis(then + ROUND_EVERY_MS));
+        assert!(!wakes(&pulse));
+        clock.0.store(then - 3_650 * DAY_MS, Ordering::Relaxed);
+        assert!(wakes(&pulse), "ten years are too long");
+        clock.0.store(then + ROUND_EVERY_MS, Ordering::Relaxed);
+        assert!(wakes(&pulse));
     }
 }

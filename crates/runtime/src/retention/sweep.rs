@@ -19,7 +19,7 @@ pub(super) const CANDIDATES_MAX: usize = 1_000_000;
 
 /// Rows, and contents, that are read at once.
 const ROWS_PAGE: u32 = 2_000;
-const CONTENTS_PAGE: u32 = 64;
+pub(super) const CONTENTS_PAGE: u32 = 64;
 
 impl<S: Store> Keeper<S> {
     /// Sweeps what was last put before a generation. Says how much went.
@@ -31,8 +31,7 @@ impl<S: Store> Keeper<S> {
                 break;
             };
             let is_last = candidates.len() < CANDIDATES_MAX;
-            candidates = self.without_named_by_rows(candidates, halt).await?;
-            candidates = self.without_named_by_contents(candidates, halt).await?;
+            candidates = self.without_named(candidates, halt).await?;
             if halt.is_set() {
                 return Ok(swept);
             }
@@ -51,7 +50,7 @@ impl<S: Store> Keeper<S> {
         Ok(swept)
     }
 
-    async fn candidates(
+    pub(super) async fn candidates(
         &self,
         below: i64,
         mut after: Option<BlobHash>,
@@ -67,6 +66,16 @@ impl<S: Store> Keeper<S> {
             candidates.extend(page);
         }
         Ok(candidates)
+    }
+
+    /// Those that nobody names. Not to be believed once a stop was asked for.
+    pub(super) async fn without_named(
+        &self,
+        candidates: BTreeSet<BlobHash>,
+        halt: &Halt,
+    ) -> Result<BTreeSet<BlobHash>, StoreError> {
+        let candidates = self.without_named_by_rows(candidates, halt).await?;
+        self.without_named_by_contents(candidates, halt).await
     }
 
     async fn without_named_by_rows(

@@ -1,6 +1,8 @@
 //! Whatever is kept, taken away, put again and swept, in whatever order and under whatever clock: what is still named is
 //! still there, the chain of events holds, and nothing of an open run or of the newest ones goes.
 
+mod cap;
+
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::Pin;

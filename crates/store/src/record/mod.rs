@@ -33,6 +33,7 @@ use crate::host;
 use crate::postgres::{PostgresOptions, Server};
 use crate::schema::JOURNAL;
 use crate::sql::Sql;
+use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
 use crate::store::Inner;
 
@@ -96,6 +97,12 @@ impl JournalStore {
     /// Whose journal it is: the host without its incarnation, which a restore changes.
     pub async fn host_id(&self) -> Result<String, StoreError> {
         self.inner.read(|session| host::host_id(session)).await
+    }
+
+    /// What its file was brought up to date from when it was opened, if it was.
+    #[must_use]
+    pub fn upgraded(&self) -> Option<&Upgraded> {
+        self.inner.upgraded()
     }
 
     /// Finishes what is queued and ends all threads.

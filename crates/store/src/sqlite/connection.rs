@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
+use rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags, ToSql};
 use wakeful_ports::store::StoreError;
@@ -242,10 +243,18 @@ pub(crate) fn said(error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             StoreError::Backend(Box::new(Busy(error)))
         }
+        // There is no room to enlarge the index of the log, which SQLite does not call full.
+        Some(ErrorCode::SystemIoFailure) if extended(&error) == Some(SQLITE_IOERR_SHMSIZE) => {
+            StoreError::Full
+        }
         // A quota that is used up is told like a disk that fails.
         Some(ErrorCode::SystemIoFailure | ErrorCode::OutOfMemory) => StoreError::Device(error.into()),
         _ => StoreError::Backend(error.into()),
     }
+}
+
+fn extended(error: &rusqlite::Error) -> Option<i32> {
+    error.sqlite_error().map(|error| error.extended_code)
 }
 
 /// Whether an error only says that somebody else was at it.

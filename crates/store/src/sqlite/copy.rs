@@ -8,10 +8,11 @@ use wakeful_core::blob::BlobHash;
 use wakeful_ports::store::StoreError;
 
 use crate::pack::{damaged, refused, sync_folder};
+use crate::schema::{AGENT, JOURNAL, Schema};
 use crate::sql::{Access, Sql, at_most_one};
-use crate::sqlite::connection::{Connection, is_unopenable};
+use crate::sqlite::connection::Connection;
 use crate::sqlite::log;
-use crate::sqlite::open::{identify_any, may_be_ours};
+use crate::sqlite::open::{identify, identify_any, may_be_ours};
 use crate::sqlite::still::Still;
 
 /// Copies of earlier schemas that are kept beside a database.
@@ -46,38 +47,46 @@ pub fn copy_sqlite(files: &[(PathBuf, PathBuf)], busy_ms: u64) -> Result<(), Sto
     for (from, _) in files.iter().skip(1) {
         let mut writer = Connection::open(from, Access::Write, busy)?;
         // Where nobody can write, nobody has to be kept from it.
-        if !writer.is_read_only()? {
-            writer.begin_writing()?;
-            held.push(writer);
+        if writer.is_read_only()? {
+            continue;
+        }
+        match writer.begin_writing() {
+            Ok(()) => held.push(writer),
+            // No room for the index of a log, so nobody has one and writes. Whoever begins to is noticed in the end.
+            Err(StoreError::Full) => {}
+            Err(error) => return Err(error),
         }
     }
     let mut readers = Vec::new();
     for (index, (from, to)) in files.iter().enumerate() {
-        let mut reader = reach(from, busy)?;
+        let (mut reader, still) = reach(from, busy)?;
         if index == 0 {
-            identify_any(&mut reader)?;
+            identify(&mut reader, &AGENT)?;
         }
         reader.begin_reading()?;
         // The moment is that of the first look.
         reader.query("SELECT COUNT(*) FROM sqlite_schema", &[])?;
-        readers.push((reader, to));
+        readers.push((reader, still, to));
     }
     drop(held);
-    readers.iter().try_for_each(|(reader, to)| copy(reader, to))
+    readers.iter().try_for_each(|(reader, _, to)| copy(reader, to))?;
+    let mut still = readers.iter().filter_map(|(_, still, _)| still.as_ref());
+    still.try_for_each(Still::check)
 }
 
-fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
+/// A connection to a file that may be in use, and the file itself where it could only be read as it lies there.
+fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<Still>), StoreError> {
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
     log::refuse_without(path)?;
     let mut reader = Connection::open(path, Access::Read, busy)?;
-    match may_be_ours(&mut reader) {
-        Err(error) if is_unopenable(&error) => match Still::of(path)? {
-            Some(still) => Connection::open_still(&still),
-            None => Err(error),
-        },
-        looked => looked.map(|_| reader),
+    let Err(error) = may_be_ours(&mut reader) else {
+        return Ok((reader, None));
+    };
+    match Still::instead(path, &error)? {
+        Some(still) => Ok((Connection::open_still(&still)?, Some(still))),
+        None => Err(error),
     }
 }
 
@@ -120,13 +129,34 @@ pub(crate) fn check(connection: &mut Connection, depth: Depth) -> Result<(), Sto
 
 /// Looks at every page of a file that may be in use.
 pub fn check_sqlite(path: &Path, depth: Depth, busy_ms: u64) -> Result<(), StoreError> {
-    check(&mut reach(path, Duration::from_millis(busy_ms))?, depth)
+    check(&mut reach(path, Duration::from_millis(busy_ms))?.0, depth)
 }
 
-/// What a database of ours says of itself; a newer or a foreign one is refused.
-pub fn identify_sqlite(path: &Path, busy_ms: u64) -> Result<Identity, StoreError> {
-    let mut reader = reach(path, Duration::from_millis(busy_ms))?;
-    let schema = identify_any(&mut reader)?;
+/// What a database of a home is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DatabaseKind {
+    /// What agents are and did.
+    Agents,
+    /// What people wrote.
+    Journal,
+}
+
+impl DatabaseKind {
+    /// All of them, that of agents first.
+    pub const ALL: [Self; 2] = [Self::Agents, Self::Journal];
+
+    const fn schema(self) -> &'static Schema {
+        match self {
+            Self::Agents => &AGENT,
+            Self::Journal => &JOURNAL,
+        }
+    }
+}
+
+/// What a database says of itself; one that is newer or foreign, or of another kind, is refused.
+pub fn identify_sqlite(path: &Path, kind: DatabaseKind, busy_ms: u64) -> Result<Identity, StoreError> {
+    let (mut reader, _) = reach(path, Duration::from_millis(busy_ms))?;
+    let schema = identify(&mut reader, kind.schema())?;
     if schema == 0 {
         return Err(StoreError::Absent);
     }
@@ -140,7 +170,7 @@ pub fn sqlite_blob_files(
     after: Option<BlobHash>,
     at_most: u32,
 ) -> Result<Vec<BlobHash>, StoreError> {
-    crate::blob::files(&mut reach(path, Duration::ZERO)?, after, at_most)
+    crate::blob::files(&mut reach(path, Duration::ZERO)?.0, after, at_most)
 }
 
 /// Where the file of a blob is, below the folder of blobs.

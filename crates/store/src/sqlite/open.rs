@@ -15,7 +15,7 @@ use crate::host;
 use crate::pack::refused;
 use crate::schema::{self, Schema};
 use crate::sql::{Access, Sql, at_most_one};
-use crate::sqlite::connection::{Connection, is_busy, is_unopenable};
+use crate::sqlite::connection::{Connection, is_busy};
 use crate::sqlite::copy::{self, Upgraded};
 use crate::sqlite::log::{self, Log};
 use crate::sqlite::still::Still;
@@ -88,16 +88,17 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
     }
     log::refuse_without(path)?;
     let mut connection = Connection::open(path, Access::Read, busy)?;
-    match identify(&mut connection, schema) {
-        Err(error) if is_unopenable(&error) => match Still::of(path)? {
-            Some(still) => open_still(still, schema),
-            None => Err(error),
-        },
-        found => {
-            schema::readable(found?, schema.number)?;
-            Ok(Reader::Shared(connection))
+    let found = match identify(&mut connection, schema) {
+        Ok(found) => found,
+        Err(error) => {
+            return match Still::instead(path, &error)? {
+                Some(still) => open_still(still, schema),
+                None => Err(error),
+            };
         }
-    }
+    };
+    schema::readable(found, schema.number)?;
+    Ok(Reader::Shared(connection))
 }
 
 fn open_still(still: Still, schema: &Schema) -> Result<Reader, StoreError> {

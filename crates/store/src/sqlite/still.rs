@@ -1,7 +1,7 @@
 //! Files that nobody writes to, in folders where nobody here could.
 //!
 //! SQLite reads a write-ahead-logged file with the help of an index beside it, and cannot where that index cannot
-//! be made, although the file is complete: on read-only media, say. It can be told to take the file for immutable,
+//! be made, although the file is complete: on read-only media, say, or on a disk that is full. It can be told to take the file for immutable,
 //! which is only true while nobody else, on the other side of a read-only mount perhaps, writes to it. So it is
 //! looked at again after each reading, and no connection of this kind is kept for the next one.
 
@@ -15,6 +15,7 @@ use rustix::fs::{Access, AtFlags, CWD, accessat};
 use wakeful_ports::store::StoreError;
 
 use crate::pack::refused;
+use crate::sqlite::connection::is_unopenable;
 
 /// A file that lay still when it was looked at.
 #[derive(Debug)]
@@ -28,17 +29,27 @@ pub(crate) struct Still {
 struct Stamp(u64, u64, (i64, i64));
 
 impl Still {
-    /// Looks at a file. None when it has a log that must be read as well, or when its folder can be written, so
-    /// that whatever kept SQLite from reading it is something else.
-    pub(crate) fn of(path: &Path) -> Result<Option<Self>, StoreError> {
+    /// Looks at a file that SQLite could not read. None when it has a log that must be read as well, or when what kept
+    /// SQLite from reading it is something else than that no index can be made: its folder can be written, and there is
+    /// room.
+    pub(crate) fn instead(path: &Path, error: &StoreError) -> Result<Option<Self>, StoreError> {
+        let is_full = matches!(error, StoreError::Full);
+        if !is_full && !is_unopenable(error) {
+            return Ok(None);
+        }
+        let still = Self::look(path)?;
+        let is_kept_out = is_full || !still.folder_can_be_written();
+        Ok((is_kept_out && !still.has_log()).then_some(still))
+    }
+
+    fn look(path: &Path) -> Result<Self, StoreError> {
         // SQLite looks for the log beside the file itself, not beside a link to it.
         let path = path.canonicalize().map_err(refused)?;
         let metadata = fs::metadata(&path).map_err(refused)?;
-        let still = Self {
-            path,
+        Ok(Self {
             stamp: Stamp::of(&metadata),
-        };
-        Ok((!still.has_log() && !still.folder_can_be_written()).then_some(still))
+            path,
+        })
     }
 
     /// An error when the file may have been written to since it was looked at.
@@ -103,6 +114,7 @@ mod tests {
     use std::ffi::OsStr;
 
     use super::*;
+    use crate::sqlite::connection::said;
 
     #[test]
     fn a_path_of_any_bytes_becomes_an_address() {
@@ -118,6 +130,28 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let path = home.path().join("agent.sqlite");
         fs::write(&path, "").unwrap();
-        assert!(Still::of(&path).unwrap().is_none());
+        let unopenable = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN);
+        let unopenable = said(rusqlite::Error::SqliteFailure(unopenable, None));
+        assert!(Still::instead(&path, &unopenable).unwrap().is_none());
+    }
+
+    #[test]
+    fn where_there_is_no_room_for_an_index_a_file_without_a_log_is_read_as_it_is() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        fs::write(&path, "").unwrap();
+        let full = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_IOERR_SHMSIZE);
+        let full = said(rusqlite::Error::SqliteFailure(full, None));
+        assert!(matches!(full, StoreError::Full), "{full:?}");
+        let still = Still::instead(&path, &full).unwrap().expect("it lies still");
+        still.check().unwrap();
+        fs::write(home.path().join("agent.sqlite-wal"), "something").unwrap();
+        assert!(still.check().is_err(), "somebody writes");
+        assert!(
+            Still::instead(&path, &full).unwrap().is_none(),
+            "a log must be read as well"
+        );
+        let broken = StoreError::Device("a bad sector".into());
+        assert!(Still::instead(&path, &broken).unwrap().is_none());
     }
 }

@@ -2,7 +2,8 @@
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::key::Digest;
-use wakeful_core::report::{Head, Sealed};
+use wakeful_core::proof::chain::{Flaw, Life, Link, Place, Walk};
+use wakeful_core::report::{Draft, Head, Kind, Sealed};
 use wakeful_core::retention::{DataClass, EVENTS_KEPT_MIN, RUNS_KEPT_MIN};
 use wakeful_core::time::Millis;
 use wakeful_ports::care::{Aged, NamesFrom, Old};
@@ -393,5 +394,104 @@ fn a_new_life_has_a_name_of_its_own_and_nobody_holds_anything_in_it() {
             matches!(older, Err(StoreError::Malformed("host.incarnation"))),
             "{older:?}"
         );
+    });
+}
+
+/// An event that tells of payloads that are gone.
+fn record(tx: &mut dyn Tx, kind: Kind, payload: serde_json::Value, at: i64) -> Result<u64, StoreError> {
+    let agent = sample::agent_id("main");
+    let mut head = tx.lock_head_to_announce(&agent)?.expect("a head");
+    let sealed = Sealed::new(Draft::new(kind, payload), Millis(at), None, [9; 32]).expect("canonical");
+    let event = head.chain(&agent, sealed);
+    tx.append_event(&agent, &event)?;
+    tx.put_head(&agent, &head)?;
+    Ok(event.seq)
+}
+
+/// Whether the log can be proved from its first event on, and how many payloads are gone.
+async fn proved(store: &Store) -> Result<u64, Flaw> {
+    let walked = store.read(|view| {
+        let agent = sample::agent_id("main");
+        let lives = vec![Life {
+            first_seq: 1,
+            incarnation: view.incarnation()?,
+        }];
+        let mut walk = Walk::new(agent.clone(), lives, Place::BEGINNING);
+        for row in view.events(&agent, 0, 9_999)? {
+            let payload = row.payload.as_ref().map(|(bytes, salt)| (bytes.as_slice(), salt));
+            let link = Link {
+                seq: row.seq,
+                run_key: row.run_key,
+                kind: &row.kind,
+                at: row.at,
+                hash: row.hash,
+                payload_hash: row.payload_hash,
+                policy_version: &row.policy_version,
+                payload,
+            };
+            if let Err(flaw) = walk.link(&link) {
+                return Ok(Err(flaw));
+            }
+        }
+        let (seq, hash) = (walk.seen().last_seq, walk.seen().last_hash);
+        Ok(walk.end(Place { seq, hash }).map(|()| walk.seen().erased))
+    });
+    walked.await.expect("read")
+}
+
+/// One round of retention, as its keeper does it.
+async fn prune_events(store: &Store, at: i64) -> u64 {
+    let old = store.read(|view| view.oldest(DataClass::Events, ANY, 9_999));
+    let old = old.await.expect("read");
+    let count = old.len();
+    let pruned = store.write(move |tx| {
+        for aged in &old {
+            tx.prune(&aged.agent_id, &aged.what, 1)?;
+        }
+        let payload = serde_json::json!({"class": "events", "rows": old.len()});
+        record(tx, Kind::DataPruned, payload, at)
+    });
+    pruned.await.expect("pruned");
+    count as u64
+}
+
+#[test]
+fn records_of_what_is_gone_never_go_themselves_and_the_log_stays_provable() {
+    everywhere(async |store| {
+        let more = |count: u64, from: i64| {
+            store.write(move |tx| {
+                for number in 0..count {
+                    let at = from + i64::try_from(number).expect("small");
+                    record(tx, Kind::ToolExecuted, serde_json::json!({"number": number}), at)?;
+                }
+                Ok(())
+            })
+        };
+        with_events(&store, "main", u64::from(EVENTS_KEPT_MIN), &[]).await;
+        let erased = store.write(|tx| {
+            assert_eq!(tx.erase_events(&sample::agent_id("main"), (1, 5), None)?, 5);
+            record(
+                tx,
+                Kind::ContentErased,
+                serde_json::json!({"events": 5}),
+                2_000_000,
+            )
+        });
+        let erased = erased.await.expect("erased");
+        more(40, 2_000_001).await.expect("written");
+        assert_eq!(
+            prune_events(&store, 3_000_000).await,
+            36,
+            "forty-one more, less five"
+        );
+        assert_eq!(proved(&store).await, Ok(41));
+        // Both records are now older than the newest that always stay.
+        more(u64::from(EVENTS_KEPT_MIN), 3_000_001)
+            .await
+            .expect("written");
+        let pruned = prune_events(&store, 4_000_000).await;
+        assert_eq!(proved(&store).await, Ok(41 + pruned));
+        let record = store.read(move |view| view.events(&sample::agent_id("main"), erased - 1, 1));
+        assert!(record.await.expect("read")[0].payload.is_some());
     });
 }

@@ -10,7 +10,8 @@ use wakeful_core::time::Millis;
 use wakeful_ports::care::Held;
 use wakeful_ports::store::{Store as _, StoreError};
 use wakeful_store::{
-    BUSY_MS, Depth, FILE_AGE, Store, blob_file, check_sqlite, copy_sqlite, identify_sqlite, keep_files,
+    BUSY_MS, DatabaseKind, Depth, FILE_AGE, Store, blob_file, check_sqlite, copy_sqlite, identify_sqlite,
+    keep_files,
 };
 
 use super::{failed, failed_to_read};
@@ -124,7 +125,13 @@ fn a_copy_is_of_one_moment_however_much_is_written_meanwhile() {
             let odd: i64 = copy.query_row(odd, [], |row| row.get(0)).expect("counted");
             assert_eq!(odd, 0);
             drop(copy);
-            assert_eq!(identify_sqlite(&to, BUSY_MS).expect("ours").incarnation, "host.1");
+            let found = identify_sqlite(&to, DatabaseKind::Agents, BUSY_MS);
+            assert_eq!(found.expect("ours").incarnation, "host.1");
+            let found = identify_sqlite(&to, DatabaseKind::Journal, BUSY_MS);
+            assert!(
+                matches!(found, Err(StoreError::Foreign)),
+                "it is no journal: {found:?}"
+            );
         }
         writing.await.expect("a task");
     });

@@ -11,12 +11,15 @@ use serde_json::json;
 use wakeful_core::id::AgentId;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
+use wakeful_ports::journal::JournalError;
 use wakeful_ports::store::StoreError;
-use wakeful_store::{BUSY_MS, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files};
+use wakeful_store::{
+    BUSY_MS, DatabaseKind, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files,
+};
 
 use super::Shared;
 use crate::archive::{self, ABOUT, About, Bad, FORMAT, Writer};
-use crate::failure::Failure;
+use crate::failure::{DISK_FULL, Failure};
 use crate::home::Home;
 use crate::show::Out;
 use crate::world::{RealClock, fresh_id};
@@ -73,9 +76,9 @@ fn make(home: &Home, target: &Path, with_secrets: bool, made_at: Millis) -> Resu
     let draft = rooms.folder.join("backup.tar");
     // Until the last blob is copied, nobody sweeps one away. Where nobody can write, nobody sweeps.
     let _kept = keep_files(&home.blobs()).ok();
-    let databases = copy_databases(home, &rooms.folder)?;
+    let databases = copy_databases(home, &rooms.folder).map_err(elsewhere)?;
     let (_, agents_copy) = databases.first().ok_or(StoreError::Absent)?;
-    let identity = identify_sqlite(agents_copy, BUSY_MS)?;
+    let identity = identify_sqlite(agents_copy, DatabaseKind::Agents, BUSY_MS)?;
     let about = About {
         format: FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -106,17 +109,23 @@ fn make(home: &Home, target: &Path, with_secrets: bool, made_at: Millis) -> Resu
 
 /// Copies of all databases there are, of one moment.
 fn copy_databases(home: &Home, into: &Path) -> Result<Vec<(&'static str, PathBuf)>, Failure> {
-    let there = Home::DATABASES
-        .into_iter()
-        .filter(|name| home.root().join(name).exists());
-    let copies: Vec<(&'static str, PathBuf)> = there.map(|name| (name, into.join(name))).collect();
+    if !home.database().exists() {
+        return Err(StoreError::Absent.into());
+    }
+    let mut copies = Vec::new();
+    for (name, kind) in Home::DATABASES.into_iter().zip(DatabaseKind::ALL) {
+        match (kind, identify_sqlite(&home.root().join(name), kind, BUSY_MS)) {
+            // One that nobody has written to yet holds nothing to copy.
+            (DatabaseKind::Journal, Err(StoreError::Absent)) => {}
+            (DatabaseKind::Journal, Err(error)) => return Err(JournalError::Store(error).into()),
+            (DatabaseKind::Agents, Err(error)) => return Err(error.into()),
+            (DatabaseKind::Agents | DatabaseKind::Journal, Ok(_)) => copies.push((name, into.join(name))),
+        }
+    }
     let files: Vec<(PathBuf, PathBuf)> = copies
         .iter()
         .map(|(name, copy)| (home.root().join(name), copy.clone()))
         .collect();
-    if !home.database().exists() {
-        return Err(StoreError::Absent.into());
-    }
     copy_sqlite(&files, BUSY_MS)?;
     Ok(copies)
 }
@@ -286,15 +295,20 @@ fn told(target: &Path, broken: &Broken) -> Failure {
 /// Why a file cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
     let attempt = format!("cannot write {}", path.display());
-    if error.kind() == io::ErrorKind::StorageFull {
-        return Failure::io(
-            "disk_full",
-            &attempt,
-            error,
-            "free some space, or choose another disk",
-        );
+    elsewhere(Failure::io(
+        "backup_unwritable",
+        &attempt,
+        error,
+        "choose another folder",
+    ))
+}
+
+/// The same failure; for a copy another disk is a way out as well.
+fn elsewhere(failure: Failure) -> Failure {
+    match failure.code() {
+        DISK_FULL => failure.hinting("free some space, or choose another disk"),
+        _ => failure,
     }
-    Failure::io("backup_unwritable", &attempt, error, "choose another folder")
 }
 
 /// Why a file cannot be used as a backup.

@@ -81,6 +81,10 @@ async fn status(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Fa
     let matches = fingerprint == record.written_fingerprint;
     let seen = ask(&record).await;
     let health = match &seen {
+        Ok(RuntimeStatus {
+            storage: Some(problem),
+            ..
+        }) => format!("{}: {} ({})", problem.code, problem.message, problem.hint),
         Ok(_) => "ok".to_owned(),
         Err(failure) => format!("{}: {}", failure.code(), failure.message()),
     };

@@ -16,7 +16,7 @@ use wakeful_ports::clock::{Clock as _, Entropy as _};
 use wakeful_ports::records::{RunFilter, RunState};
 use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
 use wakeful_store::{
-    BUSY_MS, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite, reborn_sqlite,
+    BUSY_MS, DatabaseKind, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite, reborn_sqlite,
 };
 
 use super::Shared;
@@ -155,16 +155,20 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
         Bad::Io(error) => unwritable(home.root(), &error),
         bad @ (Bad::Foreign | Bad::Newer { .. } | Bad::Truncated | Bad::Damaged(_)) => unusable(file, &bad),
     })?;
-    let damaged = |error: StoreError| {
-        let failure = Failure::from(error);
-        let message = format!("{}: {}", file.display(), failure.message());
-        Failure::new("backup_damaged", message, "use another backup")
-    };
+    let damaged = |error: StoreError| damaged(file, error);
     let is_there = |name: &&str| contents.files.contains_key(*name);
     for name in Home::DATABASES.into_iter().filter(is_there) {
         check_sqlite(&home.root().join(name), Depth::Quick, BUSY_MS).map_err(damaged)?;
     }
-    let before = identify_sqlite(&home.database(), BUSY_MS).map_err(damaged)?;
+    let identify = |name: &str, kind: DatabaseKind| {
+        let found = identify_sqlite(&home.root().join(name), kind, BUSY_MS);
+        found.map_err(|error| not_ours(file, name, error))
+    };
+    let [agents, journal] = Home::DATABASES;
+    let before = identify(agents, DatabaseKind::Agents)?;
+    if is_there(&journal) {
+        identify(journal, DatabaseKind::Journal)?;
+    }
     let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
     let number = life_number(&before.incarnation, RealClock::new().now(), RealEntropy.bytes32());
     // All of a home has one life: whoever hears of a write must be able to tell it from one of the old home.
@@ -180,6 +184,32 @@ async fn fill(staged: &Staged, file: &Path, contents: &Contents) -> Result<Resto
     }
     sync_tree(home.root()).map_err(|error| unwritable(home.root(), &error))?;
     restored
+}
+
+/// Why a database out of a backup is not taken.
+fn not_ours(file: &Path, name: &str, error: StoreError) -> Failure {
+    if let StoreError::NewerSchema { found, known } = error {
+        let message = format!(
+            "{}: {name} has schema {found}, this program knows up to {known}",
+            file.display()
+        );
+        return Failure::new("backup_newer", message, "use the newer wakeful that made it");
+    }
+    if matches!(error, StoreError::Foreign) {
+        let message = format!("{}: {name} is no such database of Wakeful", file.display());
+        return Failure::new(
+            "backup_foreign",
+            message,
+            "give a file that `wakeful backup` made",
+        );
+    }
+    damaged(file, error)
+}
+
+fn damaged(file: &Path, error: StoreError) -> Failure {
+    let failure = Failure::from(error);
+    let message = format!("{}: {}", file.display(), failure.message());
+    Failure::new("backup_damaged", message, "use another backup")
 }
 
 /// A new life, said in the log of every agent.

@@ -143,6 +143,9 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
             };
             let (chain, models) = call.models(&house, known.as_ref(), wished.as_deref())?;
             chain.tell(out);
+            if let Some(words) = place.upgrade_journal().await {
+                out.note(&words);
+            }
             place.recover_sagas_and_tell(out).await?;
             cap::settle(place, &models, &settings.config, (out, shared.json)).await?;
             let workspace = workspace(args.workspace.as_deref(), known.as_ref(), place.home.root())?;

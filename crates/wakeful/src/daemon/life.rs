@@ -145,7 +145,10 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
         return Ok(0);
     };
     let place = Arc::new(place);
-    if let Some(words) = place.upgraded() {
+    for words in [place.upgraded(), place.upgrade_journal().await]
+        .into_iter()
+        .flatten()
+    {
         log(&words);
     }
     folder.forget_failure();

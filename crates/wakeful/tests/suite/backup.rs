@@ -138,21 +138,16 @@ fn a_backup_brings_everything_back_but_secrets_and_begins_a_new_life() {
 #[test]
 fn a_second_database_is_part_of_a_home_and_of_its_new_life() {
     let world = lived_in();
-    let journal = |home: &Path| rusqlite::Connection::open(home.join("db.sqlite")).expect("opens");
-    journal(&world.home())
-        .execute_batch(
-            "PRAGMA journal_mode = WAL; CREATE TABLE host (row_id INTEGER, host_id TEXT, incarnation INTEGER);
-            INSERT INTO host VALUES (1, 'journal', 1); CREATE TABLE note (text TEXT); INSERT INTO note VALUES ('mine');",
-        )
-        .expect("written");
+    let task = world.wakeful(&["journal", "task", "add", "mine"]);
+    assert_eq!(task.code, Some(0), "{task:?}");
     backed_up(&world);
     let told = restored(&world, &other(&world)).json();
-    let (text, life): (String, i64) = journal(&other(&world))
-        .query_row("SELECT text, incarnation FROM note, host", [], |row| {
-            Ok((row.get(0)?, row.get(1)?))
-        })
+    let tasks = at(&world, &other(&world), &["journal", "task", "list"]);
+    assert!(tasks.stdout.contains("mine"), "{tasks:?}");
+    let life: i64 = rusqlite::Connection::open(other(&world).join("db.sqlite"))
+        .expect("opens")
+        .query_row("SELECT incarnation FROM host", [], |row| row.get(0))
         .expect("read");
-    assert_eq!(text, "mine");
     let told = told["incarnation"].as_str().expect("an incarnation");
     assert!(told.ends_with(&format!(".{life}")), "{told} {life}");
 }
@@ -361,4 +356,76 @@ fn open_runs_of_a_backup_are_counted_and_the_way_out_is_told() {
     assert_eq!(run.json()["runs"].as_array().map(Vec::len), Some(1));
     let resumed = at(&world, &other(&world), &["doctor", "--json"]);
     assert_eq!(resumed.json()["problems"], 0, "{resumed:?}");
+}
+
+/// Another schema number, or another owner, written into a database by hand.
+fn marked(path: &Path, pragma: &str) {
+    let database = rusqlite::Connection::open(path).expect("opens");
+    database.execute_batch(pragma).expect("marked");
+}
+
+#[test]
+fn a_journal_that_is_foreign_or_newer_is_neither_copied_nor_brought_back() {
+    let world = lived_in();
+    assert_eq!(world.wakeful(&["journal", "task", "add", "x"]).code, Some(0));
+    let journal = world.home().join("db.sqlite");
+    let sound = fs::read(&journal).expect("a journal");
+    let cases = [
+        ("PRAGMA user_version = 99", "schema_newer", "backup_newer"),
+        ("PRAGMA application_id = 3", "database_foreign", "backup_foreign"),
+        // The database of agents is ours, and no journal.
+        (
+            "PRAGMA application_id = 0x57414b45",
+            "database_foreign",
+            "backup_foreign",
+        ),
+    ];
+    for (pragma, refused, unusable) in cases {
+        marked(&journal, pragma);
+        let said = world.wakeful(&["backup", &file(&world), "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), refused),
+            "{pragma}: {said:?}"
+        );
+        assert!(said.stderr.contains("the journal"), "{said:?}");
+        assert!(!Path::new(&file(&world)).exists(), "{pragma}");
+        fs::write(&journal, &sound).expect("put back");
+        // A backup of a sound home in which somebody exchanged the journal afterwards, checksums and all.
+        backed_up(&world);
+        let forged = forged(&world, &|folder| marked(&folder.join("db.sqlite"), pragma));
+        let said = at(&world, &other(&world), &["restore", &forged, "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(1), unusable),
+            "{pragma}: {said:?}"
+        );
+        assert!(
+            said.stderr.contains("db.sqlite") && !other(&world).exists(),
+            "{said:?}"
+        );
+        fs::remove_file(file(&world)).expect("removed");
+    }
+}
+
+/// A backup that was taken apart, changed, and put together again with checksums that fit.
+fn forged(world: &World, change: &dyn Fn(&Path)) -> String {
+    let folder = world.path().join("forged");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).expect("a folder");
+    let sh = |words: &str| {
+        let done = std::process::Command::new("sh")
+            .args(["-c", words])
+            .current_dir(&folder)
+            .status();
+        assert!(done.expect("sh").success(), "{words}");
+    };
+    sh(&format!(
+        "tar -xf '{0}' && tar -tf '{0}' | grep -v SHA256SUMS >../names",
+        file(world)
+    ));
+    change(&folder);
+    sh("awk '{print $2}' SHA256SUMS | xargs -d '\\n' sha256sum >sums && mv sums SHA256SUMS");
+    sh("tar -b 1 --format=ustar --owner=0 --group=0 -cf ../forged.tar $(cat ../names) SHA256SUMS");
+    world.path().join("forged.tar").display().to_string()
 }

@@ -403,3 +403,29 @@ fn an_upgrade_says_where_the_old_database_is() {
         "once is enough"
     );
 }
+
+#[test]
+fn an_older_journal_is_brought_up_to_date_by_the_way_out_that_readers_are_told() {
+    let world = World::new();
+    assert_eq!(world.wakeful(&["init"]).code, Some(0));
+    let golden =
+        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/golden/journal-1.sqlite");
+    fs::copy(golden, world.home().join("db.sqlite")).expect("copied");
+    let read = world.wakeful(&["journal", "task", "list", "--json"]);
+    assert_eq!(read.error_code(), "schema_older", "a reader changes nothing");
+    assert!(read.stderr.contains("`wakeful run --resume`"), "{read:?}");
+    let said = world.wakeful(&["run", "--resume"]);
+    let kept = world.home().join("db.sqlite.schema-1.bak");
+    assert!(
+        kept.exists()
+            && said.stderr.contains("the journal was brought from schema 1")
+            && said.stderr.contains(&kept.display().to_string()),
+        "{said:?}"
+    );
+    assert_eq!(
+        world.wakeful(&["journal", "task", "list", "--json"]).code,
+        Some(0)
+    );
+    let again = world.wakeful(&["run", "--resume"]).stderr;
+    assert!(!again.contains("schema"), "once is enough: {again}");
+}

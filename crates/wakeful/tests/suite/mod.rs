@@ -21,6 +21,7 @@ mod doctor;
 mod erase;
 mod frame;
 mod free;
+mod full;
 mod help;
 mod home;
 mod init;

@@ -96,12 +96,14 @@ async fn look(
                 );
                 return Err(Failure::new("daemon_stopping", message, RESTART));
             }
-            Ok(Readiness::Ready | Readiness::Recovering) if record.config_fingerprint != fingerprint => {
+            Ok(Readiness::Ready | Readiness::Failing | Readiness::Recovering)
+                if record.config_fingerprint != fingerprint =>
+            {
                 let message = format!("a daemon runs as process {} with other settings", record.pid);
                 let hint = "`wakeful daemon restart` takes up the new ones";
                 return Err(Failure::new("config_differs", message, hint));
             }
-            Ok(Readiness::Ready) => return Ok(Some(record)),
+            Ok(Readiness::Ready | Readiness::Failing) => return Ok(Some(record)),
             Ok(Readiness::Recovering) if began.elapsed() < READY_WAIT => reminder.remind(out),
             Ok(Readiness::Recovering) => return Err(too_late()),
             Err(error) => {
@@ -221,7 +223,10 @@ fn too_late() -> Failure {
 
 async fn is_ready(record: &Record) -> bool {
     let client = Client::new(record.http_addr.clone(), String::new());
-    matches!(client.readiness().await, Ok(Readiness::Ready))
+    matches!(
+        client.readiness().await,
+        Ok(Readiness::Ready | Readiness::Failing)
+    )
 }
 
 fn tell(record: &Record, how: &str, out: &Out) {

@@ -50,6 +50,9 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
     place
         .work(out, async |place| {
             let mut open = place.store.read(move |view| view.runs(&filter)).await?;
+            if let Some(words) = place.upgrade_journal().await {
+                out.note(&words);
+            }
             place.recover_sagas_and_tell(out).await?;
             // Oldest first: later runs may build on what earlier ones did. Those that wait for their turn come last.
             open.reverse();

@@ -1,0 +1,102 @@
+//! How much room contents really take, and how much of it goes with which run.
+//!
+//! What was taken away stays on the disk until it is swept, which takes hours. Counted once more it would make every
+//! round until then take away as much again. So only what is named counts.
+
+use std::collections::BTreeSet;
+
+use wakeful_core::blob::{BlobHash, names_in};
+use wakeful_core::retention::DataClass;
+use wakeful_ports::care::{Aged, Held, Old};
+use wakeful_ports::store::{Store, StoreError};
+
+use super::sweep::CONTENTS_PAGE;
+use super::{Keeper, SLICE_ROWS_MAX};
+use crate::Halt;
+
+/// How much of a class there is, and how much too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Load {
+    /// All that is on the disk.
+    pub(super) held: Held,
+    /// Bytes that are named, and too many.
+    pub(super) excess: u64,
+    /// Whether there is more on the disk than there should be, named or not.
+    pub(super) is_over: bool,
+}
+
+impl<S: Store> Keeper<S> {
+    /// How much of a class there is. What contents are named is looked for only where there seem to be too many.
+    pub(super) async fn load(&self, class: DataClass, halt: &Halt) -> Result<Load, StoreError> {
+        let held = self.store.read(move |view| view.held(class)).await?;
+        let bounds = self.retention.of(class);
+        let is_over = bounds.excess(held.bytes) > 0;
+        let unnamed = match (class, is_over) {
+            (DataClass::Blobs, true) => self.unnamed(halt).await?.bytes,
+            (DataClass::Events | DataClass::Traces | DataClass::Blobs, _) => 0,
+        };
+        let excess = bounds.excess(held.bytes.saturating_sub(unnamed));
+        Ok(Load {
+            held,
+            excess,
+            is_over,
+        })
+    }
+
+    /// Contents that nobody names any more and that are still there.
+    async fn unnamed(&self, halt: &Halt) -> Result<Held, StoreError> {
+        let (mut sum, mut after) = (Held::default(), None);
+        while !halt.is_set() {
+            let candidates = self.candidates(i64::MAX, after).await?;
+            after = candidates.last().copied();
+            if after.is_none() {
+                break;
+            }
+            let unnamed = self.without_named(candidates, halt).await?;
+            let unnamed: Vec<BlobHash> = unnamed.into_iter().collect();
+            for some in unnamed.chunks(SLICE_ROWS_MAX as usize) {
+                let some = some.to_vec();
+                let held = self.store.read(move |view| view.held_by(&some)).await?;
+                sum = sum.and(held);
+            }
+        }
+        Ok(sum)
+    }
+
+    /// Says of runs, the oldest first, how much goes with each beyond what goes with those before it, until that is
+    /// enough. Others may name some of it as well, so it is never too little: then one round takes away too few.
+    pub(super) async fn weigh(&self, oldest: &mut [Aged], enough: u64) -> Result<(), StoreError> {
+        let (mut seen, mut sum) = (BTreeSet::new(), 0_u64);
+        for aged in oldest {
+            if sum >= enough {
+                break;
+            }
+            aged.held.bytes = self.named_by_run(aged, &mut seen).await?;
+            sum = sum.saturating_add(aged.held.bytes);
+        }
+        Ok(())
+    }
+
+    /// How much a run names, in its rows and in what they name, and so on, that was not seen yet.
+    async fn named_by_run(&self, aged: &Aged, seen: &mut BTreeSet<BlobHash>) -> Result<u64, StoreError> {
+        let old: Old = aged.what.clone();
+        let names = self.store.read(move |view| view.names_of(&old)).await?;
+        let mut work: Vec<BlobHash> = names.into_iter().filter(|name| seen.insert(*name)).collect();
+        let mut bytes = 0_u64;
+        while !work.is_empty() {
+            let some = work.split_off(work.len().saturating_sub(CONTENTS_PAGE as usize));
+            let looked = self.store.read(move |view| {
+                let held = view.held_by(&some)?;
+                let mut found = Vec::new();
+                for hash in &some {
+                    found.extend(names_in(&view.blob(hash)?.unwrap_or_default()));
+                }
+                Ok((held, found))
+            });
+            let (held, found) = looked.await?;
+            bytes = bytes.saturating_add(held.bytes);
+            work.extend(found.into_iter().filter(|name| seen.insert(*name)));
+        }
+        Ok(bytes)
+    }
+}
