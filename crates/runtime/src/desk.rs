@@ -60,6 +60,10 @@ pub trait Desk: Ledger + Deciding + Archive + Reasons + Tending + Triggers {
     fn trouble(&self) -> Option<Problem> {
         None
     }
+    /// Tries a write where the last one was refused: nobody else may come while the daemon says that it cannot be used.
+    fn try_storage(&self) -> Asked<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
     /// Puts a message into an agent's queue. It is durable when this returns.
     fn post(&self, post: Post) -> Asked<'_, Posted>;
     /// Makes an agent with an empty log. [`EngineError::AgentExists`] when the name is taken.

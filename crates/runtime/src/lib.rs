@@ -32,6 +32,7 @@ mod halt;
 pub mod hub;
 mod inquiry;
 mod interject;
+mod lost;
 pub mod notice;
 pub mod outside;
 pub mod problem;

@@ -98,7 +98,7 @@ impl<S: Store> Keeper<S> {
         let mut all = Vec::new();
         for class in DataClass::ALL {
             let load = self.load(class, &Halt::never()).await?;
-            let (due, is_more) = self.due(class, clock, load.excess).await?;
+            let (due, is_more) = self.due(class, clock, load.excess, &Halt::never()).await?;
             let due = due.iter().fold(Held::default(), |sum, aged| sum.and(aged.held));
             all.push(Standing {
                 class,
@@ -187,6 +187,7 @@ impl<S: Store> Keeper<S> {
         class: DataClass,
         clock: Millis,
         excess: u64,
+        halt: &Halt,
     ) -> Result<(Vec<Aged>, bool), StoreError> {
         let bounds = self.retention.of(class);
         let before = match (excess, bounds.cutoff(clock)) {
@@ -203,7 +204,7 @@ impl<S: Store> Keeper<S> {
             .read(move |view| view.oldest(class, before, page))
             .await?;
         if class == DataClass::Blobs {
-            self.weigh(&mut oldest, excess).await?;
+            self.weigh(&mut oldest, excess, halt).await?;
         }
         let times: Vec<(Millis, u64)> = oldest.iter().map(|aged| (aged.at, aged.held.bytes)).collect();
         let is_more = oldest.len() >= page as usize;
@@ -223,7 +224,7 @@ impl<S: Store> Keeper<S> {
         let mut before: Option<Aged> = None;
         // Where a stop came first, what is too much is not known.
         while !halt.is_set() {
-            let (due, is_more) = self.due(class, clock, excess).await?;
+            let (due, is_more) = self.due(class, clock, excess, halt).await?;
             // What comes again was not taken, and would come for ever.
             if due.first() == before.as_ref() {
                 return Ok(pruned);

@@ -236,6 +236,14 @@ impl App {
         }
     }
 
+    /// Finds out whether the storage takes writes again, where it refused the last one.
+    pub(crate) async fn try_storage(&self) {
+        if let Ok(desk) = self.desk() {
+            // The store notes how it ended.
+            let _ = desk.try_storage().await;
+        }
+    }
+
     /// Why the storage refused the last write, until one has worked again.
     pub(crate) fn storage(&self) -> Option<Problem> {
         match &*self.stage.borrow() {

@@ -10,6 +10,7 @@ use crate::app::App;
 use crate::error::ApiError;
 use crate::extract::{AgentPath, Told, run_key};
 use crate::view;
+use crate::whole::whole;
 
 /// By which door the wish came.
 const CHANNEL: &str = "api";
@@ -45,7 +46,8 @@ pub(crate) async fn erase(
         reason,
         channel: CHANNEL,
     };
-    let erased = app.desk()?.erase(wanted).await;
+    let desk = app.desk()?;
+    let erased = whole(async move { desk.erase(wanted).await }).await;
     let erased = erased.map_err(|error| app.engine_error(&error))?;
     Ok(Json(view::erasure(&erased)))
 }

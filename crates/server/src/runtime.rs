@@ -52,6 +52,7 @@ pub(crate) async fn health() -> Json<Health> {
     ),
 )]
 pub(crate) async fn ready(State(app): State<App>) -> Response {
+    app.try_storage().await;
     let status = app.readiness();
     // Anybody may ask, so the word is all that is told.
     let code = app.storage().map(|problem| problem.code);
@@ -84,6 +85,7 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<RuntimeStatus>
         .await
         .map_err(|error| app.engine_error(&error))?;
     let owed = open.desk.owed().await.map_err(|error| app.engine_error(&error))?;
+    app.try_storage().await;
     Ok(Json(RuntimeStatus {
         version: facts.version.clone(),
         pid: facts.pid,

@@ -179,7 +179,7 @@ impl wakeful_ports::store::Store for Store {
     }
 
     async fn pack(&self, blob: Blob) -> Result<PackedBlob, StoreError> {
-        match &self.inner {
+        let packed = match &self.inner {
             Inner::Sqlite(database) if !database.can_write() => Err(StoreError::ReadOnly),
             Inner::Postgres(server) if !server.can_write() => Err(StoreError::ReadOnly),
             // A small one stays in its row in any case, and is compressed in microseconds.
@@ -193,7 +193,9 @@ impl wakeful_ports::store::Store for Store {
             }
             Inner::Postgres(_) => off_thread(move || pack::pack(&blob, Large::Row)).await,
             Inner::Memory(_) => pack::pack(&blob, Large::Row),
-        }
+        };
+        // A large one is a file, and may be what fills the disk.
+        packed.inspect_err(|error| self.trouble.note_error(error))
     }
 
     async fn discard(&self, gone: Vec<BlobHash>) -> Result<(), StoreError> {

@@ -22,10 +22,17 @@ impl Trouble {
     pub(crate) fn note<T>(&self, written: Result<T, StoreError>) -> Result<T, StoreError> {
         match &written {
             Ok(_) if self.is_any.load(Ordering::Acquire) => self.put(None),
-            Err(error) if is_of_storage(error) => self.put(Some(again(error))),
-            Ok(_) | Err(_) => {}
+            Ok(_) => {}
+            Err(error) => self.note_error(error),
         }
         written
+    }
+
+    /// Notes a refusal.
+    pub(crate) fn note_error(&self, error: &StoreError) {
+        if is_of_storage(error) {
+            self.put(Some(again(error)));
+        }
     }
 
     fn put(&self, trouble: Option<StoreError>) {

@@ -17,11 +17,10 @@ impl<S: Store> Archive for Clerk<S> {
         Box::pin(async move {
             let agent = wanted.agent.clone();
             let fresh = (self.clock.now(), self.entropy.bytes32());
-            let (erased, event) = erase(&self.store, wanted, fresh).await?;
-            if let Some(event) = event {
+            erase(&self.store, wanted, fresh, |event| {
                 self.hub.saw(&agent, &[event]);
-            }
-            Ok(erased)
+            })
+            .await
         })
     }
 }

@@ -9,7 +9,6 @@ use wakeful_core::message::Message;
 use wakeful_core::notice::Telling;
 use wakeful_core::report::{Draft, Event, Head, Kind, Sealed};
 use wakeful_core::run::preview;
-use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::journal::Journal;
@@ -28,7 +27,7 @@ use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::problem::Problem;
 use crate::report::{self, RunReport};
-use crate::run::{broken, fault_in_words};
+use crate::run::fault_in_words;
 use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
@@ -98,12 +97,6 @@ impl<S: Store> Clerk<S> {
             work: Arc::clone(&self.work),
             writers,
         }
-    }
-
-    pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
-        let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
-        // What is announced here is made of words and numbers of our own, which always have a canonical form.
-        sealed.map_err(|error| broken(run.unwrap_or(RunKey(wakeful_core::key::Digest::ZERO)), &error))
     }
 
     async fn post_one(&self, post: Post) -> Result<Posted, EngineError> {
@@ -303,6 +296,10 @@ impl<S: Store> Clerk<S> {
 impl<S: Store> Desk for Clerk<S> {
     fn trouble(&self) -> Option<Problem> {
         self.store.trouble().as_ref().map(Problem::from)
+    }
+
+    fn try_storage(&self) -> Asked<'_, ()> {
+        Box::pin(self.try_writing())
     }
 
     fn post(&self, post: Post) -> Asked<'_, Posted> {

@@ -1,10 +1,21 @@
 //! How the desk writes: whatever becomes of the answer, what was written is seen to.
 
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::report::{Draft, Sealed};
+use wakeful_core::time::Millis;
 use wakeful_ports::store::{Store, StoreError, Tx};
 
 use super::Clerk;
+use crate::EngineError;
+use crate::run::broken;
 
 impl<S: Store> Clerk<S> {
+    pub(super) fn seal(&self, draft: Draft, run: Option<RunKey>, now: Millis) -> Result<Sealed, EngineError> {
+        let sealed = Sealed::new(draft, now, run, self.entropy.bytes32());
+        // What is announced here is made of words and numbers of our own, which always have a canonical form.
+        sealed.map_err(|error| broken(run.unwrap_or(RunKey(Digest::ZERO)), &error))
+    }
+
     /// Writes in one transaction. Whoever does it says afterwards what there is to do; where the answer is lost nobody
     /// could, although the commit may stand.
     pub(super) async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
@@ -17,6 +28,19 @@ impl<S: Store> Clerk<S> {
             self.look_everywhere();
         }
         written
+    }
+
+    /// Writes where the last write was refused. The same row once more changes nothing, and is a write like any other; the store
+    /// notes how it ended.
+    pub(super) async fn try_writing(&self) -> Result<(), EngineError> {
+        if self.store.trouble().is_some() {
+            let written = self.store.write(|tx| {
+                let care = tx.care()?;
+                tx.put_care(&care, care.generation)
+            });
+            written.await?;
+        }
+        Ok(())
     }
 
     /// Lets everybody look who is else told what there is to do. Nobody knows whether something was written.

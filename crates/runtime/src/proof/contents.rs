@@ -12,6 +12,7 @@ use wakeful_ports::records::RunRow;
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
 use crate::EngineError;
+use crate::lost::leniently;
 
 /// Rows read at once.
 const PAGE: u32 = 500;
@@ -107,17 +108,8 @@ fn gather(value: &Value, hashes: &mut BTreeSet<BlobHash>) {
 }
 
 async fn outputs_of<S: Store>(store: &S, line: BlobHash) -> Result<BTreeSet<BlobHash>, EngineError> {
-    let bytes = store.read(move |view| readable(view, &line)).await?;
+    let bytes = store.read(move |view| leniently(view, &line)).await?;
     Ok(artifacts_in(&bytes))
-}
-
-/// A content; nothing where it is lost. What cannot be read any more names nothing, and must not keep the rest.
-fn readable(view: &mut dyn View, hash: &BlobHash) -> Result<Vec<u8>, StoreError> {
-    match view.blob(hash) {
-        Ok(bytes) => Ok(bytes.unwrap_or_default()),
-        Err(StoreError::Corrupt(_)) => Ok(Vec::new()),
-        Err(error) => Err(error),
-    }
 }
 
 /// From here on whoever puts a content again puts it into a new generation, and by that it is known that somebody else
@@ -172,7 +164,7 @@ fn named_by(
 ) -> Result<BTreeSet<BlobHash>, StoreError> {
     let mut found = BTreeSet::new();
     for hash in contents {
-        let bytes = readable(view, hash)?;
+        let bytes = leniently(view, hash)?;
         found.extend(names_in(&bytes).filter(|name| wanted.contains(name)));
     }
     Ok(found)

@@ -93,19 +93,24 @@ struct Task {
     contents: Contents,
 }
 
-/// Erases, and returns the event that tells of it.
+/// Erases, and tells the event that tells of it as soon as it is written: what comes after takes as long as the home is large.
 pub(crate) async fn erase<S: Store>(
     store: &S,
     erase: Erase,
     (at, salt): (Millis, [u8; 32]),
-) -> Result<(Erased, Option<Event>), EngineError> {
+    tell: impl FnOnce(Event),
+) -> Result<Erased, EngineError> {
     let agent = erase.agent.clone();
     let contents = match erase.what {
         What::Events { .. } => Contents::default(),
         What::Run(run) => {
-            // A run that has ended names no more than it does now; one that has not is refused below.
+            // A run that has ended names no more than it does now.
             let row = store.read(move |view| view.run(&run)).await?;
+            let row = row.filter(|row| row.agent_id == agent);
             let row = row.ok_or(EngineError::UnknownRun(run))?;
+            if !has_ended(&row) {
+                return Err(EngineError::NotEnded { run });
+            }
             contents(store, &row).await?
         }
     };
@@ -121,9 +126,10 @@ pub(crate) async fn erase<S: Store>(
         Found::NotEnded(run) => Err(EngineError::NotEnded { run }),
         Found::Record(seq) => Err(EngineError::ErasureRecord { seq }),
         Found::Erased(done) => {
+            done.event.map(tell);
             // Also where nothing was left: an earlier call may not have come this far.
             store.discard(done.gone).await?;
-            Ok((done.erased, done.event))
+            Ok(done.erased)
         }
     }
 }

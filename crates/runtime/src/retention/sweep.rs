@@ -13,6 +13,7 @@ use wakeful_ports::store::{Store, StoreError, View};
 
 use super::{Keeper, SLICE_ROWS_MAX};
 use crate::Halt;
+use crate::lost::{Reads, strictly};
 
 /// Candidates that are held in memory at once: some tens of megabytes. More are looked at in several goes.
 pub(super) const CANDIDATES_MAX: usize = 1_000_000;
@@ -31,7 +32,7 @@ impl<S: Store> Keeper<S> {
                 break;
             };
             let is_last = candidates.len() < CANDIDATES_MAX;
-            candidates = self.without_named(candidates, halt).await?;
+            candidates = self.without_named(candidates, strictly, halt).await?;
             if halt.is_set() {
                 return Ok(swept);
             }
@@ -72,10 +73,11 @@ impl<S: Store> Keeper<S> {
     pub(super) async fn without_named(
         &self,
         candidates: BTreeSet<BlobHash>,
+        reads: Reads,
         halt: &Halt,
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
         let candidates = self.without_named_by_rows(candidates, halt).await?;
-        self.without_named_by_contents(candidates, halt).await
+        self.without_named_by_contents(candidates, reads, halt).await
     }
 
     async fn without_named_by_rows(
@@ -98,6 +100,7 @@ impl<S: Store> Keeper<S> {
     async fn without_named_by_contents(
         &self,
         mut candidates: BTreeSet<BlobHash>,
+        reads: Reads,
         halt: &Halt,
     ) -> Result<BTreeSet<BlobHash>, StoreError> {
         let mut after = None;
@@ -115,7 +118,7 @@ impl<S: Store> Keeper<S> {
                 // They go along and come back: a copy of a million names for every few contents would be too much.
                 let looked = self
                     .store
-                    .read(move |view| Ok((named_by(view, &some, &candidates)?, candidates)));
+                    .read(move |view| Ok((named_by(view, &some, &candidates, reads)?, candidates)));
                 let found;
                 (found, candidates) = looked.await?;
                 work.extend(found.into_iter().filter(|hash| candidates.remove(hash)));
@@ -130,11 +133,12 @@ fn named_by(
     view: &mut dyn View,
     contents: &[BlobHash],
     wanted: &BTreeSet<BlobHash>,
+    reads: Reads,
 ) -> Result<BTreeSet<BlobHash>, StoreError> {
     let mut found = BTreeSet::new();
     for hash in contents {
         // One that is gone meanwhile names nothing.
-        let bytes = view.blob(hash)?.unwrap_or_default();
+        let bytes = reads(view, hash)?;
         found.extend(names_in(&bytes).filter(|name| wanted.contains(name)));
     }
     Ok(found)

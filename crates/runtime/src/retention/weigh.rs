@@ -13,6 +13,7 @@ use wakeful_ports::store::{Store, StoreError};
 use super::sweep::CONTENTS_PAGE;
 use super::{Keeper, SLICE_ROWS_MAX};
 use crate::Halt;
+use crate::lost::leniently;
 
 /// How much of a class there is, and how much too much.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +44,8 @@ impl<S: Store> Keeper<S> {
         })
     }
 
-    /// Contents that nobody names any more and that are still there.
+    /// Contents that nobody names any more and that are still there. One that is lost names nothing: then too little goes, and
+    /// not too much.
     async fn unnamed(&self, halt: &Halt) -> Result<Held, StoreError> {
         let (mut sum, mut after) = (Held::default(), None);
         while !halt.is_set() {
@@ -52,7 +54,7 @@ impl<S: Store> Keeper<S> {
             if after.is_none() {
                 break;
             }
-            let unnamed = self.without_named(candidates, halt).await?;
+            let unnamed = self.without_named(candidates, leniently, halt).await?;
             let unnamed: Vec<BlobHash> = unnamed.into_iter().collect();
             for some in unnamed.chunks(SLICE_ROWS_MAX as usize) {
                 let some = some.to_vec();
@@ -65,10 +67,15 @@ impl<S: Store> Keeper<S> {
 
     /// Says of runs, the oldest first, how much goes with each beyond what goes with those before it, until that is
     /// enough. Others may name some of it as well, so it is never too little: then one round takes away too few.
-    pub(super) async fn weigh(&self, oldest: &mut [Aged], enough: u64) -> Result<(), StoreError> {
+    pub(super) async fn weigh(
+        &self,
+        oldest: &mut [Aged],
+        enough: u64,
+        halt: &Halt,
+    ) -> Result<(), StoreError> {
         let (mut seen, mut sum) = (BTreeSet::new(), 0_u64);
         for aged in oldest {
-            if sum >= enough {
+            if sum >= enough || halt.is_set() {
                 break;
             }
             aged.held.bytes = self.named_by_run(aged, &mut seen).await?;
@@ -89,7 +96,7 @@ impl<S: Store> Keeper<S> {
                 let held = view.held_by(&some)?;
                 let mut found = Vec::new();
                 for hash in &some {
-                    found.extend(names_in(&view.blob(hash)?.unwrap_or_default()));
+                    found.extend(names_in(&leniently(view, hash)?));
                 }
                 Ok((held, found))
             });

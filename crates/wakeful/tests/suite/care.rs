@@ -342,6 +342,11 @@ fn damaged_pages_and_lost_or_orphaned_files_are_found() {
         )
         .expect("a blob");
     fs::remove_file(blobs.join(&name[..2]).join(&name)).expect("removed");
+    // What is lost keeps nobody from looking how much there is, also where that is too much.
+    let capped = ["config", "set", "retention.blob_mib", "1"];
+    assert_eq!(world.wakeful(&capped).code, Some(0));
+    let shown = world.wakeful(&["retention", "show"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
     let said = world.wakeful(&["doctor", "--json"]);
     assert!(
         said.code == Some(1) && check(&said, "blobs").2.contains("backup"),

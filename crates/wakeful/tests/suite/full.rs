@@ -3,8 +3,10 @@
 
 use std::fs;
 
+use serde_json::json;
+
 use super::daemon::Daemon;
-use super::world::{Said, World, commands, program, wait_until};
+use super::world::{Said, World, commands, program};
 
 const HELLO: &str = "rounds:\n  - text: hello\n";
 
@@ -126,10 +128,15 @@ fn a_daemon_whose_storage_refuses_says_so_until_a_write_has_worked_again() {
     assert_eq!(status["storage"]["code"], "log_removed", "{status}");
     let words = world.wakeful(&["daemon", "status"]).stdout;
     assert!(words.contains("health    log_removed"), "{words}");
-    // Put back before anything else was lost, it is the same file, and work goes on.
+    // Put back before anything else was lost, it is the same file, and whoever asks finds that out: no message would come to
+    // a daemon that says it cannot be used.
     fs::rename(&away, &log).expect("put back");
+    let status = health();
+    assert_eq!(
+        (&status["readiness"], &status["control_health"]),
+        (&json!("ready"), &json!("ok")),
+        "{status}"
+    );
     assert_eq!(world.wakeful(&["message", "main", "again"]).code, Some(0));
-    wait_until(|| health()["readiness"] == "ready");
-    assert_eq!(health()["control_health"], "ok");
     daemon.terminate();
 }
