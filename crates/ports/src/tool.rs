@@ -41,13 +41,23 @@ pub struct Done {
     pub again: Option<Again>,
 }
 
+/// The code of an action that was not begun: [`Stop::barred`] resolved while it waited for its place. Nothing was done, so
+/// it can be taken back and done later.
+pub const NOT_BEGUN: &str = "not_begun";
+
 /// Tells an action to end early. Cheap to clone; once set it stays set.
 pub trait Stop: Send + Sync + 'static {
     /// Resolves when the action should end.
     fn stopped(&self) -> impl Future<Output = ()> + Send;
 
+    /// Resolves when nothing may begin any more; no later than [`Self::stopped`], which leaves time to what has begun. An
+    /// action that still waits for its place ends as [`NOT_BEGUN`] then.
+    fn barred(&self) -> impl Future<Output = ()> + Send {
+        self.stopped()
+    }
+
     /// Resolves when nothing stands against a beginning, as looked at now. For an action that had to wait for its place:
-    /// what was looked at before is old by then. Where something does stand against it, [`Self::stopped`] resolves
+    /// what was looked at before is old by then. Where something does stand against it, [`Self::barred`] resolves
     /// instead.
     fn cleared(&self) -> impl Future<Output = ()> + Send {
         std::future::ready(())

@@ -15,11 +15,11 @@ use wakeful_ports::fail;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
 use wakeful_ports::store::Store;
-use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
+use wakeful_ports::tool::{Act, Done, NOT_BEGUN, Stop, ToolHost};
 
 use crate::run::{Claimed, broken};
 use crate::step::{CANCEL_LOOK_MS, Early, Freshness, Look, Next, Performed, Rest, asked, look};
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Halt};
 
 /// How long a running action may go on after a stop was asked for. With the tool's own patience it stays under
 /// the time that service managers give.
@@ -31,28 +31,53 @@ const CANCELLED: &str = "cancelled";
 const HALTED: &str = "halted";
 const BRAKED: &str = "braked";
 
-/// Set once, when somebody asked for the end of the run.
-struct StopFlag<S> {
-    flag: watch::Receiver<bool>,
+/// What is wanted of an action. It grows, and never shrinks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Wish {
+    /// It goes on.
+    GoOn,
+    /// What has not begun does not begin any more; what has may end by itself.
+    BeginNothing,
+    /// It ends now.
+    End,
+}
+
+/// What an action is told, and what it looks at before it begins late.
+struct Told<S> {
+    wish: watch::Receiver<Wish>,
     store: S,
+    halt: Halt,
     clock: Arc<dyn Clock>,
     run: RunKey,
     agent: AgentId,
 }
 
-impl<S: Store> Stop for StopFlag<S> {
-    async fn stopped(&self) {
-        let mut flag = self.flag.clone();
+impl<S> Told<S> {
+    async fn is_wished(&self, least: Wish) {
+        let mut wish = self.wish.clone();
         // An error means that the watcher is gone, and with it whoever could ask for a stop.
-        if flag.wait_for(|stop| *stop).await.is_err() {
+        if wish.wait_for(|wish| *wish >= least).await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+impl<S: Store> Stop for Told<S> {
+    async fn stopped(&self) {
+        self.is_wished(Wish::End).await;
+    }
+
+    async fn barred(&self) {
+        self.is_wished(Wish::BeginNothing).await;
     }
 
     async fn cleared(&self) {
         loop {
-            match look(&self.store, self.run, &self.agent).await {
-                Ok(look) if !look.is_cancelled && !look.is_braked => return,
+            let look = look(&self.store, self.run, &self.agent).await;
+            // After the look, which may take its time; these two cost no wait.
+            let may_act = !self.halt.is_set() && self.store.holds_lease();
+            match look {
+                Ok(look) if may_act && !look.is_cancelled && !look.is_braked => return,
                 // Whoever watches the action sees the same, and says why it is stopped. A look that fails clears nothing.
                 Ok(_) | Err(_) => self.clock.sleep(CANCEL_LOOK_MS).await,
             }
@@ -160,7 +185,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 Ok(Acted::Held(Next::just(Input::Postponed)))
             }
             (Freshness::Recovered | Freshness::Fresh, AfterCrash::Unknown | AfterCrash::Again) => {
-                Ok(Acted::Done(self.do_it(claimed, operation_id, call).await?))
+                self.do_it(claimed, operation_id, call).await
             }
         }
     }
@@ -212,14 +237,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         claimed: &Claimed,
         operation_id: OperationId,
         call: &ToolCall,
-    ) -> Result<Done, EngineError> {
-        let lease_lost = || EngineError::LeaseLost(claimed.row.agent_id.clone());
+    ) -> Result<Acted, EngineError> {
         // Whether this process may still act on it is checked last, because it costs no wait.
         if !self.store.holds_lease() {
-            return Err(lease_lost());
+            return Err(EngineError::LeaseLost(claimed.row.agent_id.clone()));
         }
         fail::point("act.before_perform");
-        let (stop, flag) = watch::channel(false);
+        let (wishes, wish) = watch::channel(Wish::GoOn);
         let act = Act {
             operation_id,
             tool: call.name.clone(),
@@ -227,45 +251,36 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             agent_id: claimed.row.agent_id.clone(),
             at: self.clock.now(),
         };
-        let stops = StopFlag {
-            flag,
+        let told = Told {
+            wish,
             store: self.store.clone(),
+            halt: self.halt.clone(),
             clock: Arc::clone(&self.clock),
             run: claimed.run_key(),
             agent: claimed.row.agent_id.clone(),
         };
-        let performing = self.tools.perform(act, stops);
+        let performing = self.tools.perform(act, told);
         tokio::pin!(performing);
         let early = tokio::select! {
             biased;
             done = &mut performing => {
                 fail::point("act.after_perform");
-                return Ok(done);
+                return Ok(Acted::Done(done));
             }
             early = self.early(claimed) => early,
         };
         if let Early::Halted = early {
+            // One without a place gets none any more, and there is nothing to wait for.
+            let _ = wishes.send(Wish::BeginNothing);
             // An action that is nearly done shall be known as done.
             tokio::select! {
                 biased;
-                done = &mut performing => return Ok(done),
+                done = &mut performing => return cut_short(claimed, early, done),
                 () = self.clock.sleep(HALT_GRACE_MS) => {}
             }
         }
-        let _ = stop.send(true);
-        let done = performing.await;
-        // Nobody cancelled it: the program came to a stop, or a brake was set, and so the action stopped.
-        let renamed = |word: &str| {
-            let code = done.code.clone();
-            code.map(|code| if code == CANCELLED { word.to_owned() } else { code })
-        };
-        let code = match early {
-            Early::LeaseLost => return Err(lease_lost()),
-            Early::Cancelled => done.code.clone(),
-            Early::Halted => renamed(HALTED),
-            Early::Braked => renamed(BRAKED),
-        };
-        Ok(Done { code, ..done })
+        let _ = wishes.send(Wish::End);
+        cut_short(claimed, early, performing.await)
     }
 
     /// Makes the world stand still, then says that nobody knows.
@@ -315,4 +330,27 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         };
         claimed.asked.get(position).cloned().ok_or_else(missing)
     }
+}
+
+/// What became of an action that was to end early.
+fn cut_short(claimed: &Claimed, early: Early, done: Done) -> Result<Acted, EngineError> {
+    // Nobody cancelled it where the program came to a stop, or a brake was set.
+    let (word, rest) = match early {
+        Early::LeaseLost => return Err(EngineError::LeaseLost(claimed.row.agent_id.clone())),
+        Early::Cancelled => (CANCELLED, None),
+        Early::Halted => (HALTED, Some(Rest::Halted)),
+        Early::Braked => (BRAKED, Some(Rest::Braked)),
+    };
+    let code = match done.code.as_deref() {
+        // As before its beginning: what has not begun is left to the machine, and what may have happened in a process that
+        // is gone is not taken back.
+        Some(NOT_BEGUN) => match (claimed.freshness, rest) {
+            (Freshness::Fresh, _) => return Ok(Acted::Held(Next::just(Input::Postponed))),
+            (Freshness::Recovered, Some(rest)) => return Ok(Acted::Held(Next::Rest(rest))),
+            (Freshness::Recovered, None) => Some(word.to_owned()),
+        },
+        Some(CANCELLED) => Some(word.to_owned()),
+        Some(_) | None => done.code.clone(),
+    };
+    Ok(Acted::Done(Done { code, ..done }))
 }

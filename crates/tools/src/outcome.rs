@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_core::step::Fault;
-use wakeful_ports::tool::Done;
+use wakeful_ports::tool::{Done, NOT_BEGUN};
 
 use crate::arguments::TOOL;
 use crate::output::{Kept, previews};
@@ -188,4 +188,13 @@ pub(crate) fn sandbox_unavailable(lacking: &str) -> Fault {
 /// Somebody said stop before the command began.
 pub(crate) fn cancelled() -> Fault {
     Fault::new("cancelled", "the command was stopped before it began", "")
+}
+
+/// The command got no place.
+pub(crate) fn not_begun() -> Fault {
+    Fault::new(
+        NOT_BEGUN,
+        "the command had no place when nothing might begin any more",
+        "",
+    )
 }

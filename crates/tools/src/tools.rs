@@ -22,7 +22,7 @@ use crate::environment;
 use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{Pretend, ToolsOptions};
-use crate::outcome::{cancelled, refused, spawn_failed};
+use crate::outcome::{not_begun, refused, spawn_failed};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 
@@ -187,7 +187,7 @@ impl Inner {
             Err(fault) => return refused(&fault),
         };
         let Some(turn) = place(&stop).await else {
-            return refused(&cancelled());
+            return refused(&not_begun());
         };
         let Ok(brake) = Brake::new().map(Arc::new) else {
             return refused(&spawn_failed(
@@ -271,7 +271,7 @@ impl ToolHost for Tools {
     }
 }
 
-/// A place for a command; none when it is stopped before it has one. Whoever had to wait is let in only after another look:
+/// A place for a command; none when nothing may begin any more before it has one. Whoever had to wait is let in only after another look:
 /// a brake may have been set meanwhile.
 async fn place(stop: &impl Stop) -> Option<SemaphorePermit<'static>> {
     if let Ok(place) = PLACES.try_acquire() {
@@ -285,7 +285,7 @@ async fn place(stop: &impl Stop) -> Option<SemaphorePermit<'static>> {
     };
     tokio::select! {
         biased;
-        () = stop.stopped() => None,
+        () = stop.barred() => None,
         place = waited => place,
     }
 }
@@ -321,13 +321,14 @@ mod tests {
     use wakeful_core::id::AgentId;
     use wakeful_core::key::Digest;
     use wakeful_core::time::Millis;
+    use wakeful_ports::tool::NOT_BEGUN;
 
     use super::*;
     use crate::options::Unsandboxed;
 
-    /// Told to stop, and told that nothing stands against a beginning.
+    /// Told that nothing may begin any more, and told that nothing stands against a beginning. What has begun has time.
     struct Told {
-        stop: watch::Receiver<bool>,
+        bar: watch::Receiver<bool>,
         clear: watch::Receiver<bool>,
     }
 
@@ -338,7 +339,11 @@ mod tests {
 
     impl Stop for Told {
         async fn stopped(&self) {
-            is_set(&self.stop).await;
+            std::future::pending().await
+        }
+
+        async fn barred(&self) {
+            is_set(&self.bar).await;
         }
 
         async fn cleared(&self) {
@@ -387,10 +392,10 @@ mod tests {
         let root = tempfile::tempdir().expect("a folder");
         let most = u32::try_from(COMMANDS_MAX).expect("a few");
         let all = PLACES.acquire_many(most).await.expect("all places");
-        let (set, stop) = watch::channel(false);
+        let (set, bar) = watch::channel(false);
         let (let_in, clear) = watch::channel(false);
         let told = || Told {
-            stop: stop.clone(),
+            bar: bar.clone(),
             clear: clear.clone(),
         };
         let (one, another) = (tools(root.path()), tools(root.path()));
@@ -416,22 +421,22 @@ mod tests {
         );
         drop(set);
         // In one test, because the places are those of the whole process.
-        one_waits_and_is_stopped().await;
+        one_waits_and_is_barred().await;
     }
 
-    async fn one_waits_and_is_stopped() {
+    async fn one_waits_and_is_barred() {
         let root = tempfile::tempdir().expect("a folder");
         let most = u32::try_from(COMMANDS_MAX).expect("a few");
         let all = PLACES.acquire_many(most).await.expect("all places");
-        let ((set, stop), (_let_in, clear)) = (watch::channel(false), watch::channel(false));
+        let ((set, bar), (_let_in, clear)) = (watch::channel(false), watch::channel(false));
         let tools = tools(root.path());
-        let mut waiting = pin!(tools.perform(act(), Told { stop, clear }));
+        let mut waiting = pin!(tools.perform(act(), Told { bar, clear }));
         assert!(!has_ended(&mut waiting).await);
         // A brake is set, and a place becomes free before whoever watches has seen it.
         drop(all);
         assert!(!has_ended(&mut waiting).await);
         let _ = set.send(true);
-        assert_eq!(waiting.await.code.as_deref(), Some("cancelled"));
+        assert_eq!(waiting.await.code.as_deref(), Some(NOT_BEGUN));
         assert_eq!(PLACES.available_permits(), COMMANDS_MAX);
     }
 }

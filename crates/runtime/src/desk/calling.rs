@@ -2,16 +2,22 @@
 
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_core::report::{Event, Sealed};
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED};
-use wakeful_ports::store::{StoreError, Tx};
+use wakeful_ports::records::{IN_TURN, RUN_OPEN, RUN_QUARANTINED};
+use wakeful_ports::store::{Store, StoreError, Tx};
 
-use crate::subrun::{lock_all, take_back};
+use super::Clerk;
+use crate::cause::CALLED_OFF;
+use crate::report::{self, RunReport};
+use crate::run::fault_in_words;
+use crate::subrun::{end_children, lock_all, take_back};
+use crate::{EngineError, Observer as _};
 
 /// What became of a wish to end a run.
-pub(super) enum Called {
-    Requested(AgentId),
+enum Called {
+    /// With those whose runs end with it.
+    Requested(AgentId, Vec<AgentId>),
     Off(AgentId, Box<Event>),
     TooLate,
     /// It stands aside, for this reason: it has not ended, and nobody drives it.
@@ -19,20 +25,62 @@ pub(super) enum Called {
     Unknown,
 }
 
+impl<S: Store> Clerk<S> {
+    pub(super) async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
+        let at = self.clock.now();
+        let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
+        let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;
+        let salt = self.entropy.bytes32();
+        let called = self.write(move |tx| call_off_in(tx, run, &sealed, (at, salt)));
+        match called.await? {
+            Called::Unknown => return Err(EngineError::UnknownRun(run)),
+            Called::TooLate => {}
+            Called::Aside(fault) => {
+                let why = fault.as_deref().map(fault_in_words).unwrap_or_default();
+                return Err(EngineError::Quarantined { run, why });
+            }
+            // The driver looks for the request; an open run that nobody drives needs somebody to write its end.
+            Called::Requested(agent, others) => {
+                self.work.look_at(agent);
+                self.look_at_all(others);
+            }
+            // Whoever stood behind it is next.
+            Called::Off(agent, event) => {
+                self.hub.saw(&agent, &[*event]);
+                self.work.look_at(agent);
+            }
+        }
+        report::load(&self.store, run).await
+    }
+
+    /// Has agents looked at whose runs were changed from outside.
+    pub(super) fn look_at_all(&self, agents: Vec<AgentId>) {
+        for agent in agents {
+            // Its log may have grown; whoever listens reads what it says.
+            self.hub.saw(&agent, &[]);
+            self.work.look_at(agent);
+        }
+    }
+}
+
 /// Takes a message out of the queue, or asks whoever drives its run to end it.
-pub(super) fn call_off_in(
+fn call_off_in(
     tx: &mut dyn Tx,
     run: RunKey,
     sealed: &Sealed,
-    at: Millis,
+    (at, salt): (Millis, [u8; 32]),
 ) -> Result<Called, StoreError> {
     let Some(message) = tx.message(&run)? else {
         return Ok(Called::Unknown);
     };
     let (agent_id, parent) = (message.agent_id.clone(), message.parent.clone());
     let waiting = parent.as_ref().map(|parent| parent.agent_id.clone());
+    // Nobody drives a run that waits for its turn, so it starts nothing more.
+    let waits = tx.run(&run)?.is_some_and(|row| row.due_at == Some(IN_TURN));
+    let children = if waits { tx.children(&run)? } else { Vec::new() };
+    let concerned = children.into_iter().map(|child| child.agent_id).chain(waiting);
     // Before the look at the queue: whoever begins this run holds the same lock while it does.
-    let mut heads = lock_all(tx, &waiting.into_iter().chain([agent_id.clone()]).collect())?;
+    let mut heads = lock_all(tx, &concerned.chain([agent_id.clone()]).collect())?;
     let Some(head) = heads.get_mut(&agent_id) else {
         return Ok(Called::Unknown);
     };
@@ -40,7 +88,14 @@ pub(super) fn call_off_in(
         return Ok(match tx.run(&run)? {
             Some(row) if row.status == RUN_OPEN => {
                 tx.request_cancel(&run, at)?;
-                Called::Requested(agent_id)
+                // The one in front of it may be driven for long, and only then does it take down what it started itself.
+                let waits = waits && row.due_at == Some(IN_TURN);
+                let others = if waits {
+                    end_children(tx, &run, &mut heads, (at, salt))?
+                } else {
+                    Vec::new()
+                };
+                Called::Requested(agent_id, others)
             }
             Some(row) if row.status == RUN_QUARANTINED => Called::Aside(row.fault),
             Some(_) | None => Called::TooLate,

@@ -15,19 +15,17 @@ use wakeful_ports::journal::Journal;
 use wakeful_ports::records::{Agent, EntryRow, EventRow, Overview, RunFilter, RunRow, TellingRow};
 use wakeful_ports::store::{Store, StoreError, Tx, View};
 
-use super::calling::{Called, call_off_in};
 use super::spoil;
 use super::work::Work;
 use super::{
     AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
 };
-use crate::cause::{Arrival, Arrived, CALLED_OFF};
+use crate::cause::{Arrival, Arrived};
 use crate::hub::{Hub, Listener};
 use crate::notice::{Book, Watcher};
 use crate::problem::Problem;
 use crate::report::{self, RunReport};
-use crate::run::fault_in_words;
 use crate::service::Writers;
 use crate::wake::{admitted_event, opening};
 use crate::{EngineError, Governance, Observer as _};
@@ -244,29 +242,6 @@ impl<S: Store> Clerk<S> {
         // Also where nothing changed: somebody wants to see the agent move.
         self.work.look_at(agent_id.clone());
         self.view(agent_id).await
-    }
-
-    pub(super) async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
-        let at = self.clock.now();
-        let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
-        let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;
-        let called = self.write(move |tx| call_off_in(tx, run, &sealed, at));
-        match called.await? {
-            Called::Unknown => return Err(EngineError::UnknownRun(run)),
-            Called::TooLate => {}
-            Called::Aside(fault) => {
-                let why = fault.as_deref().map(fault_in_words).unwrap_or_default();
-                return Err(EngineError::Quarantined { run, why });
-            }
-            // The driver looks for the request; an open run that nobody drives needs somebody to write its end.
-            Called::Requested(agent) => self.work.look_at(agent),
-            // Whoever stood behind it is next.
-            Called::Off(agent, event) => {
-                self.hub.saw(&agent, &[*event]);
-                self.work.look_at(agent);
-            }
-        }
-        report::load(&self.store, run).await
     }
 
     async fn view(&self, agent: AgentId) -> Result<AgentView, EngineError> {

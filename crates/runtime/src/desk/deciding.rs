@@ -8,6 +8,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
+use wakeful_core::wake::{Lifecycle, Refusal};
 use wakeful_ports::fail;
 use wakeful_ports::records::{
     AnnouncementRow, BrakeRow, DecisionFilter, IN_TURN, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED,
@@ -72,6 +73,7 @@ enum Moved {
     /// With those whose runs end with it.
     Done(AgentId, Box<Event>, Vec<AgentId>),
     Not(RunRow),
+    Refused(Refusal),
     Unknown,
 }
 
@@ -207,14 +209,11 @@ impl<S: Store> Clerk<S> {
                 let status = row.status;
                 return Err(EngineError::NotQuarantined { run, status });
             }
+            Moved::Refused(refusal) => return Err(refusal.into()),
             Moved::Done(agent, event, others) => {
                 self.hub.saw(&agent, &[*event]);
                 self.work.look_at(agent);
-                for other in others {
-                    // Its log has grown; whoever listens reads what it says.
-                    self.hub.saw(&other, &[]);
-                    self.work.look_at(other);
-                }
+                self.look_at_all(others);
             }
         }
         report::load(&self.store, run).await
@@ -317,6 +316,11 @@ fn move_aside_in(
             .overview(&agent)?
             .is_some_and(|overview| overview.open_run.is_some());
     let is_aside = tx.run(&run)?.is_some_and(|row| row.status == RUN_QUARANTINED);
+    // It would go on for an agent that is gone.
+    let lifecycle = tx.agent(&agent)?.map(|agent| agent.lifecycle);
+    if is_aside && !is_end && lifecycle == Some(Lifecycle::Destroyed) {
+        return Ok(Moved::Refused(Refusal::Destroyed));
+    }
     if !is_aside || !tx.set_aside(&run, status, None, moment.0)? {
         return Ok(Moved::Not(row));
     }

@@ -3,14 +3,15 @@
 use std::sync::atomic::Ordering;
 
 use wakeful_core::decision::{APPROVE, Channel, Decision, Reply};
-use wakeful_core::id::RunnerId;
-use wakeful_core::key::RunKey;
-use wakeful_core::wake::Refusal;
+use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
+use wakeful_core::key::{Digest, OperationId, RunKey};
+use wakeful_core::message::{Message, Parent};
+use wakeful_core::wake::{Control, Lifecycle, Mode, Refusal};
 use wakeful_ports::clock::{Clock as _, Entropy as _};
-use wakeful_ports::records::RUN_OPEN;
+use wakeful_ports::records::{RUN_OPEN, Visibility};
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{Deciding as _, Desk as _};
+use wakeful_runtime::desk::{AgentChange, Deciding as _, Desk as _, NewAgent, Tending as _};
 use wakeful_runtime::run::{claim, move_aside};
 
 use super::{Daemon, First, Salts, post};
@@ -71,6 +72,39 @@ impl Daemon {
         assert!(daemon.asked_by(newer).await.is_some(), "it has begun, and asks");
         assert!(daemon.asked_by(older).await.is_none(), "nobody has to answer it");
         (daemon, older, newer)
+    }
+
+    /// Another agent with a run that this one started; what has begun asks.
+    async fn starts(&self, parent: RunKey, name: &str, control: Control) -> RunKey {
+        let agent_id = AgentId::parse(name).expect("a name");
+        let new = NewAgent {
+            agent_id: agent_id.clone(),
+            workspace: "/somewhere".into(),
+            visibility: Visibility::Public,
+            mode: Mode::default(),
+        };
+        self.clerk.create_agent(new).await.expect("an agent");
+        let (wanted, main, at) = (agent_id.clone(), self.agent(), self.ticks.now());
+        let sent = self.store.write(move |tx| {
+            let body = tx.message(&parent)?.expect("a message").body;
+            let turn = TurnId::parse("turn-1").expect("a turn");
+            let message = Message {
+                parent: Some(Parent {
+                    run_key: parent,
+                    agent_id: main.clone(),
+                    operation_id: OperationId(Digest::of(wanted.as_str().as_bytes())),
+                    depth: 1,
+                }),
+                ..Message::from_operator(wanted.clone(), &SessionId::new("of-a-run"), &turn, body, at)
+            };
+            tx.admit_message(&message)?;
+            tx.enqueue(&message, 1_000, None)?;
+            Ok(message.run_key)
+        });
+        let run = sent.await.expect("sent");
+        self.clerk.set_control(agent_id, control).await.expect("set");
+        self.settle().await;
+        run
     }
 
     /// Whether anything is written although nothing happens.
@@ -221,4 +255,50 @@ async fn one_that_is_tried_again_where_nothing_is_open_goes_on_at_once() {
     daemon.settle().await;
     daemon.approve(daemon.run).await;
     assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("completed", 1));
+}
+
+#[tokio::test]
+async fn what_a_run_started_that_waits_for_its_turn_ends_with_the_wish_although_another_run_is_driven() {
+    let (daemon, older, newer) = Daemon::with_two().await;
+    let queued = daemon.starts(older, "quiet", Control::Paused).await;
+    let begun = daemon.starts(older, "busy", Control::Running).await;
+    assert!(daemon.asked_by(begun).await.is_some(), "it has begun");
+    daemon.clerk.retry(older).await.expect("tried again");
+    // The one in front is driven as long as its action takes.
+    let place = daemon.fills_places();
+    daemon.approve(newer).await;
+    daemon.clerk.cancel(older).await.expect("asked for");
+    daemon.settle().await;
+    assert_eq!(daemon.status_of(newer).await, "open");
+    assert_eq!(daemon.status_of(queued).await, "cancelled");
+    assert_eq!(daemon.status_of(begun).await, "cancelled");
+    place.notify_one();
+    daemon.settle().await;
+    assert_eq!(
+        (daemon.status_of(newer).await.as_str(), daemon.mails()),
+        ("completed", 1)
+    );
+    assert_eq!(daemon.status_of(older).await, "cancelled");
+    assert!(daemon.is_quiet().await);
+}
+
+#[tokio::test]
+async fn a_run_of_an_agent_that_is_destroyed_is_not_tried_again_and_can_be_given_up() {
+    let daemon = Daemon::begin(First::WantsTool).await;
+    daemon.set_aside(daemon.run).await;
+    let destroyed = AgentChange::Life(Lifecycle::Destroyed);
+    daemon
+        .clerk
+        .tend(daemon.agent(), destroyed)
+        .await
+        .expect("destroyed");
+    let refused = daemon.clerk.retry(daemon.run).await;
+    assert!(
+        matches!(refused, Err(EngineError::Refused(Refusal::Destroyed))),
+        "{refused:?}"
+    );
+    daemon.settle().await;
+    assert_eq!(daemon.status().await, "quarantined");
+    daemon.clerk.abandon(daemon.run).await.expect("given up");
+    assert_eq!((daemon.status().await.as_str(), daemon.mails()), ("abandoned", 0));
 }

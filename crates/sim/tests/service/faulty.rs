@@ -37,6 +37,8 @@ pub(super) struct Faulty {
     pub(super) away: Arc<AtomicBool>,
     /// A message that somebody takes back right before the first write after a mail was sent.
     pub(super) taken_back: Arc<Mutex<TakenBack>>,
+    /// Whether this process may no longer act for anybody.
+    pub(super) has_no_lease: Arc<AtomicBool>,
 }
 
 impl Faulty {
@@ -51,6 +53,7 @@ impl Faulty {
             leaves: Arc::default(),
             away: Arc::default(),
             taken_back: Arc::default(),
+            has_no_lease: Arc::default(),
         }
     }
 
@@ -139,7 +142,7 @@ impl wakeful_ports::store::Store for Faulty {
     }
 
     fn holds_lease(&self) -> bool {
-        true
+        !self.has_no_lease.load(Ordering::Relaxed)
     }
 }
 

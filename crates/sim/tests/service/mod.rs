@@ -5,8 +5,10 @@ mod among;
 mod behind;
 mod brake;
 mod faulty;
+mod life;
 mod meddled;
 mod parked;
+mod place;
 mod set_back;
 mod unheard;
 
@@ -41,11 +43,12 @@ use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use wakeful_runtime::desk::{Clerk, Deciding as _, Desk as _, NewAgent, Post};
 use wakeful_runtime::hub::Hub;
 use wakeful_runtime::problem::Problem;
-use wakeful_runtime::service::{Ending, Options, Service, Stuck, Workshop, Writers};
+use wakeful_runtime::service::{Ending, Stuck, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{Engine, EngineError, Governance, Halt, Waiting};
 
 use self::faulty::{FULL_TIMES, Faulty};
+use self::life::Life;
 
 const TOOL: &str = "Mail";
 
@@ -222,7 +225,7 @@ impl ToolHost for Mailer {
     async fn perform(&self, _: Act, stop: impl Stop) -> Done {
         let place = self.1.lock().unwrap_or_else(PoisonError::into_inner).take();
         let code = match place {
-            Some(place) => brake::let_in(&place, &stop).await,
+            Some(place) => place::let_in(&place, &stop).await,
             None => None,
         };
         self.0.fetch_add(u32::from(code.is_none()), Ordering::Relaxed);
@@ -314,34 +317,14 @@ struct Daemon {
     stuck: Stuck,
     mailer: Arc<Mailer>,
     run: RunKey,
+    life: Life,
 }
 
 impl Daemon {
     async fn begin(first: First) -> Self {
-        let (ticks, hub, mailer): (Arc<Ticks>, Arc<Hub>, Arc<Mailer>) = Default::default();
+        let (ticks, mailer): (Arc<Ticks>, Arc<Mailer>) = Default::default();
         let store = Faulty::new();
-        let (_, halt) = Halt::new();
-        let shop = Shop {
-            store: store.clone(),
-            ticks: Arc::clone(&ticks),
-            mailer: Arc::clone(&mailer),
-            first,
-            hub: Arc::clone(&hub),
-            halt: halt.clone(),
-        };
-        let (service, clerk, stuck) = Service::new(Options {
-            store: store.clone(),
-            // It hears of everything by itself, and so has no timer but its own.
-            writers: Writers::Alone,
-            runner: RunnerId::new("daemon"),
-            workshop: Arc::new(shop),
-            hub,
-            halt: Halt::never(),
-            clock: Arc::<Ticks>::clone(&ticks),
-            entropy: Arc::new(Salts),
-            governance: governance(),
-        });
-        tokio::spawn(service.run());
+        let (life, clerk, stuck) = Self::serve(&store, (&ticks, &mailer), first);
         let new = NewAgent {
             agent_id: AgentId::parse("main").expect("a name"),
             workspace: "/somewhere".into(),
@@ -357,6 +340,7 @@ impl Daemon {
             stuck,
             mailer,
             run,
+            life,
         };
         daemon.settle().await;
         daemon

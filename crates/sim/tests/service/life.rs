@@ -1,0 +1,47 @@
+//! A daemon from its beginning to the stop that somebody asks for.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+use wakeful_core::id::RunnerId;
+use wakeful_runtime::desk::Clerk;
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::service::{Options, Service, Stuck, Writers};
+use wakeful_runtime::{Halt, HaltSwitch};
+
+use super::{Daemon, Faulty, First, Mailer, Salts, Shop, Ticks, governance};
+
+/// What stops the daemon, and what drives.
+pub(super) type Life = (HaltSwitch, JoinHandle<()>);
+
+impl Daemon {
+    /// Begins to drive what there is.
+    pub(super) fn serve(
+        store: &Faulty,
+        (ticks, mailer): (&Arc<Ticks>, &Arc<Mailer>),
+        first: First,
+    ) -> (Life, Clerk<Faulty>, Stuck) {
+        let (hub, (switch, halt)): (Arc<Hub>, _) = (Arc::default(), Halt::new());
+        let shop = Shop {
+            store: store.clone(),
+            ticks: Arc::clone(ticks),
+            mailer: Arc::clone(mailer),
+            first,
+            hub: Arc::clone(&hub),
+            halt: halt.clone(),
+        };
+        let (service, clerk, stuck) = Service::new(Options {
+            store: store.clone(),
+            // It hears of everything by itself, and so has no timer but its own.
+            writers: Writers::Alone,
+            runner: RunnerId::new("daemon"),
+            workshop: Arc::new(shop),
+            hub,
+            halt,
+            clock: Arc::<Ticks>::clone(ticks),
+            entropy: Arc::new(Salts),
+            governance: governance(),
+        });
+        ((switch, tokio::spawn(service.run())), clerk, stuck)
+    }
+}
