@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 
 use crate::process::parent_of;
 use crate::sandbox::wire::Containment;
@@ -18,6 +18,10 @@ const ANCESTORS_MAX: usize = 1_000;
 
 /// The tables of connections.
 const TABLES: [&str; 2] = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
+
+/// Looks at the tables until an end that is in none of them counts as nobody's here: a table is no picture of one moment, so
+/// whoever breaks off meanwhile is missing in it while our own row still stands. Next time that is gone, too.
+const LOOKS: usize = 2;
 
 /// Whether this very process descends from a tool.
 #[must_use]
@@ -37,69 +41,176 @@ pub fn is_own() -> bool {
 }
 
 /// Whether the other end of a connection to this process descends from a tool, of whichever Wakeful. So does whoever is on
-/// this machine and hung up before anybody could look.
+/// this machine and hung up before anybody could look, and whoever cannot be told from one.
 #[must_use]
 pub fn is_peer(peer: SocketAddr) -> bool {
-    let Some(line) = Line::of(peer) else { return false };
-    if line.theirs.is_empty() {
-        return line.is_local;
+    let answer = is_tools(|| FarEnd::of(peer));
+    answer.unwrap_or_else(|| is_here(peer))
+}
+
+/// None where nobody has the other end any more.
+fn is_tools(look: impl Fn() -> std::io::Result<FarEnd>) -> Option<bool> {
+    let sockets = match look() {
+        Ok(FarEnd::Held(sockets)) => sockets,
+        Ok(FarEnd::Elsewhere) => return Some(false),
+        Ok(FarEnd::HungUp) => return None,
+        Err(_) => return Some(true),
+    };
+    if is_held_by_tool(&sockets) {
+        return Some(true);
     }
+    // Whoever let go of it meanwhile was perhaps not found for that.
+    let is_same = look().is_ok_and(|now| now == FarEnd::Held(sockets));
+    is_same.then_some(false)
+}
+
+/// Whether a process below a tool has one of these sockets, as far as can be told.
+fn is_held_by_tool(sockets: &Sockets) -> bool {
     let (of_tools, others) = by_descent();
+    let own = rustix::process::geteuid().as_raw();
     let mut unsure = false;
     for pid in of_tools {
-        match holds(pid, &line.theirs) {
+        match holds(pid, sockets) {
             Some(true) => return true,
             Some(false) => {}
-            None => unsure = true,
+            None => unsure |= may_be_of(sockets, own, uids(pid).as_deref()),
         }
     }
     // One of them lets nobody look: then it is not theirs only if somebody else has it.
-    unsure
-        && !others
-            .into_iter()
-            .any(|pid| holds(pid, &line.theirs) == Some(true))
+    unsure && !others.into_iter().any(|pid| holds(pid, sockets) == Some(true))
 }
 
-/// What the kernel's tables say of a connection.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Line {
-    /// The sockets at its other end, where that is on this machine.
-    theirs: BTreeSet<u64>,
-    /// Whether both ends are on this machine.
-    is_local: bool,
+/// Sockets by their number, each with the user who made it.
+type Sockets = BTreeMap<u64, u32>;
+
+/// What the kernel's tables say of the other end of a connection.
+#[derive(Debug, PartialEq, Eq)]
+enum FarEnd {
+    /// Somebody on this machine has it, by one of these sockets.
+    Held(Sockets),
+    /// Nobody has it any more.
+    HungUp,
+    /// It is no socket of this network namespace.
+    Elsewhere,
 }
 
-impl Line {
-    /// None where the tables do not know of it.
-    fn of(peer: SocketAddr) -> Option<Self> {
-        let tables = TABLES.map(|table| fs::read_to_string(table).unwrap_or_default());
-        Self::parse(&tables.concat(), peer)
-    }
-
-    fn parse(tables: &str, peer: SocketAddr) -> Option<Self> {
-        let peer = (peer.ip().to_canonical(), peer.port());
-        let (mut found, mut is_known) = (Self::default(), false);
-        for row in tables.lines() {
-            let mut fields = row.split_ascii_whitespace().skip(1);
-            let (Some(local), Some(remote)) = (
-                fields.next().and_then(end_point),
-                fields.next().and_then(end_point),
-            ) else {
-                continue;
-            };
-            // Who has closed a socket has none any more; the kernel keeps its row for a while, with a zero.
-            let inode = fields.nth(6).and_then(|inode| inode.parse::<u64>().ok());
-            if local == peer {
-                is_known = true;
-                found.is_local = true;
-                found.theirs.extend(inode.filter(|inode| *inode > 0));
-            } else if remote == peer {
-                is_known = true;
-                found.is_local |= peer.0.is_loopback() || local.0 == peer.0;
+impl FarEnd {
+    fn of(peer: SocketAddr) -> std::io::Result<Self> {
+        for _ in 0..LOOKS {
+            let tables = tables()?;
+            if tables.is_empty() {
+                break;
+            }
+            match Self::parse(&tables, peer, &own_sockets()?) {
+                Self::Elsewhere => {}
+                found @ (Self::Held(_) | Self::HungUp) => return Ok(found),
             }
         }
-        is_known.then_some(found)
+        Ok(Self::Elsewhere)
     }
+
+    /// Looks for the end that answers ours. Our own row is there unless the other side broke the connection off, and what
+    /// it sent before can still be read then.
+    fn parse(tables: &str, peer: SocketAddr, own: &BTreeSet<u64>) -> Self {
+        let peer = (peer.ip().to_canonical(), peer.port());
+        let rows: Vec<Row> = tables.lines().filter_map(Row::parse).collect();
+        let Some(ours) = rows
+            .iter()
+            .find(|row| row.remote == peer && own.contains(&row.inode))
+        else {
+            return Self::HungUp;
+        };
+        let (exact, others): (Vec<&Row>, Vec<&Row>) = rows
+            .iter()
+            .filter(|row| row.local == peer)
+            .partition(|row| row.remote == ours.local);
+        // A port can serve for connections to several others. Only where the address was translated on the way does none
+        // of them name us.
+        let theirs = if exact.is_empty() { others } else { exact };
+        if theirs.is_empty() {
+            return Self::Elsewhere;
+        }
+        // Who has closed a socket has none any more; the kernel keeps its row for a while, with a zero.
+        let open = theirs.iter().filter(|row| row.inode > 0);
+        let sockets: Sockets = open.map(|row| (row.inode, row.uid)).collect();
+        match sockets.is_empty() {
+            true => Self::HungUp,
+            false => Self::Held(sockets),
+        }
+    }
+}
+
+/// One connection in the tables.
+struct Row {
+    local: (IpAddr, u16),
+    remote: (IpAddr, u16),
+    uid: u32,
+    inode: u64,
+}
+
+impl Row {
+    fn parse(line: &str) -> Option<Self> {
+        let mut fields = line.split_ascii_whitespace().skip(1);
+        let (local, remote) = (end_point(fields.next()?)?, end_point(fields.next()?)?);
+        let uid = fields.nth(4)?.parse().ok()?;
+        let inode = fields.nth(1)?.parse().ok()?;
+        Some(Self {
+            local,
+            remote,
+            uid,
+            inode,
+        })
+    }
+}
+
+/// What the tables hold; nothing where there are none.
+fn tables() -> std::io::Result<String> {
+    let mut all = String::new();
+    for table in TABLES {
+        match fs::read_to_string(table) {
+            Ok(text) => all.push_str(&text),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(all)
+}
+
+/// The sockets of this process.
+fn own_sockets() -> std::io::Result<BTreeSet<u64>> {
+    let files = fs::read_dir("/proc/self/fd")?.flatten();
+    Ok(files.filter_map(|file| socket(&file)).collect())
+}
+
+/// Whether an address is one of this machine: others cannot be bound to.
+fn is_here(peer: SocketAddr) -> bool {
+    let at = match peer.ip().to_canonical() {
+        IpAddr::V4(ip) => SocketAddr::from((ip, 0)),
+        IpAddr::V6(_) => {
+            let mut at = peer;
+            at.set_port(0);
+            at
+        }
+    };
+    at.ip().is_loopback() || UdpSocket::bind(at).is_ok()
+}
+
+/// Whether a process below a tool that lets nobody look may have made one of these sockets. A tool has our user unless it
+/// took another; so what a third user made is none of its.
+fn may_be_of(sockets: &Sockets, own: u32, process: Option<&[u32]>) -> bool {
+    let is_its = |uid: &u32| *uid == own || process.is_none_or(|uids| uids.contains(uid));
+    sockets.values().any(is_its)
+}
+
+/// The users a process acts for.
+fn uids(pid: i32) -> Option<Vec<u32>> {
+    uids_in(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+}
+
+fn uids_in(status: &str) -> Option<Vec<u32>> {
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    let uids = line.split_ascii_whitespace().map(|uid| uid.parse().ok());
+    uids.collect::<Option<Vec<u32>>>().filter(|uids| !uids.is_empty())
 }
 
 /// Reads an address and a port as the tables have them: words of 32 bits as this machine keeps them.
@@ -132,18 +243,21 @@ fn by_descent() -> (Vec<i32>, Vec<i32>) {
 }
 
 /// Whether a process has one of these sockets; none where it lets nobody look.
-fn holds(pid: i32, sockets: &BTreeSet<u64>) -> Option<bool> {
+fn holds(pid: i32, sockets: &Sockets) -> Option<bool> {
     let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
         Ok(files) => files,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Some(false),
         Err(_) => return None,
     };
-    let is_one = |file: fs::DirEntry| {
-        let target = fs::read_link(file.path()).ok()?;
-        let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
-        Some(sockets.contains(&inode.parse().ok()?))
-    };
-    Some(files.flatten().any(|file| is_one(file) == Some(true)))
+    let mut held = files.flatten().filter_map(|file| socket(&file));
+    Some(held.any(|inode| sockets.contains_key(&inode)))
+}
+
+/// The number of the socket that an open file is.
+fn socket(file: &fs::DirEntry) -> Option<u64> {
+    let target = fs::read_link(file.path()).ok()?;
+    let inode = target.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?;
+    inode.parse().ok()
 }
 
 /// Whether a process is a stage of the sandbox, above the processes of a command.
@@ -163,6 +277,7 @@ fn is_stage(pid: i32) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read as _, Write as _};
     use std::net::{TcpListener, TcpStream};
 
     use super::*;
@@ -170,41 +285,121 @@ mod tests {
     const TABLE: &str = "\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 0100007F:1E25 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 11 1 x 100
-   1: 0100007F:C001 0100007F:1E25 01 00000000:00000000 00:00000000 00000000  1000        0 4711 1 x 20
+   1: 0100007F:C001 0100007F:1E25 01 00000000:00000000 00:00000000 00000000  1001        0 4711 1 x 20
    2: 0100007F:1E25 0100007F:C001 01 00000000:00000000 00:00000000 00000000  1000        0 12 1 x 20
    3: 0100007F:1E25 0100007F:C002 08 00000000:00000000 00:00000000 00000000  1000        0 13 1 x 20
    4: 0100007F:C002 0100007F:1E25 05 00000000:00000000 00:00000000 00000000     0        0 0 3 x
    5: 0501A8C0:1E25 0901A8C0:C003 01 00000000:00000000 00:00000000 00000000  1000        0 14 1 x 20
+   6: 0100007F:C001 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 x 20
+   7: 0100007F:0050 0100007F:C001 01 00000000:00000000 00:00000000 00000000     0        0 80 1 x 20
+   8: 0100007F:C002 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1000        0 4713 1 x 20
+   9: 0100007F:1E25 0100007F:C005 01 00000000:00000000 00:00000000 00000000  1000        0 16 1 x 20
+  10: 0100007F:1E25 0100007F:C006 01 00000000:00000000 00:00000000 00000000  1000        0 17 1 x 20
+  11: 0100007F:C006 0100007F:0050 01 00000000:00000000 00:00000000 00000000  1000        0 4714 1 x 20
    0: 0000000000000000FFFF00000100007F:C004 0000000000000000FFFF00000100007F:1E25 01 0:0 0:0 0 1000 0 99 1 x 20
+   1: 0000000000000000FFFF00000100007F:1E25 0000000000000000FFFF00000100007F:C004 01 0:0 0:0 0 1000 0 15 1 x 20
 ";
 
     #[test]
     #[cfg(target_endian = "little")]
     fn the_other_end_of_a_connection_is_found_in_the_tables() {
-        let line = |peer: &str| Line::parse(TABLE, peer.parse().expect("an address"));
-        let found = |theirs: &[u64], is_local| {
-            let theirs = theirs.iter().copied().collect();
-            Some(Line { theirs, is_local })
-        };
-        assert_eq!(line("127.0.0.1:49153"), found(&[4711], true));
-        assert_eq!(line("127.0.0.1:49154"), found(&[], true), "they hung up");
-        assert_eq!(line("192.168.1.9:49155"), found(&[], false), "another machine");
-        assert_eq!(line("[::ffff:127.0.0.1]:49156"), found(&[99], true));
-        assert_eq!(line("127.0.0.1:9"), None);
+        let own = BTreeSet::from([11, 12, 13, 14, 15, 16, 17]);
+        let end = |peer: &str| FarEnd::parse(TABLE, peer.parse().expect("an address"), &own);
+        let held = |inode, uid| FarEnd::Held(Sockets::from([(inode, uid)]));
+        assert_eq!(
+            end("127.0.0.1:49153"),
+            held(4711, 1001),
+            "by its port it has another, too"
+        );
+        assert_eq!(
+            end("127.0.0.1:49154"),
+            FarEnd::HungUp,
+            "what it has goes elsewhere"
+        );
+        assert_eq!(end("192.168.1.9:49155"), FarEnd::Elsewhere, "another machine");
+        assert_eq!(end("[::ffff:127.0.0.1]:49156"), held(99, 1000));
+        assert_eq!(end("127.0.0.1:49157"), FarEnd::Elsewhere, "no row at all");
+        assert_eq!(
+            end("127.0.0.1:49158"),
+            held(4714, 1000),
+            "it knows us by another address"
+        );
+        assert_eq!(end("127.0.0.1:9"), FarEnd::HungUp, "we have no row ourselves");
+    }
+
+    #[test]
+    fn what_a_third_user_made_is_no_tools() {
+        let of = |uid| Sockets::from([(4711, uid)]);
+        let same = uids_in("Name:\tssh-agent\nUid:\t1000\t1000\t1000\t1000\nGid:\t7\n").expect("users");
+        let other = uids_in("Name:\tsudo\nUid:\t1000\t0\t0\t0\n").expect("users");
+        assert!(may_be_of(&of(1000), 1000, Some(&same)));
+        assert!(!may_be_of(&of(33), 1000, Some(&same)), "a proxy of somebody else");
+        assert!(
+            may_be_of(&of(0), 1000, Some(&other)),
+            "a tool that took another user"
+        );
+        assert!(
+            may_be_of(&of(1000), 1000, Some(&[0])),
+            "made before it took another"
+        );
+        assert!(may_be_of(&of(33), 1000, None), "nobody knows");
+        assert_eq!((uids_in("Name:\tx\n"), uids_in("Uid:\n")), (None, None));
     }
 
     #[test]
     fn a_connection_of_our_own_is_not_a_tools() {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
-        let (server, peer) = listener.accept().expect("accepted");
-        let line = Line::of(peer).expect("it is known");
-        assert!(line.is_local && line.theirs.len() == 1, "{line:?}");
+        let (listener, client, server, peer) = connected();
+        let FarEnd::Held(sockets) = FarEnd::of(peer).expect("tables") else {
+            panic!("it is known");
+        };
+        assert_eq!(sockets.len(), 1, "{sockets:?}");
         let own = i32::try_from(std::process::id()).expect("a number");
-        assert_eq!(holds(own, &line.theirs), Some(true));
+        assert_eq!(holds(own, &sockets), Some(true));
         assert!(!is_peer(peer) && !is_own());
         drop(client);
         assert!(is_peer(peer), "nobody knows who has hung up");
-        drop(server);
+        drop((listener, server));
+    }
+
+    #[test]
+    fn whoever_breaks_a_connection_off_is_not_taken_for_a_person() {
+        let (_listener, mut client, mut server, peer) = connected();
+        client.write_all(b"yes").expect("written");
+        // What it has not read makes its end a reset, which leaves no row at either end.
+        server.write_all(b"well").expect("written");
+        drop(client);
+        assert_eq!(FarEnd::of(peer).expect("tables"), FarEnd::HungUp);
+        assert!(is_peer(peer), "nobody knows who has broken off");
+        let mut said = [0; 3];
+        server.read_exact(&mut said).expect("what it said is there");
+        assert_eq!(&said, b"yes");
+    }
+
+    #[test]
+    fn whoever_hangs_up_while_they_are_looked_for_is_not_taken_for_a_person() {
+        let held = || FarEnd::Held(Sockets::from([(u64::MAX, 1000)]));
+        assert_eq!(is_tools(|| Ok(held())), Some(false));
+        let looks = std::cell::Cell::new(0);
+        let leaving = || {
+            looks.set(looks.get() + 1);
+            Ok(if looks.get() == 1 { held() } else { FarEnd::HungUp })
+        };
+        assert_eq!(is_tools(leaving), None);
+        assert_eq!(is_tools(|| Err(std::io::ErrorKind::Other.into())), Some(true));
+    }
+
+    #[test]
+    fn an_address_of_this_machine_is_told_from_others() {
+        let is_here = |peer: &str| is_here(peer.parse().expect("an address"));
+        assert!(is_here("127.0.0.1:9") && is_here("[::1]:9") && is_here("[::ffff:127.0.0.1]:9"));
+        // Both are kept for documentation: no machine has them.
+        assert!(!is_here("192.0.2.1:9") && !is_here("[2001:db8::1]:9"));
+    }
+
+    fn connected() -> (TcpListener, TcpStream, TcpStream, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let client = TcpStream::connect(listener.local_addr().expect("an address")).expect("connected");
+        let (server, peer) = listener.accept().expect("accepted");
+        (listener, client, server, peer)
     }
 }

@@ -33,6 +33,8 @@ enum Event {
     },
     /// What the program said of a run while others still worked.
     Told { run: String, answer: Answer },
+    /// Somebody begins to have a run tried again that stood aside. Whether that was heard may be unknown.
+    Retried { run: String },
     /// What it says at the end, when nothing moves any more.
     Final {
         message: String,
@@ -205,6 +207,8 @@ pub(crate) struct History {
     pub(crate) messages: BTreeMap<String, Message>,
     /// What was said of runs before the end.
     pub(crate) told: Vec<(String, Answer)>,
+    /// Runs that stood aside and were tried again.
+    pub(crate) retried: BTreeSet<String>,
     /// What is put aside, by agent.
     pub(crate) reserved: BTreeMap<String, String>,
     /// Whether files failed at any time.
@@ -264,6 +268,7 @@ impl History {
                 admission,
             } => self.known(&message)?.acknowledged.push((at, run, admission)),
             Event::Told { run, answer } => self.told.push((run, answer)),
+            Event::Retried { run } => drop(self.retried.insert(run)),
             Event::Final {
                 message,
                 status,
@@ -296,6 +301,13 @@ impl History {
     /// Whether an agent had to hold still at any time.
     pub(crate) fn is_ever_braked(&self, agent: &str) -> bool {
         self.brakes.iter().any(|brake| brake.is_of(agent))
+    }
+
+    /// Whether the run of a message stood aside and was tried again: meanwhile others had their turn, and what it asked
+    /// people was withdrawn.
+    pub(crate) fn is_retried(&self, message: &Message) -> bool {
+        let mut runs = message.acknowledged.iter().map(|(_, run, _)| run);
+        runs.any(|run| self.retried.contains(run))
     }
 
     fn known(&mut self, message: &str) -> Result<&mut Message, String> {

@@ -302,7 +302,8 @@ fn whole(case: &mut Case<'_>) {
     }
 }
 
-/// An agent takes its messages one after the other as they came, and the actions of each in their order.
+/// An agent takes its messages one after the other as they came, and the actions of each in their order. Nobody waits for
+/// one that stands aside: when it is tried again, others may be done.
 fn in_order(case: &mut Case<'_>) {
     for (name, message) in case.messages() {
         let firsts =
@@ -322,9 +323,12 @@ fn in_order(case: &mut Case<'_>) {
         let mut before = waiting.into_iter().peekable();
         let mut newest: Option<(usize, &str)> = None;
         for (name, message) in sent {
-            while let Some((earlier, _)) =
+            while let Some((earlier, other)) =
                 before.next_if(|(_, other)| acknowledged_at(other) < message.sent_at)
             {
+                if case.history.is_retried(other) {
+                    continue;
+                }
                 newest = newest.max(last_place(case, earlier).map(|place| (place, earlier.as_str())));
             }
             let first = first_place(case, name, message.actions.len());

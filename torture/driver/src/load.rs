@@ -249,10 +249,11 @@ impl Load<'_> {
     }
 
     /// A run that was taken up ten times by programs that were killed stands aside until a person has it tried again.
+    /// It is put down before it is asked for: whoever is killed before they answer may have heard it.
     pub(crate) fn retry(&self, run: &str, rng: &mut Rng) {
+        self.history.put(&json!({"event": "retried", "run": run}));
         let answer = self.asked(rng, |api| api.post(&format!("/api/runs/{run}/retry"), &json!({})));
         if answer.is_some_and(|answer| answer.status == 200) {
-            self.history.note(&json!({"retried": run}));
             self.counts.retried.fetch_add(1, Ordering::Relaxed);
         }
     }

@@ -63,7 +63,11 @@ pub(super) fn answered_once(case: &mut Case<'_>) {
     let mut approved: BTreeSet<(&str, usize)> = BTreeSet::new();
     for decided in &history.decided {
         let (id, option) = (decided.decision.as_str(), decided.option.as_deref());
-        if decided.state != "answered" {
+        let message = history.messages.get(&decided.message);
+        let is_retried = message.is_some_and(|message| history.is_retried(message));
+        // A run that stands aside asks nobody; tried again, it asks anew.
+        let is_withdrawn = is_retried && decided.state == "withdrawn";
+        if decided.state != "answered" && !is_withdrawn {
             case.broken(format!("{id} came to rest as {}", decided.state));
         }
         if let Some(first) = taken.remove(id)

@@ -169,6 +169,22 @@ fn whoever_came_later_is_not_served_first() {
 }
 
 #[test]
+fn whoever_stood_aside_and_was_tried_again_may_be_served_after_others_that_came_later() {
+    let retried = |run: &str| {
+        let mut history = sound();
+        history.insert(5, json!({"event": "retried", "run": run}));
+        history
+    };
+    let (overtaken, late) = ("m2 1\nm2 2\nm1 1\nm1 2\n", "m1 1\nm2 1\nm2 2\nm1 2\n");
+    for world in [overtaken, late, WORLD] {
+        assert_eq!(broken(&retried("r1"), world), Vec::<&str>::new(), "{world}");
+    }
+    // That the second was tried again is no reason for it to go first, and each goes through its own in order.
+    assert_eq!(broken(&retried("r2"), overtaken), ["in_order"]);
+    assert_eq!(broken(&retried("r1"), "m2 1\nm2 2\nm1 2\nm1 1\n"), ["in_order"]);
+}
+
+#[test]
 fn money_that_is_put_aside_for_nothing_is_caught() {
     let kept = json!({"event": "rest", "agent": "a", "reserved_usd": "0.01"});
     assert_eq!(broken(&with(8, Some(kept)), WORLD), ["nothing_put_aside"]);

@@ -130,6 +130,33 @@ fn one_question_has_one_answer_and_only_yes_acts() {
 }
 
 #[test]
+fn only_a_run_that_was_tried_again_may_have_a_question_withdrawn() {
+    let world = format!("{WORLD}m3 1 5\n");
+    let mut anew = asked("ok", &["approve"], "answered", Some("approve"));
+    let old = |message: &str, state: &str| json!({"event": "decided", "decision": "c", "message": message, "action": 1, "state": state, "option": null});
+    anew.push(old("m3", "withdrawn"));
+    assert_eq!(broken(&anew, &world), ["answered_once"], "it never stood aside");
+    anew.push(json!({"event": "retried", "run": "r3"}));
+    assert_eq!(broken(&anew, &world), Vec::<&str>::new());
+
+    // Of others nothing is withdrawn, and of this one nothing stays open; a withdrawn question is no yes.
+    let others = [anew.clone(), vec![old("m1", "withdrawn")]].concat();
+    assert_eq!(broken(&others, &world), ["answered_once"]);
+    let open = [anew, vec![old("m3", "pending")]].concat();
+    assert_eq!(broken(&open, &world), ["answered_once"]);
+    let mut never = asked("ok", &[], "withdrawn", None);
+    never.push(json!({"event": "retried", "run": "r3"}));
+    assert_eq!(broken(&never, &world), ["answered_once"]);
+    let mut taken = asked("denied", &["deny"], "withdrawn", None);
+    taken.push(json!({"event": "retried", "run": "r3"}));
+    assert_eq!(
+        broken(&taken, WORLD),
+        ["answered_once"],
+        "an answer that was taken is gone"
+    );
+}
+
+#[test]
 fn a_task_is_there_once_if_it_is_called_written_and_else_not_at_all() {
     let task = |title: &str| json!({"event": "task", "title": title, "version": 1, "created_ns": 1});
     let with = |status: &str, tasks: &[Value]| {
