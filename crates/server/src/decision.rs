@@ -7,6 +7,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 use wakeful_api::{AnswerDecision, Decision, DecisionList, ErrorBody};
 use wakeful_core::decision::{self, Reply};
+use wakeful_runtime::desk::Arguments;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -111,9 +112,16 @@ pub(crate) async fn answer(
         channel,
         note,
     };
-    let desk = app.desk()?;
-    let answered = whole(async move { desk.answer(named, reply).await }).await;
-    told(&app, &answered.map_err(|error| app.engine_error(&error))?).await
+    let (desk, answering) = (app.desk()?, app.desk()?);
+    let answered = whole(async move { answering.answer(named, reply).await }).await;
+    let answered = answered.map_err(|error| app.engine_error(&error))?;
+    // It stands: that something beside it cannot be read is no failure of it. It is told to whoever keeps the log.
+    let unread = |error| drop(app.engine_error(&error));
+    let told = desk.announcements(answered.inquiry.decision_id).await;
+    let told = told.map_err(unread).unwrap_or_default();
+    let arguments = desk.arguments(answered.clone()).await.map_err(unread);
+    let arguments = arguments.unwrap_or_else(|()| Arguments::of_record(&answered));
+    Ok(Json(view::decision(&answered, &arguments, &told)))
 }
 
 async fn told(app: &App, decision: &decision::Decision) -> Result<Json<Decision>, ApiError> {

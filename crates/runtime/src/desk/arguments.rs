@@ -20,6 +20,9 @@ use crate::step::scope_of;
 /// Contents of a run that are searched for the reply of an action that is over. A run that waits needs no search.
 const SEARCHED_MAX: usize = 2_000;
 
+/// Bytes of them that are read, and at most one content more.
+const SEARCHED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
 /// Contents that are named at once.
 const PAGE: u32 = 500;
 
@@ -43,14 +46,24 @@ pub enum Gone {
     Unreadable,
 }
 
+impl Arguments {
+    /// What the record of a question has of them: for whom nothing else can be read.
+    #[must_use]
+    pub fn of_record(decision: &Decision) -> Self {
+        let inquiry = &decision.inquiry;
+        match (inquiry.input.is_empty(), inquiry.is_input_cut()) {
+            (true, _) => Self::Gone(Gone::Erased),
+            (false, true) => Self::Gone(Gone::Unreadable),
+            (false, false) => Self::Whole(inquiry.input.clone()),
+        }
+    }
+}
+
 /// Looks for the arguments of a question's action.
 pub(super) fn arguments(view: &mut dyn View, decision: &Decision) -> Result<Arguments, StoreError> {
     let inquiry = &decision.inquiry;
-    if inquiry.input.is_empty() {
-        return Ok(Arguments::Gone(Gone::Erased));
-    }
-    if !inquiry.is_input_cut() {
-        return Ok(Arguments::Whole(inquiry.input.clone()));
+    if inquiry.input.is_empty() || !inquiry.is_input_cut() {
+        return Ok(Arguments::of_record(decision));
     }
     let Some(row) = view.run(&decision.run_key)? else {
         return Ok(Arguments::Gone(Gone::Unreadable));
@@ -75,7 +88,8 @@ fn call(
     if let Phase::Acting { reply, actions, .. } = &turn.phase
         && let Some(action) = actions.iter().find(|action| action.operation_id == wanted)
     {
-        let blocks = blocks(view, reply)?;
+        let body = body(view, reply)?;
+        let blocks = blocks(&body);
         let mut calls = calls_of(&blocks).into_iter();
         return Ok(calls.find(|call| call.call_id == action.call_id).cloned());
     }
@@ -90,14 +104,18 @@ fn earlier(
 ) -> Result<Option<ToolCall>, StoreError> {
     let scope = scope_of(&turn.workspace);
     let mut seen: BTreeMap<ActionBase, u64> = BTreeMap::new();
-    let (mut after, mut searched) = (0, 0);
-    while searched < SEARCHED_MAX {
+    let (mut after, mut searched) = (0, Searched::default());
+    while searched.has_room() {
         let page = view.contents(row, after, PAGE)?;
         let Some((last, _)) = page.last() else { break };
         after = *last;
-        searched += page.len();
         for (_, content) in page {
-            for call in calls_of(&blocks(view, &content)?) {
+            if !searched.has_room() {
+                break;
+            }
+            let body = body(view, &content)?;
+            searched.add(body.len());
+            for call in calls_of(&blocks(&body)) {
                 let Ok(parts) = action_parts(&call.name, &call.input, &scope) else {
                     continue;
                 };
@@ -112,8 +130,55 @@ fn earlier(
     Ok(None)
 }
 
-/// What a content says; nothing where it is gone or says something else.
-fn blocks(view: &mut dyn View, content: &BlobHash) -> Result<Vec<Block>, StoreError> {
-    let body = view.blob(content)?.unwrap_or_default();
-    Ok(serde_json::from_slice(&body).unwrap_or_default())
+/// How much of a run was searched.
+#[derive(Debug, Default)]
+struct Searched {
+    contents: usize,
+    bytes: usize,
+}
+
+impl Searched {
+    const fn has_room(&self) -> bool {
+        self.contents < SEARCHED_MAX && self.bytes < SEARCHED_BYTES_MAX
+    }
+
+    const fn add(&mut self, bytes: usize) {
+        self.contents += 1;
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+}
+
+/// A content as it is kept; nothing where it is gone or damaged. One that is damaged keeps nobody from reading the others, and
+/// nobody from seeing what is asked.
+fn body(view: &mut dyn View, content: &BlobHash) -> Result<Vec<u8>, StoreError> {
+    match view.blob(content) {
+        Ok(body) => Ok(body.unwrap_or_default()),
+        Err(StoreError::Corrupt(_) | StoreError::Malformed(_)) => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// What a content says; nothing where it says something else.
+fn blocks(body: &[u8]) -> Vec<Block> {
+    serde_json::from_slice(body).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_ends_after_so_many_contents_and_so_many_bytes() {
+        let mut many = Searched::default();
+        (1..SEARCHED_MAX).for_each(|_| many.add(1));
+        assert!(many.has_room());
+        many.add(1);
+        assert!(!many.has_room(), "{many:?}");
+
+        let mut large = Searched::default();
+        large.add(SEARCHED_BYTES_MAX - 1);
+        assert!(large.has_room());
+        large.add(usize::MAX);
+        assert!(!large.has_room(), "{large:?}");
+    }
 }

@@ -45,6 +45,21 @@ async fn a_question_is_listed_shown_by_its_first_digits_and_answered() {
 }
 
 #[tokio::test]
+async fn an_answer_that_stands_is_told_although_nothing_beside_it_can_be_read() {
+    let world = World::new();
+    let path = format!("/api/decisions/{}", question().inquiry.decision_id);
+    world.bell.is_blind.store(true, Ordering::Relaxed);
+    assert!(world.get(&path).await.status.is_server_error());
+    let answered = world
+        .post(&format!("{path}/answer"), r#"{"option":"deny"}"#)
+        .await;
+    assert_eq!(answered.status, 200, "{answered:?}");
+    let answered = json(&answered.body);
+    assert_eq!(answered["answer"]["option"], "deny");
+    assert_eq!(answered["input"], "rm -r build");
+}
+
+#[tokio::test]
 async fn an_answer_that_cannot_be_taken_says_why_in_a_code() {
     let world = World::new();
     let name = question().inquiry.decision_id.to_string();

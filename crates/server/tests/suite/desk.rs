@@ -17,6 +17,7 @@ use wakeful_ports::records::{
     Agent, AnnouncementRow, BrakeRow, EventRow, Overview, Owed, ReceiptRow, RunFilter, SpendDay, TriggerRow,
     Visibility,
 };
+use wakeful_ports::store::StoreError;
 use wakeful_runtime::EngineError;
 use wakeful_runtime::desk::{
     AgentChange, AgentView, Archive, Arguments, Asked, Budget, Capability, Conversation, Deciding, Delivery,
@@ -51,6 +52,8 @@ pub(super) struct Bell {
     pub(super) begun: AtomicUsize,
     /// None is kept while somebody writes.
     pub(super) full: RwLock<()>,
+    /// Whether nothing that stands beside a question can be read.
+    pub(super) is_blind: AtomicBool,
     rotations: AtomicU64,
     is_revoked: AtomicBool,
 }
@@ -82,6 +85,13 @@ impl OneAgent {
     }
 
     /// Commits, and has somebody look; whoever goes away may do so in between.
+    fn seen<T: Default>(&self) -> Result<T, EngineError> {
+        match self.bell.is_blind.load(Ordering::Relaxed) {
+            true => Err(EngineError::Store(StoreError::Closed)),
+            false => Ok(T::default()),
+        }
+    }
+
     async fn settle(&self) {
         tokio::task::yield_now().await;
         self.posts.fetch_add(1, Ordering::Relaxed);
@@ -334,7 +344,10 @@ impl Deciding for OneAgent {
     }
 
     fn arguments(&self, decision: Decision) -> Asked<'_, Arguments> {
-        Box::pin(async move { Ok(Arguments::Whole(decision.inquiry.input)) })
+        Box::pin(async move {
+            self.seen::<()>()?;
+            Ok(Arguments::Whole(decision.inquiry.input))
+        })
     }
 
     fn answer(&self, name: String, reply: Reply) -> Asked<'_, Decision> {
@@ -345,7 +358,7 @@ impl Deciding for OneAgent {
     }
 
     fn announcements(&self, _: DecisionId) -> Asked<'_, Vec<AnnouncementRow>> {
-        Box::pin(async { Ok(Vec::new()) })
+        Box::pin(async { self.seen() })
     }
 
     fn owed(&self) -> Asked<'_, Owed> {

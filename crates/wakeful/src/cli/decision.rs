@@ -12,7 +12,7 @@ use super::Shared;
 use crate::announce::{self, Note, Session};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
-use crate::front::{Front, asking, by_a_person, telling_beside};
+use crate::front::{asking, by_a_person, telling_beside};
 use crate::show::Out;
 
 /// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
@@ -60,8 +60,11 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) ->
             out.answer(&list, &table(&list, *all));
         }
         DecisionVerb::Show { id } => {
-            let found = asking(shared, async |front| front.decision(id).await).await?;
-            out.answer(&found, &in_full(&found));
+            let found = asking(shared, async |front| {
+                Ok((front.decision(id).await?, front.channel()))
+            });
+            let (found, by) = found.await?;
+            out.answer(&found, &in_full(&found, by));
         }
         DecisionVerb::Announce => return try_ways(shared, out).await,
         DecisionVerb::Answer {
@@ -78,11 +81,11 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) ->
             };
             let told = telling_beside(shared, out, async |front| {
                 let answered = front.answer(id, answer).await?;
-                Ok((answered, matches!(front, Front::Here(_))))
+                Ok((answered, front.channel()))
             });
-            let (answered, alone) = told.await?;
-            out.answer(&answered, &in_full(&answered));
-            if alone {
+            let (answered, by) = told.await?;
+            out.answer(&answered, &in_full(&answered, by));
+            if by == Channel::Cli {
                 out.note(
                     "no daemon runs here: `wakeful run --resume` goes on with the run, and so does a daemon",
                 );
@@ -145,7 +148,7 @@ fn table(list: &DecisionList, all: bool) -> String {
     [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
-fn in_full(one: &Decision) -> String {
+fn in_full(one: &Decision, by: Channel) -> String {
     let late = match one.badges.contains(&Badge::TimedOut) {
         true => ", its deadline has passed once",
         false => "",
@@ -195,7 +198,7 @@ fn in_full(one: &Decision) -> String {
     }
     lines.extend(one.announcements.iter().map(told));
     if one.status == DecisionStatus::Pending {
-        lines.push(format!("\nanswer it {}", ways(one)));
+        lines.push(format!("\nanswer it {}", ways(one, by)));
     }
     lines.join("\n")
 }
@@ -232,25 +235,42 @@ fn told(one: &Announcement) -> String {
     }
 }
 
-/// How a question is answered: by commands to be copied, where they are taken.
-fn ways(one: &Decision) -> String {
+/// How a question is answered by whoever comes by this way now: with commands to be copied where they are taken, and else by
+/// what has to be done first. The same command is a program at a daemon, and the command line where there is none.
+fn ways(one: &Decision, by: Channel) -> String {
     let name = short(&one.decision_id);
-    if !one
-        .may_answer
-        .iter()
-        .any(|way| matches!(way, Channel::Cli | Channel::Api))
-    {
-        return "on the page; it takes no other answer".to_owned();
-    }
-    let ways = one
+    let commands = one
         .options
         .iter()
         .map(|option| format!("`wakeful decision answer {name} {}`", option.id));
-    format!("with {}", ways.collect::<Vec<_>>().join(" or "))
+    let commands = commands.collect::<Vec<_>>().join(" or ");
+    let takes = |channel| one.may_answer.contains(&channel);
+    if takes(by) {
+        return format!("with {commands}");
+    }
+    let on_page = takes(Channel::Page);
+    match by {
+        Channel::Cli if takes(Channel::Api) && on_page => {
+            format!("after `wakeful daemon start`, on the page or with {commands}")
+        }
+        Channel::Cli if takes(Channel::Api) => format!("after `wakeful daemon start`, with {commands}"),
+        Channel::Cli => "on the page, after `wakeful daemon start`; it takes no other answer".to_owned(),
+        Channel::Api | Channel::Page if takes(Channel::Cli) && on_page => {
+            format!("on the page, or after `wakeful daemon stop` with {commands}")
+        }
+        Channel::Api | Channel::Page if takes(Channel::Cli) => {
+            format!("after `wakeful daemon stop`, with {commands}")
+        }
+        Channel::Api | Channel::Page => "on the page; it takes no other answer".to_owned(),
+    }
 }
 
-/// A run that waits for a person: what is asked is told, with the commands that answer it.
-pub(super) fn undecided((agent, run): (&str, RunKey), pending: &[Decision], out: &Out) -> Failure {
+/// A run that waits for a person: what is asked is told, with how it is answered by whoever comes by this way.
+pub(super) fn undecided(
+    (agent, run): (&str, RunKey),
+    (pending, by): (&[Decision], Channel),
+    out: &Out,
+) -> Failure {
     for one in pending {
         let cut = match one.is_input_cut {
             true => format!(
@@ -263,7 +283,7 @@ pub(super) fn undecided((agent, run): (&str, RunKey), pending: &[Decision], out:
             "{} {}{cut} — answer it {}",
             one.title,
             one.input,
-            ways(one)
+            ways(one, by)
         ));
     }
     let message = match pending.len() {
@@ -272,8 +292,11 @@ pub(super) fn undecided((agent, run): (&str, RunKey), pending: &[Decision], out:
     };
     let hint = match pending {
         [] => "`wakeful decision list` shows what is asked".to_owned(),
-        [one] => format!("answer it {}", ways(one)),
-        [_, ..] => "answer each with `wakeful decision answer ID OPTION`".to_owned(),
+        [one] => format!("answer it {}", ways(one, by)),
+        [_, ..] if pending.iter().all(|one| one.may_answer.contains(&by)) => {
+            "answer each with `wakeful decision answer ID OPTION`".to_owned()
+        }
+        [_, ..] => "`wakeful decision show ID` says how each is answered".to_owned(),
     };
     let failure = Failure::new(PENDING, message, hint).exiting(UNDECIDED);
     failure.beside("decisions", serde_json::json!(pending))

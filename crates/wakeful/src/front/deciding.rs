@@ -1,12 +1,13 @@
 //! Questions, brakes and runs that stand aside, at the daemon or in the database.
 
 use wakeful_api::{
-    AnswerDecision, Brake, BrakeList, Decision, DecisionList, ReleaseBrake, Run, RuntimeStatus, SetBrake,
+    self as api, AnswerDecision, Brake, BrakeList, Decision, DecisionList, ReleaseBrake, Run, RuntimeStatus,
+    SetBrake,
 };
 use wakeful_core::decision::{Channel, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_runtime::desk::Deciding as _;
+use wakeful_runtime::desk::{Arguments, Deciding as _};
 use wakeful_runtime::problem::Problem;
 use wakeful_server::view;
 use wakeful_tools::descent;
@@ -88,6 +89,14 @@ impl Front {
         }
     }
 
+    /// By which way an answer comes that is given now.
+    pub(crate) const fn channel(&self) -> api::Channel {
+        match self {
+            Self::Daemon(_) => api::Channel::Api,
+            Self::Here(_) => api::Channel::Cli,
+        }
+    }
+
     /// Answers a question.
     pub(crate) async fn answer(&self, given: &str, answer: AnswerDecision) -> Result<Decision, Failure> {
         let name = name(given)?;
@@ -103,7 +112,9 @@ impl Front {
                     note: answer.note,
                 };
                 let answered = clerk.answer(name, reply).await?;
-                let arguments = clerk.arguments(answered.clone()).await?;
+                // It stands, whether or not all that it is about can be read.
+                let arguments = clerk.arguments(answered.clone()).await;
+                let arguments = arguments.unwrap_or_else(|_| Arguments::of_record(&answered));
                 Ok(view::decision(&answered, &arguments, &[]))
             }
         }

@@ -154,7 +154,10 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
     assert_eq!(show(&world, &free)["may_answer"], json!(["cli", "api"]));
     let text = world.wakeful(&["decision", "show", &held]).stdout;
     assert!(text.contains("takes     answers by page\n"), "{text}");
-    assert!(text.contains("answer it on the page"), "{text}");
+    assert!(
+        text.contains("\nanswer it on the page, after `wakeful daemon start`; it takes no other"),
+        "{text}"
+    );
     let refused = |way: &str| {
         let said = world.wakeful(&["decision", "answer", &held, "approve", "--json"]);
         assert_eq!(
@@ -184,6 +187,84 @@ fn an_answer_is_taken_only_by_the_ways_that_the_settings_name() {
         show(&world, &held)["may_answer"],
         json!(["page"]),
         "what was asked stays as it was asked"
+    );
+}
+
+#[test]
+fn how_a_question_is_answered_fits_the_way_by_which_one_comes() {
+    let world = World::new();
+    let mut all = Vec::new();
+    for (agent, from) in [
+        ("one", "cli"),
+        ("two", "api"),
+        ("three", "cli,page"),
+        ("four", "api,page"),
+    ] {
+        let set = world.wakeful(&["config", "set", &format!("agents.{agent}.answer_from"), from]);
+        assert_eq!(set.code, Some(0), "{set:?}");
+        let (said, id) = asked(&world, agent, "true");
+        let hint = said.json()["error"]["hint"].as_str().expect("a hint").to_owned();
+        all.push((id, hint));
+    }
+    let shown = |world: &World, id: &str| {
+        let text = world.wakeful(&["decision", "show", id]).stdout;
+        let (_, way) = text.rsplit_once("\nanswer it ").expect("a way");
+        way.trim_end().to_owned()
+    };
+    let ways = |firsts: [&str; 4]| {
+        let with = |((id, _), first): (&(String, String), &str)| {
+            let command = format!("`wakeful decision answer {}", &id[..12]);
+            format!("{first}with {command} approve` or {command} deny`")
+        };
+        all.iter().zip(firsts).map(with).collect::<Vec<_>>()
+    };
+    let start = "after `wakeful daemon start`, ";
+    let alone = ways(["", start, "", "after `wakeful daemon start`, on the page or "]);
+    for ((id, hint), way) in all.iter().zip(&alone) {
+        assert_eq!((&shown(&world, id), hint), (way, &format!("answer it {way}")));
+    }
+    let _daemon = Daemon::serve(&world, &[]);
+    let stop = "after `wakeful daemon stop`, ";
+    let served = ways([stop, "", "on the page, or after `wakeful daemon stop` ", ""]);
+    for ((id, _), way) in all.iter().zip(&served) {
+        assert_eq!(&shown(&world, id), way);
+    }
+}
+
+/// What is asked is shown and answered although the reply that asked for it is damaged.
+#[test]
+fn a_damaged_reply_hides_the_end_of_the_arguments_and_nothing_else() {
+    let world = World::new();
+    let questions = ["one", "two"].map(|agent| asked(&world, agent, &long_command()).1);
+    let database = rusqlite::Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    let change = "UPDATE blob SET bytes = x'00', encoding = 'raw'";
+    assert!(database.execute(change, []).expect("damage") > 0);
+    drop(database);
+    let look = |said: &Said, status: &str| {
+        let shown = said.json();
+        assert_eq!(
+            (said.code, &shown["status"], &shown["input_gone"]),
+            (Some(0), &json!(status), &json!("unreadable")),
+            "{said:?}"
+        );
+        assert!(
+            shown["input"]
+                .as_str()
+                .expect("a text")
+                .starts_with(r#"{"cmd":"true harmless"#)
+        );
+    };
+    let [one, two] = &questions;
+    look(&world.wakeful(&["decision", "show", one, "--json"]), "pending");
+    look(
+        &world.wakeful(&["decision", "answer", one, "deny", "--json"]),
+        "answered",
+    );
+    let _daemon = Daemon::serve(&world, &[]);
+    look(&world.wakeful(&["decision", "show", two, "--json"]), "pending");
+    look(
+        &world.wakeful(&["decision", "answer", two, "deny", "--json"]),
+        "answered",
     );
 }
 

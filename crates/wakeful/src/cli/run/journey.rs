@@ -98,7 +98,11 @@ impl Journey<'_> {
             Driven::Asked(run) => {
                 let front = here(&self.place.store, self.place.governance());
                 let pending = front.decisions_of(run).await.map_err(Trouble::One)?;
-                Err(Trouble::One(undecided((agent.as_str(), run), &pending, self.out)))
+                Err(Trouble::One(undecided(
+                    (agent.as_str(), run),
+                    (&pending, front.channel()),
+                    self.out,
+                )))
             }
             Driven::Braked(run) => Err(Trouble::One(EngineError::Braked { agent, run }.into())),
             Driven::Asleep(run, _) | Driven::Halted(run) | Driven::Waits(run) => {

@@ -2,8 +2,8 @@
 
 use wakeful_api::client::{Client, Stream};
 use wakeful_api::{
-    Activity, Admission, AgentStatus, Attached, Control, Decision, Event, Parked, Run, RuntimeStatus,
-    SendMessage,
+    Activity, Admission, AgentStatus, Attached, Channel, Control, Decision, Event, Parked, Run,
+    RuntimeStatus, SendMessage,
 };
 use wakeful_core::conversation::Attachment;
 use wakeful_core::id::AgentId;
@@ -189,7 +189,11 @@ async fn watch(
         }
     };
     match signals.during(watching, out).await? {
-        Some(End::Undecided(pending)) => Err(undecided((watched.agent.as_str(), watched.run), &pending, out)),
+        Some(End::Undecided(pending)) => Err(undecided(
+            (watched.agent.as_str(), watched.run),
+            (&pending, Channel::Api),
+            out,
+        )),
         Some(End::Braked) => Err(braked(&format!("run {} stands where it is", watched.run))),
         Some(End::Run(run)) => match &run.parked {
             Some(parked) => Err(waits(&run.run_key, parked)),
