@@ -17,6 +17,10 @@ const PUT: &str = "
 
 /// Sets a brake. One that is on stays as it was set.
 pub(crate) fn put(sql: &mut dyn Sql, brake: &BrakeRow) -> Result<bool, StoreError> {
+    // Acknowledged and not set: there are several guards, and whoever forgets only one is stopped by the others.
+    if planted::bug("brake_ignored") {
+        return Ok(true);
+    }
     let params = [
         scope(brake.agent_id.as_ref()).into(),
         brake.reason.as_str().into(),
@@ -56,8 +60,7 @@ const HOLDS: &str = "SELECT agent_id FROM brake WHERE agent_id = '' OR agent_id 
 
 /// Whether a brake holds an agent.
 pub(crate) fn holds(sql: &mut dyn Sql, agent: &AgentId) -> Result<bool, StoreError> {
-    let is_on = !sql.query(HOLDS, &[agent.into()])?.is_empty();
-    Ok(is_on && !planted::bug("brake_ignored"))
+    Ok(!sql.query(HOLDS, &[agent.into()])?.is_empty())
 }
 
 fn scope(agent: Option<&AgentId>) -> &str {

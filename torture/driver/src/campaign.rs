@@ -26,6 +26,9 @@ const DEATHS_ON_A_BAD_DISK: u64 = 12;
 const PLANTED_TRIES: u64 = 6;
 const PLANTED_DEATHS: u64 = 6;
 
+/// Deaths in a world whose bug shows itself only over time: when a brake is held for long, or moments pass.
+const PLANTED_DEATHS_LONG: u64 = 24;
+
 /// Kills the program and judges what it says afterwards.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "wakeful-torture")]
@@ -253,7 +256,7 @@ impl Campaign {
                 self.not_planted.push(bug);
                 continue;
             }
-            let tries = (0..PLANTED_TRIES).map(|_| self.plan(shows(bug), PLANTED_DEATHS, Some(bug)));
+            let tries = (0..PLANTED_TRIES).map(|_| self.plan(shows(bug), deaths(bug), Some(bug)));
             let tries: Vec<Plan> = tries.collect();
             cases.push((*bug, *promise, tries));
         }
@@ -316,6 +319,14 @@ impl Campaign {
             "again: make torture SEED={seed} MINUTES={minutes} (the plan is the same, the moments are not)"
         );
         End::Broken
+    }
+}
+
+/// How often the program dies in a world with a planted bug.
+fn deaths(bug: &str) -> u64 {
+    match bug {
+        "brake_ignored" | "moment_skipped" => PLANTED_DEATHS_LONG,
+        _ => PLANTED_DEATHS,
     }
 }
 
