@@ -126,7 +126,9 @@ pub(crate) async fn erase<S: Store>(
         Found::NotEnded(run) => Err(EngineError::NotEnded { run }),
         Found::Record(seq) => Err(EngineError::ErasureRecord { seq }),
         Found::Erased(done) => {
-            done.event.map(tell);
+            if let Some(event) = done.event {
+                tell(event);
+            }
             // Also where nothing was left: an earlier call may not have come this far.
             store.discard(done.gone).await?;
             Ok(done.erased)

@@ -4,11 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use wakeful_core::cause::Priority;
-use wakeful_core::decision::{APPROVE, Channel, Reply};
 use wakeful_core::id::{AgentId, TurnId};
 use wakeful_core::message::Wishes;
 use wakeful_core::step::Status;
-use wakeful_runtime::desk::{Deciding as _, Desk as _, Post};
+use wakeful_runtime::desk::{Desk as _, Post};
 
 use super::{Daemon, First};
 
@@ -28,16 +27,7 @@ async fn who_takes_back_an_interjection_while_it_joins_leaves_what_a_tool_did_as
         *place = Some((said, Arc::clone(&daemon.mailer)));
     });
     taken.expect("a place");
-    let question = daemon.clerk.decisions(true).await.expect("questions").remove(0);
-    let reply = Reply {
-        option: APPROVE.into(),
-        version: None,
-        channel: Channel::Page,
-        note: None,
-    };
-    let name = question.inquiry.decision_id.to_string();
-    daemon.clerk.answer(name, reply).await.expect("taken");
-    daemon.settle().await;
+    daemon.approve(daemon.run).await;
     assert!(
         daemon.store.taken_back.lock().expect("a place").is_none(),
         "it was taken back"
