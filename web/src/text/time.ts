@@ -5,17 +5,26 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago, in words. Clocks of browser and server may differ a little, so the near future is now. */
-export function ago(iso: string, now: number): string {
-  const passed = now - Date.parse(iso);
-  if (Number.isNaN(passed)) return "at an unknown time";
-  if (passed < 10 * SECOND) return "just now";
-  if (passed < MINUTE) return `${Math.floor(passed / SECOND)} s ago`;
-  if (passed < HOUR) return `${Math.floor(passed / MINUTE)} min ago`;
-  if (passed < DAY) return `${Math.floor(passed / HOUR)} h ago`;
-  if (passed < 2 * DAY) return "yesterday";
-  if (passed < 14 * DAY) return `${Math.floor(passed / DAY)} days ago`;
-  return new Date(iso).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
+/** How long ago or how soon, in words. Clocks of browser and server may differ a little, so the near future is now. */
+export function when(iso: string, now: number): string {
+  const moment = Date.parse(iso);
+  if (Number.isNaN(moment)) return "at an unknown time";
+  const away = Math.abs(now - moment);
+  if (away >= 14 * DAY) return new Date(iso).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
+  if (moment > now) return away < MINUTE ? "just now" : until(away);
+  if (away < 10 * SECOND) return "just now";
+  return away >= DAY && away < 2 * DAY ? "yesterday" : `${coarse(away)} ago`;
+}
+
+function until(away: number): string {
+  return away >= DAY && away < 2 * DAY ? "tomorrow" : `in ${coarse(away)}`;
+}
+
+function coarse(ms: number): string {
+  if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
+  if (ms < DAY) return `${Math.floor(ms / HOUR)} h`;
+  return `${Math.floor(ms / DAY)} days`;
 }
 
 /** The moment itself, for those who want to know exactly. */

@@ -1,4 +1,4 @@
-import { ago, exact } from "../text/time";
+import { exact, when } from "../text/time";
 import { useNow } from "../text/useNow";
 
 /** A moment as people say it; the exact one is a hover (or a long press) away. */
@@ -6,7 +6,7 @@ export function Time({ at }: { at: string }) {
   const now = useNow();
   return (
     <time dateTime={at} title={exact(at)}>
-      {ago(at, now)}
+      {when(at, now)}
     </time>
   );
 }
