@@ -1,9 +1,13 @@
-//! Whether a step costs the same however many there were before: one long run, its first rounds beside its last.
+//! Whether a step costs the same however many there were before: one long run, its last rounds beside those of fresh ones.
+//!
+//! A disk has slow minutes, and the long run lasts longer than one. So near its end it stands still a few times while a fresh run
+//! is played, and what is compared was measured within the same second or two.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use wakeful_core::conversation::{Block, ToolCall, Usage};
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::Terms;
@@ -20,56 +24,135 @@ pub(crate) const NAME: &str = "late_step_over_early_step";
 const STEPS: usize = 100_000;
 
 /// Steps where only few samples are wanted.
-const STEPS_QUICK: usize = 2_000;
+const STEPS_QUICK: usize = 4_000;
 
 /// A round is a request and an action: two steps, and two commits.
 const STEPS_OF_ROUND: usize = 2;
 
-/// Rounds at either end that are compared.
+/// How often late rounds are compared with early ones.
+const PAIRS: usize = 7;
+
+/// Rounds of either run in each of these.
 const SAMPLES: usize = 200;
 
-/// Rounds at the beginning that warm up, and in which the request still grows to its bound.
+/// Rounds at the beginning of a fresh run that warm up, and in which the request still grows to its bound.
 const WARM_UP: usize = 250;
 
 pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     let folder = setting.folder.join("flat");
     std::fs::create_dir_all(&folder)?;
     let steps = setting.effort.pick(STEPS_QUICK, STEPS);
-    let rounds = steps / STEPS_OF_ROUND;
-    let model = Arc::new(Talker {
-        rounds,
-        asked: Mutex::new(Vec::with_capacity(rounds + 1)),
+    let model = Arc::new(Long {
+        talker: Talker::of(steps / STEPS_OF_ROUND),
+        folder: folder.clone(),
+        early: Mutex::default(),
     });
     let runtime = world::runtime()?;
     let store = world::sqlite(&folder)?;
     let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
-    let most = u32::try_from(rounds + 1)?;
+    let most = u32::try_from(model.talker.rounds + 1)?;
     runtime.block_on(world::drive(&engine, ("long", 1), "/", most))?;
     runtime.block_on(store.close())?;
-    let asked = model.asked.lock().unwrap_or_else(PoisonError::into_inner);
-    let took: Vec<f64> = asked
+
+    let took = model.talker.took();
+    let early = std::mem::take(&mut *model.early.lock().unwrap_or_else(PoisonError::into_inner));
+    ensure!(
+        early.len() == PAIRS,
+        "{} fresh runs instead of {PAIRS}",
+        early.len()
+    );
+    let early = early.into_iter().collect::<Result<Vec<_>>>()?;
+    let late = (0..PAIRS)
+        .map(|pair| {
+            // Before the round that the fresh run delayed.
+            let end = model.talker.rounds - pair * (SAMPLES + 1) - 1;
+            took.get(end - SAMPLES..end).map(median).context("too few rounds")
+        })
+        .rev()
+        .collect::<Result<Vec<_>>>()?;
+    let ratios: Vec<f64> = early
         .iter()
-        .zip(asked.iter().skip(1))
-        .map(|(one, next)| ms(*next - *one))
+        .zip(&late)
+        .map(|(early, late)| late / early)
         .collect();
-    let seconds = took.iter().sum::<f64>() / 1_000.0;
-    let early = took.get(WARM_UP..WARM_UP + SAMPLES).context("too few rounds")?;
-    let late = took.get(took.len() - SAMPLES..).context("too few rounds")?;
-    let ratio = median(late) / median(early);
-    let measure = Measure::median(NAME, "times", &[ratio], Target::AtMost(1.2));
+    let measure = Measure::median(NAME, "times", &ratios, Target::AtMost(1.2));
     Ok(vec![
         measure
             .with("steps", steps as f64)
-            .with("took_s", seconds)
-            .with("early_round_ms", median(early))
-            .with("late_round_ms", median(late)),
+            .with("took_s", took.iter().sum::<f64>() / 1_000.0)
+            .with("early_round_ms", median(&early))
+            .with("late_round_ms", median(&late)),
     ])
+}
+
+/// The model of the long run.
+struct Long {
+    talker: Talker,
+    folder: PathBuf,
+    /// The median round of every fresh run, in milliseconds.
+    early: Mutex<Vec<Result<f64>>>,
+}
+
+impl Long {
+    async fn play_fresh(&self) -> Result<f64> {
+        let home = tempfile::tempdir_in(&self.folder)?;
+        let rounds = WARM_UP + SAMPLES;
+        let model = Arc::new(Talker::of(rounds));
+        let store = world::sqlite(home.path())?;
+        let engine = world::engine(store.clone(), Arc::clone(&model), Arc::new(NoOp));
+        world::drive(&engine, ("fresh", 1), "/", u32::try_from(rounds + 1)?).await?;
+        store.close().await?;
+        let took = model.took();
+        Ok(median(took.get(WARM_UP..).context("too few rounds")?))
+    }
+}
+
+impl Model for Long {
+    fn terms(&self, model_ref: &str) -> Terms {
+        self.talker.terms(model_ref)
+    }
+
+    async fn ask(&self, request: Request, audience: &dyn Audience) -> Result<Answer, ModelFailure> {
+        let left = self.talker.rounds - self.talker.asked();
+        if left.is_multiple_of(SAMPLES + 1) && left < PAIRS * (SAMPLES + 1) {
+            let early = self.play_fresh().await;
+            self.early
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(early);
+        }
+        self.talker.ask(request, audience).await
+    }
 }
 
 /// A model that asks for a tool in every round but the last, and notes when it was asked.
 struct Talker {
     rounds: usize,
     asked: Mutex<Vec<Instant>>,
+}
+
+impl Talker {
+    fn of(rounds: usize) -> Self {
+        Self {
+            rounds,
+            asked: Mutex::new(Vec::with_capacity(rounds + 1)),
+        }
+    }
+
+    /// How often it was asked.
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// What each round took, in milliseconds.
+    fn took(&self) -> Vec<f64> {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked
+            .iter()
+            .zip(asked.iter().skip(1))
+            .map(|(one, next)| ms(*next - *one))
+            .collect()
+    }
 }
 
 impl Model for Talker {
