@@ -191,6 +191,30 @@ describe("a decision", () => {
     await page.locator(".page-head").getByText("Done").waitFor();
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
+
+  it("asked while the page reads what waits is not missed, and nobody is told before that nothing does", async () => {
+    let letGo = () => {};
+    const held = new Promise<void>((resolve) => (letGo = resolve));
+    let isRead = () => {};
+    const read = new Promise<void>((resolve) => (isRead = resolve));
+    await page.route(/\/api\/decisions$/, async (route) => {
+      const early = await route.fetch();
+      isRead();
+      await held;
+      await route.fulfill({ response: early });
+    }, { times: 1 });
+    await page.goto(daemon.url);
+    await read;
+    await role("heading", { name: "What happened lately" }).waitFor();
+    expect(await page.getByText("Nothing needs you.").count()).toBe(0);
+    const { run_key } = await send("Clear the bed at once");
+    await page.getByRole("link", { name: "“Clear the bed at once”" }).first().waitFor();
+    await expect.poll(async () => ((await wakeful("decision", "list")) as { pending_count: number }).pending_count).toBe(1);
+    letGo();
+    await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
+    await wakeful("runs", "cancel", run_key);
+    await needsYou().getByText("Nothing needs you.").waitFor();
+  });
 });
 
 it("no request left this machine and no page made a mistake", () => {

@@ -49,21 +49,27 @@ export function Briefing() {
   };
 
   const thrown = feed.error ?? agents.error;
+  // Calm is said only by who has looked everywhere.
+  const sources = [decisions, quarantined, runtime];
+  const failed = sources.find((one) => one.error && !one.data);
+  const isKnown = feed.data !== undefined && sources.every((one) => one.data);
   return (
     <>
       <div className="page-head">
         <p className="eyebrow">{today(new Date())}</p>
         <h1 tabIndex={-1}>{greeting(new Date())}</h1>
-        <p className="lede">{lede(agents.data, waiting.length)}</p>
+        <p className="lede">{lede(isKnown ? agents.data : undefined, waiting.length)}</p>
       </div>
       {runtime.data?.model.is_demo && <DemoNotice />}
       {thrown && !feed.data && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void feed.refetch()} />}
       <div className="columns">
         <div className="column">
-          {decisions.error && !decisions.data && (
-            <Trouble doing="read what waits for your decision" thrown={decisions.error} onRetry={() => void decisions.refetch()} />
+          {failed && <Trouble doing="read what needs you" thrown={failed.error} onRetry={() => void failed.refetch()} />}
+          {isKnown || waiting.length > 0 ? (
+            <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} />
+          ) : (
+            !thrown && !failed && <Skeleton lines={3} label="Loading what needs you" />
           )}
-          {feed.data ? <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} /> : !thrown && <Skeleton lines={3} label="Loading what needs you" />}
           {feed.data && <SinceLook look={look} events={since(look, events)} onSeen={markSeen} />}
         </div>
         <div className="column side">

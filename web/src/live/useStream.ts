@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from "react";
 import type { Event } from "../api/types";
 import { setConnection } from "./connection";
 import { probe } from "./probe";
+import { refresh } from "./refresh";
 import { forget, hear, heed, SILENCE, type Speech } from "./speech";
 import { Stream } from "./stream";
 
@@ -37,14 +38,15 @@ export function useStream(name: string, following: Following): Speech {
     let batch: Event[] = [];
     let reached = "";
     let timer: ReturnType<typeof setTimeout> | undefined;
-    let wasLost = false;
+    // What the page read before it knew where to begin may be older than that, and the stream tells only of what comes after.
+    let mayHaveMissed = true;
 
     const flush = async () => {
       timer = undefined;
       const events = batch;
       batch = [];
       latest.current.onEvents(events, reached);
-      await Promise.all(latest.current.stale(events).map((queryKey) => client.invalidateQueries({ queryKey })));
+      await Promise.all(latest.current.stale(events).map((queryKey) => refresh(client, { queryKey })));
       setSpeech(forget);
     };
 
@@ -61,8 +63,8 @@ export function useStream(name: string, following: Following): Speech {
       },
       onState: (state) => {
         setConnection(state);
-        if (state === "live" && wasLost) void client.invalidateQueries({ predicate: ({ queryKey }) => !isLog(queryKey) });
-        wasLost = state === "live" ? false : wasLost || state !== "connecting";
+        if (state === "live" && mayHaveMissed) void refresh(client, { predicate: ({ queryKey }) => !isLog(queryKey) });
+        mayHaveMissed = state === "live" ? false : mayHaveMissed || state !== "connecting";
       },
     });
     return () => {

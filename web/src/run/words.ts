@@ -89,6 +89,7 @@ const GATES: Record<string, { passed: string; held: string }> = {
   causal_depth: { passed: "Few acts of agents precede it", held: "Too many acts of agents precede it" },
   predicate: { passed: "The record is as the subscription wants it", held: "The record is not as the subscription wants it" },
   guard: { passed: "The guard holds", held: "The guard does not hold" },
+  subscription: { passed: "No subscription that is put aside asked for it", held: "The subscription is put aside" },
   work: { passed: "There is something to do", held: "There is nothing to do" },
   sleep: { passed: "A person passed the sleep barrier", held: "The agent sleeps" },
   window: { passed: "No window holds it", held: "It waits for a window to end" },

@@ -32,7 +32,7 @@ export function Conversation({ agent, lines, onOlder, live, queue: line, outbox 
     return (
       <div className="empty">
         <Glyph name="moon" />
-        <p className="empty-title">{agent.agent_id} sleeps</p>
+        <p className="empty-title">Nothing was said to {agent.agent_id} yet</p>
         <p>Write to it below. It wakes, works in its folder under the rules, and everything it does will stand here.</p>
       </div>
     );
