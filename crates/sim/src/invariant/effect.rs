@@ -39,11 +39,11 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
             (Status::OutcomeUnknown, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
                 false
             }
-            (Status::Planned | Status::Denied, _) | (Status::Failed, EffectClass::Plain) => count == 0,
-            // A sleeper may still do it, which is why its class is one that may be done again.
-            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
-                count == 0 || evidence.ledger.has_sleepers()
-            }
+            // A sleeper may still do it, which is why its class is one that may be done again: after it failed, and while one that
+            // failed for the moment waits to be tried again.
+            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga)
+            | (Status::Planned, EffectClass::Idempotent) => count == 0 || evidence.ledger.has_sleepers(),
+            (Status::Planned | Status::Denied | Status::Failed, _) => count == 0,
             (Status::Intended, _) => true,
         };
         unless(is_true, || {
@@ -62,8 +62,10 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
         let is_said = match step.status {
             Status::Ok | Status::OutcomeUnknown => true,
             Status::Intended => run.is_open() || run.is_aside(),
-            Status::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
-            Status::Planned | Status::Denied => false,
+            Status::Failed | Status::Planned => {
+                deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers()
+            }
+            Status::Denied => false,
         };
         unless(is_said && step.class == Some(deed.class), || {
             format!("it was done, but is kept as {step:?}")
