@@ -68,7 +68,6 @@ fn woken() -> impl Strategy<Value = Schedule> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
     /// The same of a daemon that is woken by changes, moments, calls from outside, people and other agents.
     #[test]
     fn whatever_wakes_a_daemon_and_whatever_goes_wrong_every_invariant_holds(schedule in woken()) {
