@@ -119,6 +119,8 @@ pub(crate) struct Poison {
 pub(crate) struct Deed {
     pub(crate) operation_id: OperationId,
     pub(crate) class: EffectClass,
+    /// Whether its process had slept, and so may not have known what became of it meanwhile.
+    pub(crate) slept: bool,
 }
 
 /// The beginning of an action.

@@ -327,6 +327,7 @@ impl ToolHost for SimTools {
         let deed = Deed {
             operation_id,
             class: class.unwrap_or(EffectClass::Plain),
+            slept: false,
         };
         self.life.world.begin(self.life.number, operation_id, standing);
         let done = self.carry_out(deed, &act.tool, &stop).await;

@@ -413,10 +413,12 @@ impl World {
 
     /// An action takes effect, unless somebody has ended its process meanwhile.
     pub(crate) fn take_effect(&self, life: usize, deed: Deed) -> bool {
+        // Asked now: a process may also fall asleep while it acts.
+        let slept = self.has_slept(life);
         let mut state = self.state();
         let lives = !state.killed.contains(&(life, deed.operation_id));
         if lives {
-            state.ledger.deeds.push(deed);
+            state.ledger.deeds.push(Deed { slept, ..deed });
         }
         lives
     }

@@ -11,6 +11,7 @@ use wakeful_ports::records::StepRow;
 use super::person::questions;
 use super::{Verdict, unless};
 use crate::evidence::{Evidence, RunEvidence};
+use crate::ledger::Deed;
 use crate::script::INVALID;
 
 /// The word for a call beyond what one round may have.
@@ -30,7 +31,7 @@ pub(super) fn no_plain_effect_twice(evidence: &Evidence) -> Verdict {
 
 /// What the store says of an action is true in the world: ok was done, failed was not.
 pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
-    for (step, class) in classified(evidence) {
+    for (run, step, class) in classified(evidence) {
         let count = evidence.ledger.count(step.operation_id);
         let is_true = match (step.status, class) {
             (Status::Ok, EffectClass::Plain) => count == 1,
@@ -39,11 +40,15 @@ pub(super) fn reported_ok_means_done(evidence: &Evidence) -> Verdict {
             (Status::OutcomeUnknown, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
                 false
             }
-            // A sleeper may still do it, which is why its class is one that may be done again: after it failed, and while one that
-            // failed for the moment waits to be tried again.
-            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga)
-            | (Status::Planned, EffectClass::Idempotent) => count == 0 || evidence.ledger.has_sleepers(),
-            (Status::Planned | Status::Denied | Status::Failed, _) => count == 0,
+            // A sleeper may still do it, which is why its class is one that may be done again.
+            (Status::Failed, EffectClass::Idempotent | EffectClass::Internal | EffectClass::Saga) => {
+                count == 0 || evidence.ledger.has_sleepers()
+            }
+            (Status::Failed, EffectClass::Plain) => count == 0,
+            (Status::Planned | Status::Denied, _) => {
+                let mut deeds = evidence.ledger.deeds.iter();
+                deeds.all(|deed| deed.operation_id != step.operation_id || may_be_a_sleepers(deed, run, step))
+            }
             (Status::Intended, _) => true,
         };
         unless(is_true, || {
@@ -62,16 +67,21 @@ pub(super) fn done_is_reported(evidence: &Evidence) -> Verdict {
         let is_said = match step.status {
             Status::Ok | Status::OutcomeUnknown => true,
             Status::Intended => run.is_open() || run.is_aside(),
-            Status::Failed | Status::Planned => {
-                deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers()
-            }
-            Status::Denied => false,
+            Status::Failed => deed.class == EffectClass::Idempotent && evidence.ledger.has_sleepers(),
+            Status::Planned | Status::Denied => may_be_a_sleepers(deed, run, step),
         };
         unless(is_said && step.class == Some(deed.class), || {
             format!("it was done, but is kept as {step:?}")
         })?;
     }
     Ok(())
+}
+
+/// Whether somebody who slept did what was to be tried again: it had failed for the moment, and waits, or was refused when
+/// it was asked about once more.
+fn may_be_a_sleepers(deed: &Deed, run: &RunEvidence, step: &StepRow) -> bool {
+    let waits = step.status == Status::Planned && step.class == Some(EffectClass::Idempotent);
+    deed.slept && (waits || is_refused_later(run, step))
 }
 
 /// No port found anything wrong with how it was called.
@@ -197,9 +207,10 @@ fn unknown(evidence: &Evidence) -> impl Iterator<Item = &StepRow> {
 }
 
 /// The tool calls of all runs with their classes.
-fn classified(evidence: &Evidence) -> impl Iterator<Item = (&StepRow, EffectClass)> {
-    let calls = evidence.runs.iter().flat_map(RunEvidence::calls);
-    calls.filter_map(|step| Some((step, step.class?)))
+fn classified(evidence: &Evidence) -> impl Iterator<Item = (&RunEvidence, &StepRow, EffectClass)> {
+    let of_run = |run| RunEvidence::calls(run).map(move |step| (run, step));
+    let calls = evidence.runs.iter().flat_map(of_run);
+    calls.filter_map(|(run, step)| Some((run, step, step.class?)))
 }
 
 /// Which ask a run answers.

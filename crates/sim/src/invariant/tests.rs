@@ -112,6 +112,26 @@ fn a_deed_that_nobody_wrote_down_is_found() {
 }
 
 #[test]
+fn a_repeatable_deed_of_what_waits_is_a_sleepers_or_is_found() {
+    let waits = |evidence: &mut Evidence, slept: bool| {
+        let deeds = &mut evidence.ledger.deeds;
+        let deed = deeds
+            .iter_mut()
+            .find(|deed| deed.class == EffectClass::Idempotent)
+            .expect("a repeatable deed");
+        deed.slept = slept;
+        let done = deed.operation_id;
+        let mut steps = evidence.runs.iter_mut().flat_map(|run| &mut run.steps);
+        let step = steps.find(|step| step.operation_id == done);
+        step.expect("its step").status = Status::Planned;
+    };
+    for name in ["ReportedOkMeansDone", "DoneIsReported"] {
+        assert!(tampered(name, |evidence| waits(evidence, false)).is_err());
+        assert_eq!(tampered(name, |evidence| waits(evidence, true)), Ok(()));
+    }
+}
+
+#[test]
 fn a_refused_action_that_began_is_found() {
     let refused = |evidence: &mut Evidence| {
         let denied = step_with(evidence, Status::Denied).operation_id;
@@ -159,6 +179,7 @@ fn a_repetition_of_something_unknown_is_found() {
         evidence.ledger.deeds.push(Deed {
             operation_id,
             class: EffectClass::Plain,
+            slept: false,
         });
     };
     assert!(tampered("NoSilentRepeat", repeated).is_err());

@@ -227,7 +227,11 @@ fn a_repetition_of_something_unknown_is_let_pass_only_with_a_yes() {
         }
         let class = EffectClass::Plain;
         let operation_id = begun.operation_id;
-        evidence.ledger.deeds.push(Deed { operation_id, class });
+        evidence.ledger.deeds.push(Deed {
+            operation_id,
+            class,
+            slept: false,
+        });
     };
     assert_eq!(
         tampered("NoSilentRepeat", |evidence| repeated(evidence, true)),
