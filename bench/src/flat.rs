@@ -70,6 +70,12 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
         })
         .rev()
         .collect::<Result<Vec<_>>>()?;
+    // Without the rounds in which it stood still.
+    let took_s = took
+        .iter()
+        .take(model.talker.rounds - PAIRS * (SAMPLES + 1))
+        .sum::<f64>()
+        / 1_000.0;
     let ratios: Vec<f64> = early
         .iter()
         .zip(&late)
@@ -79,7 +85,7 @@ pub(crate) fn take(setting: &Setting) -> Result<Vec<Measure>> {
     Ok(vec![
         measure
             .with("steps", steps as f64)
-            .with("took_s", took.iter().sum::<f64>() / 1_000.0)
+            .with("took_s", took_s)
             .with("early_round_ms", median(&early))
             .with("late_round_ms", median(&late)),
     ])
