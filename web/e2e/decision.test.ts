@@ -51,6 +51,13 @@ async function wakeful(...args: string[]): Promise<Record<string, unknown>> {
   return JSON.parse(stdout) as Record<string, unknown>;
 }
 
+/** Something that can be waited for until somebody says so. */
+function signal() {
+  let give = () => {};
+  const given = new Promise<void>((resolve) => (give = resolve));
+  return { given, give };
+}
+
 /** Does something as the page would. */
 async function call(path: string, body: unknown): Promise<Record<string, unknown>> {
   const answer = await page.evaluate(
@@ -192,25 +199,33 @@ describe("a decision", () => {
     expect(happened()).toEqual(["cleared", "the-tail"]);
   });
 
-  it("asked while the page reads what waits is not missed, and nobody is told before that nothing does", async () => {
-    let letGo = () => {};
-    const held = new Promise<void>((resolve) => (letGo = resolve));
-    let isRead = () => {};
-    const read = new Promise<void>((resolve) => (isRead = resolve));
-    await page.route(/\/api\/decisions$/, async (route) => {
-      const early = await route.fetch();
-      isRead();
-      await held;
-      await route.fulfill({ response: early });
-    }, { times: 1 });
+  it.each([
+    ["the questions", /\/api\/decisions$/],
+    ["where its stream begins", /\/api\/events\?limit=/],
+  ])("asked while the page reads %s is not missed, and nobody is told before that nothing waits", async (what, address) => {
+    const [read, held] = [signal(), signal()];
+    // The page before this one asks for nothing any more.
+    await page.goto(`${daemon.url}/healthz`);
+    await page.route(
+      address,
+      async (route) => {
+        // The questions are read before this one is asked, the stream begins after it.
+        const early = what === "the questions" ? await route.fetch() : undefined;
+        read.give();
+        await held.given;
+        await (early ? route.fulfill({ response: early }) : route.continue());
+      },
+      { times: 1 },
+    );
+    const answered = page.waitForResponse(/\/api\/runtime\/status$/);
     await page.goto(daemon.url);
-    await read;
-    await role("heading", { name: "What happened lately" }).waitFor();
+    await Promise.all([read.given, answered]);
     expect(await page.getByText("Nothing needs you.").count()).toBe(0);
-    const { run_key } = await send("Clear the bed at once");
-    await page.getByRole("link", { name: "“Clear the bed at once”" }).first().waitFor();
+    const { run_key } = await send(`Clear the bed while it reads ${what}`);
     await expect.poll(async () => ((await wakeful("decision", "list")) as { pending_count: number }).pending_count).toBe(1);
-    letGo();
+    // Where the stream is there, it has told of the question before the old answer comes.
+    if (what === "the questions") await page.getByText("Asks you").first().waitFor();
+    held.give();
     await needsYou().getByRole("heading", { name: "May ExecCommand be used?" }).waitFor();
     await wakeful("runs", "cancel", run_key);
     await needsYou().getByText("Nothing needs you.").waitFor();

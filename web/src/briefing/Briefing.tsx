@@ -1,7 +1,8 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo, useState } from "react";
+import { useState } from "react";
 import { CreateAgent } from "../agent/CreateAgent";
-import { agentsQuery, budgetQuery, decisionsQuery, quarantinedQuery, runtimeQuery } from "../api/queries";
+import { agentsQuery, budgetQuery, runtimeQuery } from "../api/queries";
+import type { Event } from "../api/types";
 import { SpendingToday } from "../budget/SpendingToday";
 import { DemoNotice } from "../shell/DemoNotice";
 import { useTitle } from "../shell/useTitle";
@@ -11,9 +12,11 @@ import { Trouble } from "../ui/Trouble";
 import { Agents } from "./Agents";
 import { useFeed } from "./feed";
 import { isForeign, lookAt, since, storedLook, storeLook } from "./look";
-import { needs, storedHandled, storeHandled } from "./needs";
 import { NeedsYou } from "./NeedsYou";
 import { SinceLook } from "./SinceLook";
+import { useNeeds } from "./useNeeds";
+
+const NO_EVENTS: readonly Event[] = [];
 
 /** The first page: what needs you, what happened, who is awake. */
 export function Briefing() {
@@ -21,26 +24,15 @@ export function Briefing() {
   const agents = useQuery(agentsQuery);
   const runtime = useQuery(runtimeQuery);
   const budget = useQuery(budgetQuery);
-  const decisions = useQuery(decisionsQuery);
-  const quarantined = useQuery(quarantinedQuery);
   const [storedAt, setLook] = useState(storedLook);
-  const [handled, setHandled] = useState(storedHandled);
   const [isCreating, setCreating] = useState(false);
 
   const look = storedAt && agents.data && isForeign(storedAt, agents.data) ? undefined : storedAt;
-  const events = feed.data?.events ?? [];
-  const waiting = useMemo(() => {
-    const kept = { decisions: decisions.data ?? [], quarantined: quarantined.data ?? [] };
-    return needs(runtime.data?.stuck ?? [], events, handled, kept);
-  }, [runtime.data, events, handled, decisions.data, quarantined.data]);
+  const events = feed.data?.events ?? NO_EVENTS;
+  const { waiting, handle, isComplete, failed } = useNeeds(events);
   const parked = new Set(waiting.flatMap((need) => (need.kind === "parked" ? [need.agentId] : [])));
   useTitle(waiting.length > 0 ? `(${waiting.length}) Briefing` : "Briefing");
 
-  const handle = (ids: readonly string[]) => {
-    const next = new Set([...handled, ...ids]);
-    storeHandled(next);
-    setHandled(next);
-  };
   const markSeen = () => {
     if (!feed.data) return;
     const next = lookAt(look, feed.data.events, feed.data.cursor, new Date());
@@ -49,26 +41,24 @@ export function Briefing() {
   };
 
   const thrown = feed.error ?? agents.error;
-  // Calm is said only by who has looked everywhere.
-  const sources = [decisions, quarantined, runtime];
-  const failed = sources.find((one) => one.error && !one.data);
-  const isKnown = feed.data !== undefined && sources.every((one) => one.data);
+  const isBroken = thrown && !(feed.data && agents.data);
+  const isKnown = isComplete && feed.data !== undefined;
   return (
     <>
       <div className="page-head">
         <p className="eyebrow">{today(new Date())}</p>
         <h1 tabIndex={-1}>{greeting(new Date())}</h1>
-        <p className="lede">{lede(isKnown ? agents.data : undefined, waiting.length)}</p>
+        <p className="lede">{isBroken || failed ? "Not everything could be read." : lede(isKnown ? agents.data : undefined, waiting.length)}</p>
       </div>
       {runtime.data?.model.is_demo && <DemoNotice />}
-      {thrown && !feed.data && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void feed.refetch()} />}
+      {isBroken && <Trouble doing="read the briefing" thrown={thrown} onRetry={() => void Promise.all([feed.refetch(), agents.refetch()])} />}
       <div className="columns">
         <div className="column">
           {failed && <Trouble doing="read what needs you" thrown={failed.error} onRetry={() => void failed.refetch()} />}
           {isKnown || waiting.length > 0 ? (
             <NeedsYou needs={waiting} budget={budget.data} onHandled={handle} />
           ) : (
-            !thrown && !failed && <Skeleton lines={3} label="Loading what needs you" />
+            !failed && !isBroken && <Skeleton lines={3} label="Loading what needs you" />
           )}
           {feed.data && <SinceLook look={look} events={since(look, events)} onSeen={markSeen} />}
         </div>

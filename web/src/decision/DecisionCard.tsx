@@ -72,7 +72,7 @@ export function DecisionCard({ decision, onForestalled }: DecisionCardProps) {
           <div>
             <dt>Deadline</dt>
             <dd>
-              <Time at={decision.deadline_at} />, {deadlineWords(severity)}
+              <Time at={decision.deadline_at} isToCome />, {deadlineWords(severity)}
             </dd>
           </div>
         )}

@@ -34,6 +34,11 @@ it("does not forget a new attempt together with the old one", () => {
   expect(spoken(forget(next), "r")).toBe("new");
 });
 
+it("keeps the words of a round that was committed after the transcript was asked for", () => {
+  const earlier = heard([0, 0, "done"]);
+  expect(spoken(forget(settle(earlier, "r"), earlier), "r")).toBe("done");
+});
+
 it("knows which events end a speech", () => {
   const takesMore = (kind: string) => {
     const after = heed(heard([0, 0, "a"]), sampleEvent(1, { kind, run_key: "r" }));

@@ -54,11 +54,17 @@ export function settle(speech: Speech, runKey: string): Speech {
   return !now || now.isOver ? speech : new Map(speech).set(runKey, { ...now, isOver: true });
 }
 
-/** Forgets the words of complete attempts, and remembers that they are complete. */
-export function forget(speech: Speech): Speech {
-  const isDue = (attempt: Attempt) => attempt.isOver && attempt.chunks.size > 0;
-  if (![...speech.values()].some(isDue)) return speech;
-  return new Map([...speech].map(([runKey, now]) => [runKey, isDue(now) ? { ...now, chunks: new Map() } : now]));
+/**
+ * Forgets the words of attempts that were complete in an earlier speech, and remembers that they are complete. Those that
+ * have become so since are perhaps not in the transcript yet.
+ */
+export function forget(speech: Speech, earlier: Speech = speech): Speech {
+  const isDue = (runKey: string, { attempt, isOver, chunks }: Attempt) => {
+    const before = earlier.get(runKey);
+    return isOver && chunks.size > 0 && before?.isOver === true && before.attempt === attempt;
+  };
+  if (![...speech].some(([runKey, now]) => isDue(runKey, now))) return speech;
+  return new Map([...speech].map(([runKey, now]) => [runKey, isDue(runKey, now) ? { ...now, chunks: new Map() } : now]));
 }
 
 /** The words so far. Where a piece is missing (we came late, or the line was cut) there is an ellipsis. */

@@ -28,6 +28,7 @@ export interface Following {
 export function useStream(name: string, following: Following): Speech {
   const [speech, setSpeech] = useState(SILENCE);
   const client = useQueryClient();
+  const said = useRef(SILENCE);
   const latest = useRef(following);
   latest.current = following;
   const isReady = following.position !== undefined;
@@ -41,22 +42,28 @@ export function useStream(name: string, following: Following): Speech {
     // What the page read before it knew where to begin may be older than that, and the stream tells only of what comes after.
     let mayHaveMissed = true;
 
+    // Kept beside the state, which is as new as the last time it was drawn.
+    const say = (change: (before: Speech) => Speech) => {
+      said.current = change(said.current);
+      setSpeech(said.current);
+    };
     const flush = async () => {
       timer = undefined;
+      const earlier = said.current;
       const events = batch;
       batch = [];
       latest.current.onEvents(events, reached);
       await Promise.all(latest.current.stale(events).map((queryKey) => refresh(client, { queryKey })));
-      setSpeech(forget);
+      say((now) => forget(now, earlier));
     };
 
     const stream = new Stream({
       address: (position) => latest.current.address(position),
       position: latest.current.position as string,
       probe,
-      onDelta: (delta) => setSpeech((before) => hear(before, delta)),
+      onDelta: (delta) => say((before) => hear(before, delta)),
       onEvent: (event, position) => {
-        setSpeech((before) => heed(before, event));
+        say((before) => heed(before, event));
         batch.push(event);
         reached = position;
         timer ??= setTimeout(() => void flush(), BATCH_MS);

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { clock, dayWords, exact, lasting, when } from "./time";
+import { ago, clock, dayWords, exact, lasting, until } from "./time";
 
 const NOW = Date.parse("2026-03-10T12:00:00Z");
-const before = (seconds: number) => when(new Date(NOW - seconds * 1_000).toISOString(), NOW);
+const before = (seconds: number) => ago(new Date(NOW - seconds * 1_000).toISOString(), NOW);
 
 it("says how long ago something was in the largest unit that fits", () => {
   expect([3, 42, 200, 7_300, 90_000, 400_000].map(before)).toEqual([
@@ -23,12 +23,25 @@ it("takes the near future for now, because two clocks never agree", () => {
   expect(before(-30)).toBe("just now");
 });
 
+it("takes what is said to be past for now, however far the clocks are apart", () => {
+  expect(before(-7_300)).toBe("just now");
+});
+
 it("says how soon something will be, such as a deadline", () => {
-  expect([-61, -7_300, -90_000, -400_000, -60 * 86_400].map(before)).toEqual(["in 1 min", "in 2 h", "tomorrow", "in 4 days", "May 9, 2026"]);
+  const inSeconds = (seconds: number) => until(new Date(NOW + seconds * 1_000).toISOString(), NOW);
+  expect([0, 59, 61, 7_300, 100_000, 400_000, 60 * 86_400].map(inSeconds)).toEqual([
+    "now",
+    "in less than a minute",
+    "in 1 min",
+    "in 2 h",
+    "in 27 h",
+    "in 4 days",
+    "May 9, 2026",
+  ]);
 });
 
 it("does not fall over a time that is none", () => {
-  expect(when("soon", NOW)).toBe("at an unknown time");
+  expect(ago("soon", NOW)).toBe("at an unknown time");
   expect(exact("soon")).toBe("soon");
 });
 

@@ -5,25 +5,34 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** How long ago or how soon, in words. Clocks of browser and server may differ a little, so the near future is now. */
-export function when(iso: string, now: number): string {
-  const moment = Date.parse(iso);
-  if (Number.isNaN(moment)) return "at an unknown time";
-  const away = Math.abs(now - moment);
-  if (away >= 14 * DAY) return new Date(iso).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
-  if (moment > now) return away < MINUTE ? "just now" : until(away);
-  if (away < 10 * SECOND) return "just now";
-  return away >= DAY && away < 2 * DAY ? "yesterday" : `${coarse(away)} ago`;
+/** How long ago, in words. Clocks of browser and server may differ, so what is said to be past and is not yet is now. */
+export function ago(iso: string, now: number): string {
+  const passed = now - Date.parse(iso);
+  if (Number.isNaN(passed)) return "at an unknown time";
+  if (passed < 10 * SECOND) return "just now";
+  if (passed >= 14 * DAY) return day(iso);
+  return passed >= DAY && passed < 2 * DAY ? "yesterday" : `${coarse(passed, DAY)} ago`;
 }
 
-function until(away: number): string {
-  return away >= DAY && away < 2 * DAY ? "tomorrow" : `in ${coarse(away)}`;
+/** How soon, in words, of what is to come, such as a deadline. */
+export function until(iso: string, now: number): string {
+  const left = Date.parse(iso) - now;
+  if (Number.isNaN(left)) return "at an unknown time";
+  if (left <= 0) return "now";
+  if (left < MINUTE) return "in less than a minute";
+  // In hours for two days: "tomorrow" is no answer to how long one may think.
+  return left >= 14 * DAY ? day(iso) : `in ${coarse(left, 2 * DAY)}`;
 }
 
-function coarse(ms: number): string {
+function day(iso: string): string {
+  return new Date(iso).toLocaleDateString("en", { day: "numeric", month: "short", year: "numeric" });
+}
+
+/** In the largest unit that fits; in hours below `days`. */
+function coarse(ms: number, days: number): string {
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)} s`;
   if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)} h`;
+  if (ms < days) return `${Math.floor(ms / HOUR)} h`;
   return `${Math.floor(ms / DAY)} days`;
 }
 
