@@ -19,12 +19,8 @@ it("names the day when something was weeks ago", () => {
   expect(before(60 * 86_400)).toBe("Jan 9, 2026");
 });
 
-it("takes the near future for now, because two clocks never agree", () => {
-  expect(before(-30)).toBe("just now");
-});
-
-it("takes what is said to be past for now, however far the clocks are apart", () => {
-  expect(before(-7_300)).toBe("just now");
+it("takes what is said to be past for now, because two clocks never agree", () => {
+  expect([-30, -7_300].map(before)).toEqual(["just now", "just now"]);
 });
 
 it("says how soon something will be, such as a deadline", () => {
