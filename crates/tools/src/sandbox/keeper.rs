@@ -28,11 +28,11 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 const OPEN_FILES: u64 = 1024;
 const OPEN_FILES_MAX: u64 = 4096;
 
-/// Powers over files: to whom they belong and who may use them.
+/// Powers over files: to whom they belong and who may use them. Not `FSETID`, with which a setuid file stays one when it
+/// is written to, and not `SETFCAP`.
 const FILE_POWERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID);
+    .union(CapabilitySet::FOWNER);
 
 /// Processes of one command, where they are counted apart from those of the user: stops a fork bomb.
 const PROCESSES_MAX: u64 = 4096;
@@ -115,7 +115,7 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<String, Trouble> {
         // Landlock keeps signals in only from version 6 on, and limits not at all.
         Containment::Subreaper => protected(spec),
     };
-    calls::refuse(abi, &protected)?;
+    calls::restrict(abi, containment, &protected)?;
     Ok(format!(
         "enforced: landlock-abi{abi}+seccomp+{}",
         containment.as_str()

@@ -18,11 +18,12 @@
 //! | `keeper` | stage 2: limits, restrictions, the shell, reaping |
 //! | `place` | mounts: what a command's namespace looks like |
 //! | `files` | Landlock: which files can be reached |
-//! | `calls` | seccomp: which system calls are refused |
+//! | `calls`, `call_list` | seccomp: which system calls can be made |
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod call_list;
 mod calls;
 mod files;
 mod keeper;

@@ -67,10 +67,11 @@ fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
     Ok(Containment::Subreaper)
 }
 
-/// Gives the children of this process a PID namespace. False where the kernel or its administrator says no.
+/// Gives the children of this process a PID and an IPC namespace. False where the kernel or its administrator says no.
 fn enter_namespaces(pretend: Pretend) -> Result<bool, Trouble> {
     let (uid, gid) = (geteuid(), getegid());
-    let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID;
+    // Shared memory, semaphores and queues of the command are its own and go with it.
+    let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
     // Own mounts are one wall more, so their refusal is no reason to do without the rest.
     let unshared = unshare(needed | UnshareFlags::NEWNS).or_else(|_| unshare(needed));
     if unshared.is_err() {

@@ -11,6 +11,9 @@ use wakeful_tools::{Pretend, Tools, Unsandboxed, Workspace, WorkspaceError};
 
 use crate::kit::{Bed, LEVELS, attempt, bed_program, variables};
 
+mod calls;
+mod programs;
+
 #[test]
 fn a_command_writes_in_the_workspace_and_in_its_temporary_folder() {
     for level in LEVELS {
@@ -190,8 +193,8 @@ fn a_command_has_no_powers_but_over_files_and_gets_none() {
             panic!("{values:?}")
         };
         let none = "0000000000000000";
-        // CHOWN, DAC_OVERRIDE, FOWNER and FSETID for the superuser, nothing for anyone else.
-        let own = if is_superuser() { "000000000000001b" } else { none };
+        // CHOWN, DAC_OVERRIDE and FOWNER for the superuser, nothing for anyone else.
+        let own = if is_superuser() { "000000000000000b" } else { none };
         assert_eq!([inherited, permitted, effective, ambient], [none, own, own, none]);
         assert_eq!((no_new, seccomp), ("1", "2"));
         for what in ["userns", "mountns", "remount"] {
@@ -211,6 +214,7 @@ fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
     for level in LEVELS {
         let bed = Bed::at(level);
         let own = std::process::id();
+        let send = libc::SYS_pidfd_send_signal;
         // The parent of the shell's parent is the supervisor, or, in a namespace, nobody at all.
         let above = "above=$(cut -d' ' -f4 /proc/$PPID/stat)";
         for attempt in [
@@ -220,6 +224,13 @@ fn a_command_can_signal_neither_wakeful_nor_its_supervisor() {
             format!("{above}; [ $above != 0 ] && kill -9 -- -$above"),
             format!("{above}; perl -e 'setpgrp(0, '$above') && kill(9, 0)'; exit 1"),
             format!("prlimit --pid {own} --nofile"),
+            format!("renice 5 -p {own} > $TMPDIR/out"),
+            format!("taskset -p 1 {own} > $TMPDIR/out"),
+            // By a folder of /proc, and as the one who is told of a pipe.
+            format!(
+                "perl -e 'opendir(my $d, q(/proc/{own})) || die; exit(syscall({send}, fileno($d), 0, 0, 0) < 0)'"
+            ),
+            format!("perl -e 'pipe(my $r, my $w); exit !fcntl($r, 8, {own})'"),
         ] {
             let seen = bed.run(&format!("({attempt}) && exit 1; echo alive")).ok();
             assert_eq!(seen.stdout(), "alive\n", "{attempt}");
