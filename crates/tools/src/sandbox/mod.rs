@@ -10,6 +10,10 @@
 //!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask.
 //! - With `subreaper` and a Landlock before version 6, a command that knows how can signal other processes of
 //!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
+//! - With `subreaper` there is no IPC namespace. System V IPC is refused, but `/proc/sysvipc` still lists the keys, sizes
+//!   and owners of what others have, without the contents.
+//! - With `not_enforced` no system call is refused: a command can leave setuid files behind and reach every socket, and
+//!   where there is no namespace also the shared memory of others.
 //!
 //! | module | about |
 //! |---|---|
