@@ -22,7 +22,7 @@ use crate::environment;
 use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{Pretend, ToolsOptions};
-use crate::outcome::{not_begun, refused, spawn_failed};
+use crate::outcome::{cancelled, not_begun, refused, spawn_failed};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 
@@ -189,6 +189,15 @@ impl Inner {
         let Some(turn) = place(&stop).await else {
             return refused(&not_begun());
         };
+        // A stop that came before would otherwise race with the shell's first lines.
+        let is_stopped = tokio::select! {
+            biased;
+            () = stop.stopped() => true,
+            () = std::future::ready(()) => false,
+        };
+        if is_stopped {
+            return refused(&cancelled());
+        }
         let Ok(brake) = Brake::new().map(Arc::new) else {
             return refused(&spawn_failed(
                 "no descriptor is left",
