@@ -21,8 +21,9 @@
 //! | `supervisor` | stage 1: session, namespaces, orders, the end of all |
 //! | `keeper` | stage 2: limits, restrictions, the shell, reaping |
 //! | `place` | mounts: what a command's namespace looks like |
+//! | `call_list` | the system calls that commands may make |
 //! | `files` | Landlock: which files can be reached |
-//! | `calls`, `call_list` | seccomp: which system calls can be made |
+//! | `calls` | seccomp: which system calls are refused |
 
 use std::ffi::OsString;
 use std::process::ExitCode;
