@@ -22,7 +22,7 @@ use crate::environment;
 use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{Pretend, ToolsOptions};
-use crate::outcome::{cancelled, not_begun, refused, spawn_failed};
+use crate::outcome::{not_begun, refused, spawn_failed};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 
@@ -196,7 +196,7 @@ impl Inner {
             () = std::future::ready(()) => false,
         };
         if is_stopped {
-            return refused(&cancelled());
+            return refused(&crate::outcome::cancelled());
         }
         let Ok(brake) = Brake::new().map(Arc::new) else {
             return refused(&spawn_failed(
