@@ -9,6 +9,7 @@
 //! | `form` | how arguments are read and described |
 //! | `journal` | the tools that write to the person's journal |
 //! | `environment` | the few variables a command sees |
+//! | [`closed`] | places outside the home that commands cannot read |
 //! | `command` | one command from its start to its end, on a thread of its own |
 //! | [`descent`] | whether a process descends from a tool |
 //! | `output` | bounded keeping of both streams, and the part the model reads |
@@ -27,6 +28,7 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+pub mod closed;
 mod command;
 pub mod descent;
 mod environment;
@@ -43,7 +45,8 @@ pub mod sandbox;
 pub mod tools;
 pub mod workspace;
 
-pub use options::{Pretend, ToolsOptions, Unsandboxed};
+pub use closed::ClosedPlaces;
+pub use options::{CommandLimits, Pretend, ToolsOptions, Unsandboxed};
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
 

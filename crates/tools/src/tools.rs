@@ -30,6 +30,9 @@ use crate::workspace::{Workdir, Workspace, WorkspaceError};
 /// their turn.
 pub const COMMANDS_MAX: usize = 32;
 
+/// The folder beside an operation's temporary one for what is mounted over closed places.
+const COVERS: &str = "covers";
+
 /// Their places. One for the whole process, because every run has tools of its own.
 static PLACES: Semaphore = Semaphore::const_new(COMMANDS_MAX);
 
@@ -61,6 +64,8 @@ impl Tools {
     /// Checks the folders and makes the scratch folder. Starts nothing.
     pub fn new(options: ToolsOptions) -> Result<Self, WorkspaceError> {
         let workspace = Workspace::new(&options.home, &options.workspace)?;
+        // Looked up again for every command; here so that nothing begins in a workspace that cannot be used.
+        workspace.closed_places(&options.closed)?;
         let unusable = |source| WorkspaceError::Unusable {
             path: options.scratch.clone(),
             source,
@@ -123,6 +128,8 @@ impl Inner {
         };
         let folder = Folder::of(&self.scratch, operation_id);
         let temporary = folder.temporary();
+        let closed = self.workspace.closed_places(&self.options.closed);
+        let closed = closed.map_err(|error| Fault::new(error.code(), &error.to_string(), error.hint()))?;
         let options = &self.options;
         let (timeout_ms, output_tokens) = (arguments.timeout_ms(), arguments.output_tokens());
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
@@ -133,6 +140,8 @@ impl Inner {
             workdir,
             environment: environment::of_command(&options.environment, &temporary),
             home: self.workspace.home().to_owned(),
+            closed,
+            covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             writable: vec![self.workspace.path().to_owned(), temporary],
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
@@ -365,6 +374,8 @@ mod tests {
             workspace: folder("workspace"),
             scratch: folder("home/scratch"),
             environment: BTreeMap::new(),
+            closed: crate::ClosedPlaces::default(),
+            limits: crate::CommandLimits::default(),
             unsandboxed: Unsandboxed::Allow,
             pretend: Pretend::default(),
         })

@@ -8,6 +8,7 @@
 )]
 
 mod call;
+mod closed;
 mod ending;
 mod kit;
 mod place;

@@ -76,6 +76,7 @@ impl Home {
                 .create(&folder)
                 .map_err(|error| read_only(&error, "cannot write in the home"))?;
         }
+        crate::closed::remember(home.root());
         Ok(home)
     }
 

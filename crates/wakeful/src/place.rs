@@ -15,6 +15,7 @@ use wakeful_store::{PostgresOptions, SqliteOptions, Store, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
+use crate::closed;
 use crate::config::{self, Config, Overrides};
 use crate::device;
 use crate::failure::Failure;
@@ -276,6 +277,8 @@ impl Place {
             workspace: tooling.workspace.text.clone().into(),
             scratch: self.home.scratch(),
             environment: environment(),
+            closed: closed::places(&self.settings),
+            limits: self.settings.tools.limits(),
             unsandboxed: match tooling.sandboxing {
                 Sandboxing::Required => Unsandboxed::Refuse,
                 Sandboxing::Optional => Unsandboxed::Allow,

@@ -14,6 +14,7 @@ use rustix::process::{
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computing_mode, set_capabilities};
 
 use super::calls::{self, Protected};
+use super::files::Reach;
 use super::wire::{Containment, End, Link, Report, Spec, Trouble};
 use super::{files, place};
 use crate::options::Unsandboxed;
@@ -63,7 +64,9 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     if containment == Containment::Namespace {
         place::furnish(&mut spec.writable);
         if lacking.is_empty() {
+            let sources = place::empty_sources(&spec.covers);
             place::seal(&spec.writable);
+            spec.closed = place::cover(&spec, sources);
         }
     }
     give_up_capabilities()?;
@@ -108,7 +111,12 @@ fn limit(containment: Containment) -> Result<(), Trouble> {
 
 /// Restricts files and system calls, and names the level.
 fn restrict(spec: &Spec, containment: Containment) -> Result<String, Trouble> {
-    let abi = files::restrict(&spec.home, &spec.writable, spec.pretend)?;
+    let reach = Reach {
+        home: &spec.home,
+        closed: &spec.closed,
+        writable: &spec.writable,
+    };
+    let abi = files::restrict(&reach, spec.pretend)?;
     let protected = match containment {
         // Nobody outside has a number in here.
         Containment::Namespace => Protected::default(),

@@ -41,6 +41,10 @@ pub(crate) struct Spec {
     pub(crate) environment: BTreeMap<String, String>,
     /// The folder it cannot reach.
     pub(crate) home: PathBuf,
+    /// Other places it cannot read, without symlinks.
+    pub(crate) closed: Vec<PathBuf>,
+    /// A folder out of the command's reach, for what is mounted over closed places.
+    pub(crate) covers: PathBuf,
     /// The folders it may write to.
     pub(crate) writable: Vec<PathBuf>,
     /// What to do where the kernel cannot enforce this.

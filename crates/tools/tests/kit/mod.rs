@@ -13,7 +13,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 /// What the machine has, the same without namespaces, and an old kernel without them.
 pub(crate) const LEVELS: [Pretend; 3] = [
@@ -74,18 +74,7 @@ impl Bed {
         fs::create_dir(&home).expect("home");
         fs::create_dir(&workspace).expect("workspace");
         fs::write(home.join("secret"), "the secret").expect("secret");
-        let mut options = ToolsOptions {
-            program: bed_program(),
-            program_args_prefix: vec!["sandbox".to_owned()],
-            home: home.clone(),
-            workspace: workspace.clone(),
-            scratch: home.join("scratch"),
-            environment: std::env::vars()
-                .chain([("SECRET_KEY".to_owned(), "hunter2".to_owned())])
-                .collect(),
-            unsandboxed: Unsandboxed::Refuse,
-            pretend: Pretend::default(),
-        };
+        let mut options = options(&home, &workspace);
         change(&mut options);
         Self {
             _root: temp,
@@ -108,6 +97,24 @@ impl Bed {
     /// What is left in the scratch folder.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         entries(&self.home.join("scratch"))
+    }
+}
+
+/// Options for tools between a home and a workspace.
+pub(crate) fn options(home: &Path, workspace: &Path) -> ToolsOptions {
+    ToolsOptions {
+        program: bed_program(),
+        program_args_prefix: vec!["sandbox".to_owned()],
+        home: home.to_owned(),
+        workspace: workspace.to_owned(),
+        scratch: home.join("scratch"),
+        environment: std::env::vars()
+            .chain([("SECRET_KEY".to_owned(), "hunter2".to_owned())])
+            .collect(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
+        unsandboxed: Unsandboxed::Refuse,
+        pretend: Pretend::default(),
     }
 }
 

@@ -358,6 +358,8 @@ fn a_scratch_folder_within_reach_of_commands_is_refused() {
         workspace: bed.workspace.clone(),
         scratch: bed.workspace.join("scratch"),
         environment: std::collections::BTreeMap::new(),
+        closed: wakeful_tools::ClosedPlaces::default(),
+        limits: wakeful_tools::CommandLimits::default(),
         unsandboxed: Unsandboxed::Refuse,
         pretend: Pretend::default(),
     };

@@ -19,6 +19,7 @@ use wakeful_store::{
 
 use super::Shared;
 use crate::archive::{self, ABOUT, About, Bad, FORMAT, Writer};
+use crate::closed;
 use crate::failure::{DISK_FULL, Failure};
 use crate::home::Home;
 use crate::show::Out;
@@ -50,6 +51,7 @@ pub(crate) fn backup(args: &BackupArgs, shared: &Shared, out: &Out) -> Result<u8
     refuse_existing(&target)?;
     let made_at = RealClock::new().now();
     let (about, files) = make(&home, &target, args.with_secrets, made_at)?;
+    closed::remember(&target);
     let bytes = fs::metadata(&target).map_or(0, |found| found.len());
     let object = json!({
         "file": target, "bytes": bytes, "files": files, "made_at": about.made_at, "schema": about.schema,

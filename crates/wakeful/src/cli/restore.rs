@@ -22,6 +22,7 @@ use wakeful_store::{
 use super::Shared;
 use super::backup::{unusable, unwritable};
 use crate::archive::{self, Bad, Contents};
+use crate::closed;
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::show::Out;
@@ -61,6 +62,10 @@ pub(crate) async fn restore(args: &RestoreArgs, shared: &Shared, out: &Out) -> R
     let restored = fill(&staged, &args.file, &contents).await?;
     let aside = move_in(&staged, &home, lock.is_some())?;
     drop(lock);
+    [Some(home.as_path()), aside.as_deref()]
+        .into_iter()
+        .flatten()
+        .for_each(closed::remember);
     tell(&contents, &home, &restored, aside.as_deref(), out);
     Ok(0)
 }

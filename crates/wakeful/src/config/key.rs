@@ -7,7 +7,10 @@ use wakeful_core::run::ROUNDS_MAX;
 
 use super::kind::Kind;
 use super::named::Named;
-use super::values::{DAILY_USD_MAX, PER_MINUTE_MAX};
+use super::values::{
+    COMMAND_MEMORY_MIB_MIN, COMMAND_MIB_MAX, COMMAND_PROCESSES_MAX, COMMAND_PROCESSES_MIN, DAILY_USD_MAX,
+    PER_MINUTE_MAX,
+};
 use crate::failure::Failure;
 
 /// Begins every variable of ours.
@@ -41,10 +44,14 @@ pub(crate) enum Key {
     AnnounceWebhookForm,
     ScheduleCatchUp,
     DecisionsDeadlineHours,
+    ToolsMemoryMibMax,
+    ToolsProcessesMax,
+    ToolsWrittenMibMax,
+    ToolsWrittenMibPerDay,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 29] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -70,6 +77,10 @@ impl Key {
         Self::AnnounceWebhookForm,
         Self::ScheduleCatchUp,
         Self::DecisionsDeadlineHours,
+        Self::ToolsMemoryMibMax,
+        Self::ToolsProcessesMax,
+        Self::ToolsWrittenMibMax,
+        Self::ToolsWrittenMibPerDay,
     ];
 
     /// Its section and its name there.
@@ -100,6 +111,10 @@ impl Key {
             Self::AnnounceWebhookForm => ("announce", "webhook_form"),
             Self::ScheduleCatchUp => ("schedule", "catch_up"),
             Self::DecisionsDeadlineHours => ("decisions", "deadline_hours"),
+            Self::ToolsMemoryMibMax => ("tools", "memory_mib_max"),
+            Self::ToolsProcessesMax => ("tools", "processes_max"),
+            Self::ToolsWrittenMibMax => ("tools", "written_mib_max"),
+            Self::ToolsWrittenMibPerDay => ("tools", "written_mib_per_day"),
         }
     }
 
@@ -136,6 +151,18 @@ impl Key {
             Self::DecisionsDeadlineHours => Kind::Integer {
                 min: 0,
                 max: DEADLINE_HOURS_MAX as i64,
+            },
+            Self::ToolsMemoryMibMax => Kind::Integer {
+                min: COMMAND_MEMORY_MIB_MIN as i64,
+                max: COMMAND_MIB_MAX as i64,
+            },
+            Self::ToolsProcessesMax => Kind::Integer {
+                min: COMMAND_PROCESSES_MIN as i64,
+                max: COMMAND_PROCESSES_MAX as i64,
+            },
+            Self::ToolsWrittenMibMax | Self::ToolsWrittenMibPerDay => Kind::Integer {
+                min: 1,
+                max: COMMAND_MIB_MAX as i64,
             },
             Self::RetentionEventMib | Self::RetentionTraceMib | Self::RetentionBlobMib => Kind::Integer {
                 min: 0,

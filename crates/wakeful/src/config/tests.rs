@@ -24,6 +24,10 @@ fn text_of(key: Key, number: u16) -> String {
             (number % 30_000).to_string()
         }
         Key::DecisionsDeadlineHours => (number % 8_000).to_string(),
+        Key::ToolsMemoryMibMax
+        | Key::ToolsProcessesMax
+        | Key::ToolsWrittenMibMax
+        | Key::ToolsWrittenMibPerDay => (16 + number % 8_000).to_string(),
         Key::RetentionEventMib | Key::RetentionTraceMib | Key::RetentionBlobMib => number.to_string(),
         Key::ServerAdvertise | Key::AnnounceWebhook => format!("https://host-{number}.example.org"),
         Key::ServerTokenFile | Key::AgentWorkspace => format!("/somewhere/{number}"),

@@ -8,7 +8,7 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::DecisionFilter;
 use wakeful_ports::tool::{Act, Stop, ToolHost as _};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use super::api::block_on;
 use super::daemon::Daemon;
@@ -410,6 +410,8 @@ fn unconfined(world: &World, no_namespaces: bool, command: &str) {
         workspace: world.workspace(),
         scratch: world.home().join("scratch"),
         environment,
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Allow,
         pretend: Pretend {
             no_namespaces,

@@ -10,7 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, h};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
-use wakeful_tools::{Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
 
 use super::Check;
 use crate::place::SANDBOX_VERB;
@@ -79,6 +79,8 @@ async fn command(folder: &Path) -> Result<Done, String> {
         home,
         workspace: folder.join("work"),
         environment: std::collections::BTreeMap::new(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Refuse,
         pretend: Pretend::default(),
     });
