@@ -176,6 +176,8 @@ struct Running {
     level: Option<String>,
     end: Option<(Ending, End)>,
     ending: Ending,
+    /// What the command wrote to disks.
+    written_bytes: u64,
     /// Why the shell was not started.
     unstarted: Option<Unstarted>,
 }
@@ -201,6 +203,7 @@ impl Running {
             level: None,
             end: None,
             ending: Ending::Completed,
+            written_bytes: 0,
             unstarted: None,
         }
     }
@@ -275,6 +278,8 @@ impl Running {
             match serde_json::from_slice(&line) {
                 Ok(Report::Started { level, .. }) => self.level = Some(level),
                 Ok(Report::Ended(end)) => self.end = Some((self.ending, end)),
+                Ok(Report::Exceeded(exceeded)) => self.ending = Ending::Exceeded(exceeded),
+                Ok(Report::Written { bytes }) => self.written_bytes = bytes,
                 Ok(Report::NoNamespaces) => self.unstarted = Some(Unstarted::NoNamespaces),
                 Ok(Report::Refused { lacking }) => {
                     self.unstarted = Some(Unstarted::Fault(sandbox_unavailable(&lacking)));
@@ -336,6 +341,7 @@ fn never_begun(ending: Ending) -> Fault {
         ),
         Ending::TimedOut => Fault::new("timed_out", "the time was over before the command began", ""),
         Ending::Stopped => cancelled(),
+        Ending::Exceeded(exceeded) => exceeded.fault(),
     }
 }
 

@@ -9,6 +9,7 @@ use wakeful_ports::tool::{Done, NOT_BEGUN};
 
 use crate::arguments::TOOL;
 use crate::output::{Kept, previews};
+use crate::sandbox::limits::{Exceeded, Limit};
 use crate::sandbox::wire::End;
 
 /// A command that ran.
@@ -32,6 +33,8 @@ pub(crate) enum Ending {
     TimedOut,
     /// Somebody said stop.
     Stopped,
+    /// It used more than it may.
+    Exceeded(Exceeded),
     /// Somebody outside killed the processes that watched over it, and it with them.
     Killed,
 }
@@ -46,6 +49,8 @@ struct Content<'a> {
     timed_out: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
     stdout_preview: &'a str,
     stderr_preview: &'a str,
     truncated: bool,
@@ -104,6 +109,7 @@ impl Ran {
             signal,
             timed_out: (self.ending == Ending::TimedOut).then_some(true),
             stopped: (self.ending == Ending::Stopped).then_some(true),
+            limit: self.ending.limit(),
             stdout_preview: &out_preview.text,
             stderr_preview: &err_preview.text,
             truncated: out_preview.cut || err_preview.cut,
@@ -136,6 +142,7 @@ impl Ending {
             Self::Completed => "completed",
             Self::TimedOut => "timed_out",
             Self::Stopped => "stopped",
+            Self::Exceeded(exceeded) => exceeded.code(),
             Self::Killed => "killed",
         }
     }
@@ -146,7 +153,16 @@ impl Ending {
             Self::Completed => None,
             Self::TimedOut => Some("timed_out".to_owned()),
             Self::Stopped => Some("cancelled".to_owned()),
+            Self::Exceeded(exceeded) => Some(exceeded.code().to_owned()),
             Self::Killed => Some("killed".to_owned()),
+        }
+    }
+
+    /// Which limit ended it, in words.
+    fn limit(self) -> Option<String> {
+        match self {
+            Self::Exceeded(exceeded) => Some(exceeded.message()),
+            Self::Completed | Self::TimedOut | Self::Stopped | Self::Killed => None,
         }
     }
 
@@ -154,9 +170,59 @@ impl Ending {
     pub(crate) const fn or_killed(self) -> Self {
         match self {
             Self::Completed | Self::Killed => Self::Killed,
-            Self::TimedOut => Self::TimedOut,
-            Self::Stopped => Self::Stopped,
+            Self::TimedOut | Self::Stopped | Self::Exceeded(_) => self,
         }
+    }
+}
+
+impl Exceeded {
+    /// The stable word for it.
+    pub(crate) const fn code(self) -> &'static str {
+        match self.limit {
+            Limit::Memory | Limit::MachineMemory => "memory_exceeded",
+            Limit::Processes => "too_many_processes",
+            Limit::Written | Limit::FreeSpace => "disk_limit",
+        }
+    }
+
+    /// What happened, for the model and for people.
+    pub(crate) fn message(self) -> String {
+        let mib = |bytes: u64| bytes >> 20;
+        let (found, allowed) = (self.found, self.allowed);
+        match self.limit {
+            Limit::Memory => format!(
+                "the command used {} MiB of memory; the limit is {} MiB (tools.memory_mib_max)",
+                mib(found),
+                mib(allowed)
+            ),
+            Limit::MachineMemory => format!(
+                "the machine had {} MiB of memory left while the command ran; {} MiB must stay free",
+                mib(found),
+                mib(allowed)
+            ),
+            Limit::Processes => {
+                format!("the command had more than {allowed} processes and threads (tools.processes_max)")
+            }
+            Limit::Written => format!(
+                "the command wrote {} MiB; the limit is {} MiB (tools.written_mib_max, tools.written_mib_per_day)",
+                mib(found),
+                mib(allowed)
+            ),
+            Limit::FreeSpace => format!(
+                "the disk of Wakeful's home had {} MiB left while the command ran; {} MiB must stay free",
+                mib(found),
+                mib(allowed)
+            ),
+        }
+    }
+
+    /// The same for a command that had not begun.
+    pub(crate) fn fault(self) -> Fault {
+        Fault::new(
+            self.code(),
+            &self.message(),
+            "use less, or ask a person to raise the limit",
+        )
     }
 }
 

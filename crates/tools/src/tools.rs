@@ -143,6 +143,7 @@ impl Inner {
             closed,
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             writable: vec![self.workspace.path().to_owned(), temporary],
+            limits: options.limits,
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
                 no_namespaces,

@@ -11,5 +11,6 @@ mod call;
 mod closed;
 mod ending;
 mod kit;
+mod limits;
 mod place;
 mod walls;

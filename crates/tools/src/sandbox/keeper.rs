@@ -3,6 +3,7 @@
 //! In a namespace this is process 1: orphans come to it, and when it ends the kernel ends the rest. Elsewhere
 //! it is a subreaper below the supervisor, so that orphans stay in its tree.
 
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -15,9 +16,10 @@ use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computi
 
 use super::calls::{self, Protected};
 use super::files::Reach;
+use super::limits::TASKS_SLACK;
 use super::wire::{Containment, End, Link, Report, Spec, Trouble};
 use super::{files, place};
-use crate::options::Unsandboxed;
+use crate::options::{CommandLimits, Unsandboxed};
 
 /// The shell that reads commands.
 const SHELL: &str = "/bin/sh";
@@ -35,8 +37,15 @@ const FILE_POWERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::FOWNER)
     .union(CapabilitySet::FSETID);
 
-/// Processes of one command, where they are counted apart from those of the user: stops a fork bomb.
-const PROCESSES_MAX: u64 = 4096;
+/// Where a PID namespace is told how many numbers it has, and the fewest that the kernel takes.
+const NUMBERS: &str = "/proc/sys/kernel/pid_max";
+const NUMBERS_MIN: u64 = 301;
+
+/// Before this version of Linux the file is that of the whole machine.
+const NUMBERS_SINCE: (u32, u32) = (6, 14);
+
+/// The first to go when the machine runs out of memory.
+const OOM_SCORE: &str = "1000";
 
 /// Runs the command of one specification and reports how it went.
 pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Trouble> {
@@ -53,7 +62,7 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     if containment == Containment::Subreaper {
         set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
     }
-    limit(containment)?;
+    limit(&spec.limits, containment)?;
     let lacking = lacking(&spec);
     if !lacking.is_empty() && spec.unsandboxed == Unsandboxed::Refuse {
         above.report(&Report::Refused {
@@ -84,7 +93,11 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     reap(shell, above)
 }
 
-fn limit(containment: Containment) -> Result<(), Trouble> {
+fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), Trouble> {
+    // Where it is refused, the kernel chooses by size.
+    let _by_size = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
+    let file_bytes = FILE_BYTES_MAX.min(limits.written_bytes);
+    let tasks = limits.processes.saturating_add(TASKS_SLACK);
     let cap = |resource, soft: u64, hard: u64| {
         // A limit may be lowered only; where a lower one stands already, that one holds.
         let hard = getrlimit(resource)
@@ -99,14 +112,35 @@ fn limit(containment: Containment) -> Result<(), Trouble> {
         )
     };
     let set = cap(Resource::Core, 0, 0)
-        .and_then(|()| cap(Resource::Fsize, FILE_BYTES_MAX, FILE_BYTES_MAX))
+        .and_then(|()| cap(Resource::Fsize, file_bytes, file_bytes))
         .and_then(|()| cap(Resource::Nofile, OPEN_FILES, OPEN_FILES_MAX));
     let set = match containment {
-        Containment::Namespace => set.and_then(|()| cap(Resource::Nproc, PROCESSES_MAX, PROCESSES_MAX)),
+        Containment::Namespace => {
+            limit_numbers(tasks);
+            set.and_then(|()| cap(Resource::Nproc, tasks, tasks))
+        }
         // The kernel would count everything the user runs, and a busy desktop could start nothing at all.
         Containment::Subreaper => set,
     };
     set.map_err(Trouble::failed("limiting resources"))
+}
+
+/// Limits the processes of a namespace by the numbers it has for them. Unlike the limit above, this one holds for the
+/// superuser too. Where the kernel cannot, the supervisor's count must do.
+fn limit_numbers(tasks: u64) {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if is_since(&release, NUMBERS_SINCE) {
+        let _counted = fs::write(NUMBERS, tasks.max(NUMBERS_MIN).to_string());
+    }
+}
+
+/// Whether a release such as `6.18.44-generic` is this version or a later one.
+fn is_since(release: &str, version: (u32, u32)) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= version,
+        _ => false,
+    }
 }
 
 /// Restricts files and system calls, and names the level.
@@ -201,5 +235,26 @@ fn end_of(status: WaitStatus) -> End {
         (None, Some(signal)) => End::Signal(signal),
         // Stops are not waited for, so this does not occur; a command that did not exit did not succeed.
         (None, None) => End::Exit(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_of_linux_is_compared_by_its_numbers() {
+        for (release, is) in [
+            ("6.14.0", true),
+            ("6.18.44-fc-v445", true),
+            ("7.0", true),
+            ("6.13.9", false),
+            ("5.15.0-91-generic", false),
+            ("4.4.0", false),
+            ("", false),
+            ("next", false),
+        ] {
+            assert_eq!(is_since(release, NUMBERS_SINCE), is, "{release}");
+        }
     }
 }

@@ -19,6 +19,7 @@
 //! | `place` | mounts: what a command's namespace looks like |
 //! | `files` | Landlock: which files can be reached |
 //! | `calls` | seccomp: which system calls are refused |
+//! | `limits`, `usage` | what the tree of a command uses, and when it is too much |
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -26,8 +27,10 @@ use std::process::ExitCode;
 mod calls;
 mod files;
 mod keeper;
+pub(crate) mod limits;
 mod place;
 mod supervisor;
+mod usage;
 pub(crate) mod wire;
 
 use wire::{Containment, Link, Report, Trouble};

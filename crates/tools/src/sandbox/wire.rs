@@ -14,7 +14,8 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 
-use crate::options::{Pretend, Unsandboxed};
+use super::limits::Exceeded;
+use crate::options::{CommandLimits, Pretend, Unsandboxed};
 
 /// Largest specification. The command has at most 128 KiB, which JSON may stretch sixfold, and the few
 /// variables of the environment share a page or two.
@@ -47,6 +48,8 @@ pub(crate) struct Spec {
     pub(crate) covers: PathBuf,
     /// The folders it may write to.
     pub(crate) writable: Vec<PathBuf>,
+    /// What it may use.
+    pub(crate) limits: CommandLimits,
     /// What to do where the kernel cannot enforce this.
     pub(crate) unsandboxed: Unsandboxed,
     /// What the kernel is taken to lack.
@@ -90,6 +93,13 @@ pub(crate) enum Report {
     },
     /// The shell ended.
     Ended(End),
+    /// The command used too much and is being ended.
+    Exceeded(Exceeded),
+    /// What the command wrote to disks, told after everything else.
+    Written {
+        /// As far as it was seen.
+        bytes: u64,
+    },
     /// The kernel cannot enforce the sandbox, and running without it was not allowed.
     Refused {
         /// What is missing.
