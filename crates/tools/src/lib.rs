@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`tools`] | the tool host: what the model is told, checks, performance, clearing |
 //! | [`options`] | what the binary says once, at the start |
+//! | `written` | what each agent's commands wrote to disks within a day |
 //! | [`workspace`] | the folder commands may write to, apart from Wakeful's home |
 //! | `arguments` | the typed arguments of `ExecCommand` and what is wrong with bad ones |
 //! | `form` | how arguments are read and described |
@@ -17,6 +18,7 @@
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
 //! | [`outside`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | what is mounted where, and every name of the home |
+//! | `permissions` | mode and owner of the home's files, compared around each command |
 //! | `process` | what `/proc` says: start times, descendants |
 //! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
 //!
@@ -40,10 +42,12 @@ pub mod options;
 mod outcome;
 mod output;
 pub mod outside;
+mod permissions;
 mod process;
 pub mod sandbox;
 pub mod tools;
 pub mod workspace;
+mod written;
 
 pub use closed::ClosedPlaces;
 pub use options::{CommandLimits, Pretend, ToolsOptions, Unsandboxed};

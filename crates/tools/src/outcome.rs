@@ -1,5 +1,6 @@
 //! What a command leaves: its result as the model reads it, or the fault that kept it from running.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,6 +10,7 @@ use wakeful_ports::tool::{Done, NOT_BEGUN};
 
 use crate::arguments::TOOL;
 use crate::output::{Kept, previews};
+use crate::sandbox::isolation::Isolation;
 use crate::sandbox::limits::{Exceeded, Limit};
 use crate::sandbox::wire::End;
 
@@ -18,7 +20,9 @@ pub(crate) struct Ran {
     pub(crate) ending: Ending,
     pub(crate) end: End,
     /// The isolation that was really enforced.
-    pub(crate) level: String,
+    pub(crate) isolation: Isolation,
+    /// Files of the home whose permissions had been changed, and were set back.
+    pub(crate) repaired: Vec<String>,
     pub(crate) stdout: Kept,
     pub(crate) stderr: Kept,
     pub(crate) duration: Duration,
@@ -61,6 +65,11 @@ struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_artifact: Option<usize>,
     sandbox: &'a str,
+    /// Left out where all of it is enforced, which the level says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<BTreeMap<&'static str, bool>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    permissions_repaired: Vec<String>,
     duration_ms: u64,
 }
 
@@ -103,6 +112,7 @@ impl Ran {
             End::Exit(code) => (code, None),
             End::Signal(signal) => (128 + signal, Some(signal)),
         };
+        let level = self.isolation.level();
         let content = Content {
             disposition: self.ending.disposition(),
             exit_status,
@@ -116,14 +126,16 @@ impl Ran {
             artifacts,
             stdout_artifact,
             stderr_artifact,
-            sandbox: &self.level,
+            sandbox: &level,
+            isolation: (!self.isolation.is_whole()).then(|| self.isolation.lines()),
+            permissions_repaired: self.repaired,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         };
         match serde_json::to_string(&content) {
             Ok(content) => Done {
                 content,
                 code: self.ending.code(),
-                sandbox: Some(self.level),
+                sandbox: Some(level),
                 blobs,
                 again: None,
             },

@@ -21,10 +21,11 @@ use crate::command::{Brake, Job, NoNamespaces};
 use crate::environment;
 use crate::journal;
 use crate::leftover::Folder;
-use crate::options::{Pretend, ToolsOptions};
+use crate::options::{CommandLimits, Pretend, ToolsOptions};
 use crate::outcome::{not_begun, refused, spawn_failed};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
+use crate::written::Written;
 
 /// Commands of this process that run at the same time, over all runs; each has a thread and three processes. Others wait for
 /// their turn.
@@ -113,7 +114,7 @@ impl Tools {
 
 impl Inner {
     /// Prepares a command. Looks at folders, so not on a thread that must not wait.
-    fn job(&self, operation_id: OperationId, arguments: Arguments) -> Result<Job, Fault> {
+    fn job(&self, operation_id: OperationId, arguments: Arguments, left: u64) -> Result<Job, Fault> {
         let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
             Workdir::Inside(path) => path,
             Workdir::Outside => return Err(outside()),
@@ -143,7 +144,10 @@ impl Inner {
             closed,
             covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             writable: vec![self.workspace.path().to_owned(), temporary],
-            limits: options.limits,
+            limits: CommandLimits {
+                written_bytes: options.limits.written_bytes.min(left),
+                ..options.limits
+            },
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
                 no_namespaces,
@@ -157,10 +161,30 @@ impl Inner {
             folder,
             timeout,
             output_tokens,
+            written_bytes: 0,
         })
     }
 
-    fn run(&self, mut job: Job, brake: &Brake) -> Done {
+    /// Runs a command within what its agent may still write today, and keeps what it wrote.
+    fn begin(&self, act: &Act, arguments: Arguments, brake: &Brake) -> Done {
+        let written = Written::of(self.workspace.home(), &act.agent_id);
+        let most = self.options.limits.written_bytes_per_day;
+        let left = most.saturating_sub(written.bytes(act.at));
+        if left == 0 {
+            return refused(&day_s_writing_used(most));
+        }
+        match self.job(act.operation_id, arguments, left) {
+            Err(fault) => refused(&fault),
+            Ok(mut job) => {
+                let done = self.run(&mut job, brake);
+                // A record that cannot be written counts this command for nothing; its own limit held.
+                let _unwritable = written.add(act.at, job.written_bytes);
+                done
+            }
+        }
+    }
+
+    fn run(&self, job: &mut Job, brake: &Brake) -> Done {
         let done = job.run(brake).or_else(|NoNamespaces| {
             self.no_namespaces.store(true, Ordering::Relaxed);
             job.spec.pretend.no_namespaces = true;
@@ -209,8 +233,7 @@ impl Inner {
         let guard = PullOnDrop(Arc::clone(&brake));
         let (answer, mut answered) = oneshot::channel();
         let work = move || {
-            let job = self.job(act.operation_id, arguments);
-            let done = job.map_or_else(|fault| refused(&fault), |job| self.run(job, &brake));
+            let done = self.begin(&act, arguments, &brake);
             drop(turn);
             // Nobody may be listening any more.
             let _unheard = answer.send(done);
@@ -306,6 +329,15 @@ impl Drop for PullOnDrop {
     fn drop(&mut self) {
         self.0.pull();
     }
+}
+
+fn day_s_writing_used(most: u64) -> Fault {
+    let message = format!(
+        "the commands of this agent wrote {} MiB within 24 hours",
+        most >> 20
+    );
+    let hint = "wait, or ask a person to raise tools.written_mib_per_day";
+    Fault::new("disk_limit", &message, hint)
 }
 
 fn outside() -> Fault {

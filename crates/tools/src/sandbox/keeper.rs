@@ -10,15 +10,16 @@ use std::process::{Command, Stdio};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, getrlimit,
-    set_child_subreaper, set_parent_process_death_signal, setrlimit, wait,
+    set_child_subreaper, set_parent_process_death_signal, setpriority_process, setrlimit, wait,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computing_mode, set_capabilities};
 
 use super::calls::{self, Protected};
 use super::files::Reach;
+use super::isolation::Isolation;
 use super::limits::TASKS_SLACK;
 use super::wire::{Containment, End, Link, Report, Spec, Trouble};
-use super::{files, place};
+use super::{files, place, space};
 use crate::options::{CommandLimits, Unsandboxed};
 
 /// The shell that reads commands.
@@ -43,6 +44,12 @@ const NUMBERS_MIN: u64 = 301;
 
 /// Before this version of Linux the file is that of the whole machine.
 const NUMBERS_SINCE: (u32, u32) = (6, 14);
+
+/// Of a command that only its supervisor keeps from making too many processes.
+const PRIORITY: i32 = 10;
+
+/// From this version on Landlock keeps signals within a command.
+const ABI_WITH_SIGNALS: u32 = 6;
 
 /// The first to go when the machine runs out of memory.
 const OOM_SCORE: &str = "1000";
@@ -79,17 +86,17 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
         }
     }
     give_up_capabilities()?;
-    let level = if lacking.is_empty() {
+    let isolation = if lacking.is_empty() {
         restrict(&spec, containment)?
     } else {
-        "not_enforced".to_owned()
+        Isolation::none()
     };
     let shell = start_shell(&spec, containment)?;
     let group = match containment {
         Containment::Namespace => None,
         Containment::Subreaper => Some(shell.as_raw_nonzero().get()),
     };
-    above.report(&Report::Started { level, group });
+    above.report(&Report::Started { isolation, group });
     reap(shell, above)
 }
 
@@ -120,7 +127,11 @@ fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), Trouble
             set.and_then(|()| cap(Resource::Nproc, tasks, tasks))
         }
         // The kernel would count everything the user runs, and a busy desktop could start nothing at all.
-        Containment::Subreaper => set,
+        Containment::Subreaper => {
+            // Its supervisor has a high one, which is not for the command.
+            let _kept = setpriority_process(None, PRIORITY);
+            set
+        }
     };
     set.map_err(Trouble::failed("limiting resources"))
 }
@@ -144,7 +155,7 @@ fn is_since(release: &str, version: (u32, u32)) -> bool {
 }
 
 /// Restricts files and system calls, and names the level.
-fn restrict(spec: &Spec, containment: Containment) -> Result<String, Trouble> {
+fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, Trouble> {
     let reach = Reach {
         home: &spec.home,
         closed: &spec.closed,
@@ -157,11 +168,21 @@ fn restrict(spec: &Spec, containment: Containment) -> Result<String, Trouble> {
         // Landlock keeps signals in only from version 6 on, and limits not at all.
         Containment::Subreaper => protected(spec),
     };
+    // First, because the filters after it need not let this system call pass.
+    space::refuse_allocation()?;
     calls::refuse(abi, &protected)?;
-    Ok(format!(
-        "enforced: landlock-abi{abi}+seccomp+{}",
-        containment.as_str()
-    ))
+    let is_namespace = containment == Containment::Namespace;
+    let lines = [
+        ("processes", is_namespace || abi >= ABI_WITH_SIGNALS),
+        ("metadata", is_namespace && place::is_read_only(&spec.home)),
+    ];
+    let open: Vec<&str> = lines
+        .into_iter()
+        .filter(|(_, is)| !is)
+        .map(|(line, _)| line)
+        .collect();
+    let means = format!("landlock-abi{abi}+seccomp+{}", containment.as_str());
+    Ok(Isolation::with(means, &open))
 }
 
 /// Those without whom a command would go on for ever: its supervisor, and Wakeful.

@@ -5,9 +5,11 @@
 //!
 //! # What each level leaves open
 //!
-//! - Everything outside the home can be read. Folders on the path to the home can be entered but not listed.
+//! - Everything outside the home and the closed places ([`crate::closed`]) can be read. Folders on the path to the home,
+//!   and without a mount namespace those on the path to a closed place, can be entered but not listed.
 //! - Without a mount namespace (in most containers, and with `subreaper`) the mode, owner, times and attributes
-//!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask.
+//!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask. The result
+//!   says so (`metadata`), and changes to the home's own files are found and repaired after the command.
 //! - With `subreaper` and a Landlock before version 6, a command that knows how can signal other processes of
 //!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
 //!
@@ -19,6 +21,8 @@
 //! | `place` | mounts: what a command's namespace looks like |
 //! | `files` | Landlock: which files can be reached |
 //! | `calls` | seccomp: which system calls are refused |
+//! | `isolation` | what was enforced, line by line |
+//! | `space` | seccomp: disk space is not allocated without writing |
 //! | `limits`, `usage` | what the tree of a command uses, and when it is too much |
 
 use std::ffi::OsString;
@@ -26,9 +30,11 @@ use std::process::ExitCode;
 
 mod calls;
 mod files;
+pub(crate) mod isolation;
 mod keeper;
 pub(crate) mod limits;
 mod place;
+mod space;
 mod supervisor;
 mod usage;
 pub(crate) mod wire;

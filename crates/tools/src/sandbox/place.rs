@@ -9,6 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::StatVfsMountFlags;
 use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 
 use super::wire::Spec;
@@ -133,6 +134,11 @@ fn cover_one(source: &Path, name: &Path) -> io::Result<()> {
     let closed = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
     mount_remount(name, MountFlags::BIND | closed, "")?;
     Ok(())
+}
+
+/// Whether nothing about a folder can be changed here, not even its mode.
+pub(super) fn is_read_only(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 /// Flags that a remount would take away, which the kernel refuses. Those of access times it keeps by itself.

@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process_group, set_child_subreaper,
-    set_parent_process_death_signal, setsid,
+    set_parent_process_death_signal, setpriority_process, setsid,
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set,
@@ -27,9 +27,13 @@ use super::{KEEP, SHOWN_NAME};
 use crate::options::Pretend;
 use crate::process;
 
-/// How long orphans are hunted where there is no namespace. With the grace before it, this stays within the 5 s
-/// that a stop may take.
-const HUNT_MAX: Duration = Duration::from_millis(2_000);
+/// How long orphans are hunted where there is no namespace. Ordinary ones are gone in a moment; those that make others
+/// as fast as they can take longer, and must not be given up.
+const HUNT_MAX: Duration = Duration::from_secs(10);
+
+/// Of the supervisor where it alone limits the number of processes: it must get its turn among thousands of them. Only
+/// the superuser may have it, and only for the superuser it is needed.
+const PRIORITY: i32 = -20;
 
 /// Runs one command below this process and leaves no process of it behind.
 pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
@@ -70,6 +74,7 @@ fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
         return Ok(Containment::Namespace);
     }
     set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
+    let _ordinary = setpriority_process(None, PRIORITY);
     Ok(Containment::Subreaper)
 }
 

@@ -14,6 +14,7 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 
+use super::isolation::Isolation;
 use super::limits::Exceeded;
 use crate::options::{CommandLimits, Pretend, Unsandboxed};
 
@@ -87,7 +88,7 @@ pub(crate) enum Report {
     /// The shell runs.
     Started {
         /// The isolation that was really enforced.
-        level: String,
+        isolation: Isolation,
         /// The shell's process group, where the supervisor can see it under that number.
         group: Option<i32>,
     },

@@ -1,7 +1,7 @@
 //! Secrets outside the home: what commands cannot read of them, and what they can read beside them.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use wakeful_tools::closed::remember;
@@ -191,4 +191,40 @@ fn a_workspace_inside_a_closed_place_is_refused() {
 
 fn options(bed: &Bed) -> ToolsOptions {
     crate::kit::options(&bed.home, &bed.workspace)
+}
+
+#[test]
+fn changed_permissions_of_the_home_are_set_back_and_told() {
+    for level in LEVELS {
+        let bed = Bed::at(level);
+        let token = bed.home.join("token");
+        fs::write(&token, SECRET).expect("a token");
+        for (path, mode) in [(&bed.home, 0o700), (&token, 0o600)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("a mode");
+        }
+        let mode = |path: &Path| fs::metadata(path).expect("metadata").permissions().mode() & 0o7777;
+        let seen = bed
+            .run(&format!(
+                "chmod 755 {}; chmod 644 {}; true",
+                bed.home.display(),
+                token.display()
+            ))
+            .ok();
+        assert_eq!((mode(&bed.home), mode(&token)), (0o700, 0o600));
+        let is_closed = seen
+            .json
+            .get("isolation")
+            .is_none_or(|lines| lines["metadata"] == true);
+        let told = seen
+            .json
+            .get("permissions_repaired")
+            .map_or(0, |list| list.as_array().expect("a list").len());
+        assert_eq!(told, if is_closed { 0 } else { 2 }, "{}", seen.json);
+        assert_eq!(
+            is_closed,
+            !level.no_namespaces && mounts_are_allowed(),
+            "{}",
+            seen.json
+        );
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -72,6 +73,7 @@ impl Bed {
         let root = temp.path().canonicalize().expect("a path");
         let [home, workspace] = ["home", "workspace"].map(|name| root.join(name));
         fs::create_dir(&home).expect("home");
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("private");
         fs::create_dir(&workspace).expect("workspace");
         fs::write(home.join("secret"), "the secret").expect("secret");
         let mut options = options(&home, &workspace);
