@@ -73,6 +73,8 @@ const MEANS: Record<string, string> = {
 /** How a command was confined. The level is what the kernel really enforced, so it is never guessed at. */
 export function sandboxWords(sandbox: string): string {
   if (sandbox === "not_enforced") return "Ran without confinement: this machine's kernel cannot";
+  const [known, open] = sandbox.split("; not enforced: ");
+  if (open) return `${sandboxWords(known.replace(/^partly_/, ""))}. Not enforced: ${open.replaceAll("_", " ")}`;
   const [level, means] = sandbox.split(": ");
   if (level !== "enforced" || !means) return `Isolation: ${sandbox}`;
   const names = means.split("+").map((one) => (one.startsWith("landlock") ? "Landlock" : (MEANS[one] ?? one)));

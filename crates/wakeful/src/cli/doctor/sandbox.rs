@@ -101,6 +101,9 @@ fn judge(done: &Done) -> Check {
     let hint =
         "use Linux 5.13 or newer with Landlock and seccomp, or run with --allow-unsandboxed and know why";
     match (&done.sandbox, &done.code) {
+        (Some(level), None) if level.starts_with("partly_enforced") => {
+            Check::ok("sandbox", format!("commands are confined in part: {level}"))
+        }
         (Some(level), None) if level != "not_enforced" => {
             Check::ok("sandbox", format!("commands are confined: {level}"))
         }
