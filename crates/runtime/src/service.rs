@@ -11,7 +11,6 @@ use wakeful_core::budget::Day;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
-use wakeful_core::run::Turn;
 use wakeful_core::wake::{Control, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
@@ -403,7 +402,7 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
         let Some(claimed) = claim(store, runner, run).await? else {
             return Ok(Did::Something);
         };
-        return match workshop.engine(agent, &limits_of(claimed.turn())) {
+        return match workshop.engine(agent, &Limits::of(claimed.turn())) {
             Ok(engine) => came_to(agent, away(engine).drive(claimed).await?),
             Err(error) => without_engine(store, workshop, claimed, error).await,
         };
@@ -483,18 +482,5 @@ fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
     Engine {
         waiting: Waiting::Away,
         ..engine
-    }
-}
-
-/// The limits under which a run was begun.
-fn limits_of(turn: &Turn) -> Limits {
-    Limits {
-        model_ref: turn.model_ref.clone(),
-        fallbacks: turn.fallbacks.clone(),
-        max_rounds: turn.max_rounds,
-        workspace: turn.workspace.clone(),
-        deny_tools: turn.deny_tools.clone(),
-        ask_tools: turn.ask_tools.clone(),
-        may_start: turn.may_start.clone(),
     }
 }

@@ -196,6 +196,11 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     /// What is known of one call before the machine decides on it.
     pub(crate) fn call_reads(&self, tool: &str, input: &Value, seen: Seen, turn: &Turn) -> CallReads {
         let starts = (tool == START_RUN).then(|| Order::read(input));
+        let known = self.tools.class(tool);
+        let class = match &starts {
+            Some(_) => EffectClass::Internal,
+            None => known.unwrap_or(EffectClass::Plain),
+        };
         let verdict = self.policy.decide(&Question {
             tool,
             denied: &turn.deny_tools,
@@ -204,21 +209,23 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             starts: starts
                 .as_ref()
                 .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
+            class,
+            outside: turn.outside,
         });
         if let Some(order) = starts {
             // Who may start nothing was told of no such tool, whatever its arguments are.
             let fault = order.err().filter(|_| !turn.may_start.is_empty());
             return CallReads {
-                class: EffectClass::Internal,
+                class,
                 fault,
                 verdict,
                 retry: None,
                 seen,
             };
         }
-        let Some(class) = self.tools.class(tool) else {
+        let Some(class) = known else {
             return CallReads {
-                class: EffectClass::Plain,
+                class,
                 fault: None,
                 verdict,
                 retry: None,

@@ -5,6 +5,7 @@ use wakeful_core::conversation::{Attachment, Block, Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, Wishes};
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::report::{Draft, Event, Kind};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
@@ -59,6 +60,24 @@ pub struct Limits {
     pub ask_tools: std::collections::BTreeSet<String>,
     /// Agents of which it may start runs.
     pub may_start: std::collections::BTreeSet<String>,
+    /// What its plain actions need if something other than the operator caused it.
+    pub outside_runs: OutsideRuns,
+}
+
+impl Limits {
+    /// The limits under which a run was begun.
+    pub(crate) fn of(turn: &Turn) -> Self {
+        Self {
+            model_ref: turn.model_ref.clone(),
+            fallbacks: turn.fallbacks.clone(),
+            max_rounds: turn.max_rounds,
+            workspace: turn.workspace.clone(),
+            deny_tools: turn.deny_tools.clone(),
+            ask_tools: turn.ask_tools.clone(),
+            may_start: turn.may_start.clone(),
+            outside_runs: turn.outside.unwrap_or_default(),
+        }
+    }
 }
 
 /// What to do when there is no such agent yet.
@@ -200,6 +219,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             .asking(limits.ask_tools)
             .starting(limits.may_start);
         let Opening { entry, body, absorbs } = opening;
+        let taken_up = absorbs.iter().map(|message| &message.cause);
+        let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up), limits.outside_runs);
         let input = Input::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
         };

@@ -7,6 +7,7 @@
 //! | [`workspace`] | the folder commands may write to, apart from Wakeful's home |
 //! | `arguments` | the typed arguments of `ExecCommand` and what is wrong with bad ones |
 //! | `form` | how arguments are read and described |
+//! | [`guidance`] | the guidance files of workspaces, which commands cannot change |
 //! | `journal` | the tools that write to the person's journal |
 //! | `environment` | the few variables a command sees |
 //! | `command` | one command from its start to its end, on a thread of its own |
@@ -31,6 +32,7 @@ mod command;
 pub mod descent;
 mod environment;
 mod form;
+pub mod guidance;
 mod journal;
 mod leftover;
 mod mounts;

@@ -176,6 +176,38 @@ pub(crate) fn spawn_failed(message: &str, hint: &str) -> Fault {
     Fault::new("spawn_failed", message, hint)
 }
 
+/// The guidance files of the workspace cannot be kept from the command.
+pub(crate) fn unprotected(error: &std::io::Error) -> Fault {
+    Fault::new(
+        "guidance_unprotected",
+        &format!("the guidance files of the workspace cannot be protected: {error}"),
+        "a person has to make room in the home or make its folder `guidance` writable",
+    )
+}
+
+/// The same result with what was found out about it afterwards.
+pub(crate) fn with_findings(done: Done, findings: Vec<String>) -> Done {
+    if findings.is_empty() {
+        return done;
+    }
+    let mut content: serde_json::Value = match serde_json::from_str(&done.content) {
+        Ok(content) => content,
+        Err(_) => return done,
+    };
+    if let Some(members) = content.as_object_mut() {
+        let known = members.remove("findings");
+        let known = known
+            .and_then(|known| known.as_array().cloned())
+            .unwrap_or_default();
+        let found = findings.into_iter().map(serde_json::Value::from);
+        members.insert("findings".to_owned(), known.into_iter().chain(found).collect());
+    }
+    Done {
+        content: content.to_string(),
+        ..done
+    }
+}
+
 /// The kernel cannot enforce the sandbox.
 pub(crate) fn sandbox_unavailable(lacking: &str) -> Fault {
     Fault::new(

@@ -19,10 +19,11 @@ use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use crate::arguments::{Arguments, TOOL};
 use crate::command::{Brake, Job, NoNamespaces};
 use crate::environment;
+use crate::guidance::Guard;
 use crate::journal;
 use crate::leftover::Folder;
 use crate::options::{Pretend, ToolsOptions};
-use crate::outcome::{not_begun, refused, spawn_failed};
+use crate::outcome::{not_begun, refused, spawn_failed, unprotected, with_findings};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
 
@@ -134,6 +135,7 @@ impl Inner {
             environment: environment::of_command(&options.environment, &temporary),
             home: self.workspace.home().to_owned(),
             writable: vec![self.workspace.path().to_owned(), temporary],
+            read_only: Vec::new(),
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
                 no_namespaces,
@@ -150,7 +152,18 @@ impl Inner {
         })
     }
 
+    /// Runs a command, and undoes what it did to guidance files.
     fn run(&self, mut job: Job, brake: &Brake) -> Done {
+        let guard = match Guard::take(self.workspace.home(), self.workspace.path()) {
+            Ok(guard) => guard,
+            Err(error) => return refused(&unprotected(&error)),
+        };
+        job.spec.read_only = guard.files();
+        let done = self.run_guarded(job, brake);
+        with_findings(done, guard.release())
+    }
+
+    fn run_guarded(&self, mut job: Job, brake: &Brake) -> Done {
         let done = job.run(brake).or_else(|NoNamespaces| {
             self.no_namespaces.store(true, Ordering::Relaxed);
             job.spec.pretend.no_namespaces = true;

@@ -9,6 +9,7 @@
 
 mod call;
 mod ending;
+mod guidance;
 mod kit;
 mod place;
 mod walls;

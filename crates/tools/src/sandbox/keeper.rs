@@ -64,6 +64,7 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
         place::furnish(&mut spec.writable);
         if lacking.is_empty() {
             place::seal(&spec.writable);
+            place::protect(&spec.read_only);
         }
     }
     give_up_capabilities()?;

@@ -6,7 +6,7 @@
 use std::ffi::CStr;
 use std::path::{Path, PathBuf};
 
-use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 
 use crate::mounts::Mount;
 
@@ -53,6 +53,19 @@ pub(super) fn seal(writable: &[PathBuf]) {
             MountFlags::BIND | MountFlags::RDONLY | kept(&mount),
             "",
         );
+    }
+}
+
+/// Makes single files read-only: each becomes a mount of its own, which can be neither written, replaced nor removed.
+pub(super) fn protect(files: &[PathBuf]) {
+    for file in files {
+        // One that went away meanwhile is put back after the command.
+        let _gone = mount_bind(file, file);
+    }
+    let mounts = Mount::all().unwrap_or_default();
+    for mount in mounts.iter().filter(|mount| files.contains(&mount.point)) {
+        let flags = MountFlags::BIND | MountFlags::RDONLY | kept(mount);
+        let _covered = mount_remount(&mount.point, flags, "");
     }
 }
 

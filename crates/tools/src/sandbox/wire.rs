@@ -43,6 +43,8 @@ pub(crate) struct Spec {
     pub(crate) home: PathBuf,
     /// The folders it may write to.
     pub(crate) writable: Vec<PathBuf>,
+    /// The files inside those folders that it may only read, as far as a mount namespace can see to that.
+    pub(crate) read_only: Vec<PathBuf>,
     /// What to do where the kernel cannot enforce this.
     pub(crate) unsandboxed: Unsandboxed,
     /// What the kernel is taken to lack.

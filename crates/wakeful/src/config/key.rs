@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use wakeful_core::decision::DEADLINE_HOURS_MAX;
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retention::{DAYS_MAX, MIB_MAX};
 use wakeful_core::run::ROUNDS_MAX;
 
@@ -26,6 +27,7 @@ pub(crate) enum Key {
     AgentDefault,
     AgentWorkspace,
     AgentMaxRounds,
+    AgentOutsideRuns,
     BudgetDailyUsd,
     ProviderName,
     PrivacyConfirm,
@@ -44,7 +46,7 @@ pub(crate) enum Key {
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 26] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -55,6 +57,7 @@ impl Key {
         Self::AgentDefault,
         Self::AgentWorkspace,
         Self::AgentMaxRounds,
+        Self::AgentOutsideRuns,
         Self::BudgetDailyUsd,
         Self::ProviderName,
         Self::PrivacyConfirm,
@@ -85,6 +88,7 @@ impl Key {
             Self::AgentDefault => ("agent", "default"),
             Self::AgentWorkspace => ("agent", "workspace"),
             Self::AgentMaxRounds => ("agent", "max_rounds"),
+            Self::AgentOutsideRuns => ("agent", "outside_runs"),
             Self::BudgetDailyUsd => ("budget", "daily_usd"),
             Self::ProviderName => ("provider", "name"),
             Self::PrivacyConfirm => ("privacy", "confirm"),
@@ -126,6 +130,7 @@ impl Key {
                 min: 1,
                 max: ROUNDS_MAX as i64,
             },
+            Self::AgentOutsideRuns => Kind::OneOf(&OutsideRuns::WORDS),
             Self::BudgetDailyUsd => Kind::Amount { max: DAILY_USD_MAX },
             Self::ProviderName => Kind::Word,
             Self::PrivacyConfirm => Kind::OneOf(&["implied", "explicit"]),

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX, HOUR_MS};
 use wakeful_core::id::AgentId;
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
 use wakeful_runtime::Governance;
@@ -70,6 +71,14 @@ impl Config {
         let own = self.agents.get(agent.as_str());
         let named = own.and_then(|own| own.may_start.as_ref());
         named.into_iter().flatten().cloned().collect()
+    }
+
+    /// What runs of an agent with an outside cause do before plain actions: its own setting, else that of all agents.
+    pub(crate) fn outside_runs(&self, agent: &AgentId) -> OutsideRuns {
+        let own = self.agents.get(agent.as_str());
+        let named = own.and_then(|own| own.outside_runs.as_ref());
+        // What is no such word was refused when it was read; nothing but a word that says so lets commands run unasked.
+        OutsideRuns::parse(named.unwrap_or(&self.agent.outside_runs)).unwrap_or_default()
     }
 
     /// By which ways people may answer what runs of an agent ask: its own, else those of all agents, else all.
@@ -230,6 +239,9 @@ pub(crate) struct Agent {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = wakeful_tools::TOOL_NAMES.len()))]
     pub(crate) ask_tools: Vec<String>,
+    /// What runs do before a command when something other than you or a schedule of yours caused them: `ask` first, `allow`
+    /// it, or `deny` it.
+    pub(crate) outside_runs: String,
 }
 
 impl Default for Agent {
@@ -239,6 +251,7 @@ impl Default for Agent {
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
             ask_tools: Vec::new(),
+            outside_runs: OutsideRuns::default().as_str().to_owned(),
         }
     }
 }

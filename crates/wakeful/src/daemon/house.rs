@@ -83,6 +83,7 @@ impl<P: Deref<Target = Place> + Send + Sync> Workshop<Store> for Bench<P> {
             deny_tools,
             ask_tools: &ask_tools | &self.config.ask_tools(&agent.agent_id),
             may_start: self.config.may_start(&agent.agent_id),
+            outside_runs: self.config.outside_runs(&agent.agent_id),
         }
     }
 

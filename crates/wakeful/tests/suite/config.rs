@@ -59,6 +59,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("agent.default", &json!("main")),
             ("agent.workspace", &json!(null)),
             ("agent.max_rounds", &json!(50)),
+            ("agent.outside_runs", &json!("ask")),
             ("budget.daily_usd", &json!(null)),
             ("provider.name", &json!(null)),
             ("privacy.confirm", &json!("implied")),
