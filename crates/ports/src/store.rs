@@ -177,6 +177,8 @@ pub trait View: AlertView + CauseView + DecidingView + ProofView + ScheduleView 
     fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError>;
     /// What a day has seen, settled and reserved, by an agent and by all.
     fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError>;
+    /// The latest day that anything was reserved on, if there is one.
+    fn latest_spend_day(&mut self) -> Result<Option<Day>, StoreError>;
     /// What a run cost so far, requests whose end nobody knows included.
     fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError>;
     /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
@@ -278,8 +280,11 @@ pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx + ScheduleTx + Tri
         daily: Option<MicroUsd>,
         at: Millis,
     ) -> Result<(), StoreError>;
-    /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
-    fn lock_spending(&mut self, day: Day) -> Result<(), StoreError>;
+    /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives
+    /// the day to reserve on: that of the clock, or a later one that was reserved on before.
+    fn lock_spending(&mut self, clock: Day) -> Result<Day, StoreError>;
+    /// Counts what was spent on later days for this one, and forgets those days.
+    fn reset_spend_day(&mut self, clock: Day) -> Result<(), StoreError>;
     /// Puts money aside. Whoever calls has locked the day and found room.
     fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError>;
     /// Turns money that was put aside into what was spent; without a cost, all of it. Nothing happens where none was.

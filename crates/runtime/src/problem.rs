@@ -286,6 +286,10 @@ const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {
             ANSWER_NOT_ALLOWED,
             "answer it by one of these ways; `decisions.answer_from` says which new decisions take",
         ),
+        Unanswerable::Late { .. } => (
+            "decision_late",
+            "read it again: it grew more severe and can be answered anew, or it was called off",
+        ),
         Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),
     }

@@ -193,6 +193,10 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
                     self.finished(done, &mut busy);
                 }
                 () = self.work.there() => self.begin_all(&mut busy).await,
+                () = self.hub.money_settled(), if busy.line.waits_for_money() => {
+                    busy.line.rouse_waiting_for_money();
+                    self.begin_all(&mut busy).await;
+                }
                 () = self.time_to_look(moment) => {
                     (busy.look_at, busy.due_at) = (None, None);
                     self.tell_of_others(&mut busy).await;
@@ -288,7 +292,7 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
             Ok(Did::Something) => Ended::Worked,
             Ok(Did::Nothing | Did::Rests) => Ended::Idle,
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
-                // A cap that is raised here rouses it; one that others raise is not heard.
+                // A cap that is raised and a request that is settled here rouse it; those of others are not heard.
                 ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
                 day: exceeded.day,
             },

@@ -113,18 +113,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         next: Decision,
     ) -> Result<Decision, EngineError> {
         let (id, expected, run) = (next.inquiry.decision_id, before.version, claimed.run_key());
-        let kind = match next.status {
-            DecisionStatus::Pending => Kind::DecisionEscalated,
-            DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
-                Kind::DecisionAnswered
-            }
-        };
-        let payload = serde_json::json!({
-            "decision_id": id, "operation_id": next.inquiry.operation_id, "tool": next.inquiry.tool,
-            "title": next.inquiry.title, "status": next.status, "severity": next.inquiry.severity,
-            "version": next.version,
-        });
-        let draft = Draft::new(kind, payload);
+        let draft = late_draft(&next);
         let now = self.clock.now();
         let sealed = Sealed::new(draft, now, Some(run), self.entropy.bytes32());
         let sealed = sealed.map_err(|e| broken(run, &e))?;
@@ -149,6 +138,22 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         self.question(claimed, id).await
     }
+}
+
+/// The event of a question that nobody answered in time.
+pub(crate) fn late_draft(next: &Decision) -> Draft {
+    let kind = match next.status {
+        DecisionStatus::Pending => Kind::DecisionEscalated,
+        DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
+            Kind::DecisionAnswered
+        }
+    };
+    let payload = serde_json::json!({
+        "decision_id": next.inquiry.decision_id, "operation_id": next.inquiry.operation_id,
+        "tool": next.inquiry.tool, "title": next.inquiry.title, "status": next.status,
+        "severity": next.inquiry.severity, "version": next.version,
+    });
+    Draft::new(kind, payload)
 }
 
 /// The end was asked for while it waited.

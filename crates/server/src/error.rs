@@ -166,7 +166,9 @@ fn status_of(error: &EngineError) -> StatusCode {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
-        EngineError::Unanswerable(Unanswerable::Closed { .. } | Unanswerable::Changed { .. })
+        EngineError::Unanswerable(
+            Unanswerable::Closed { .. } | Unanswerable::Changed { .. } | Unanswerable::Late { .. },
+        )
         | EngineError::NotQuarantined { .. }
         | EngineError::Schedule(
             ScheduleFault::Exists(_) | ScheduleFault::Status { .. } | ScheduleFault::Over { .. },

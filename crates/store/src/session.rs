@@ -207,6 +207,10 @@ impl View for Session<'_> {
         spend::spent(self, day, agent)
     }
 
+    fn latest_spend_day(&mut self) -> Result<Option<Day>, StoreError> {
+        spend::latest_day(self)
+    }
+
     fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError> {
         spend::of_run(self, run)
     }
@@ -388,8 +392,12 @@ impl Tx for Session<'_> {
         spend::set_cap(self, agent, daily, at)
     }
 
-    fn lock_spending(&mut self, day: Day) -> Result<(), StoreError> {
-        spend::lock(self, day)
+    fn lock_spending(&mut self, clock: Day) -> Result<Day, StoreError> {
+        spend::lock(self, clock)
+    }
+
+    fn reset_spend_day(&mut self, clock: Day) -> Result<(), StoreError> {
+        spend::reset_day(self, clock)
     }
 
     fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError> {

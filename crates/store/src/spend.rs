@@ -63,8 +63,47 @@ const MAKE_DAY: &str = "
 const LOCK_SQLITE: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2";
 const LOCK_POSTGRES: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2 FOR UPDATE";
 
-/// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
-pub(crate) fn lock(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
+/// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives the
+/// day to reserve on, which is never before one that was reserved on already.
+pub(crate) fn lock(sql: &mut dyn Sql, clock: Day) -> Result<Day, StoreError> {
+    let day = clock.not_before(latest_day(sql)?);
+    lock_day(sql, day)?;
+    Ok(day)
+}
+
+const LATEST: &str = "SELECT day FROM spend_day WHERE agent_id = '' ORDER BY day DESC LIMIT 1";
+
+/// The latest day that anything was reserved on.
+pub(crate) fn latest_day(sql: &mut dyn Sql) -> Result<Option<Day>, StoreError> {
+    let row = at_most_one(sql.query(LATEST, &[])?);
+    row.map(|mut row| row.int("spend_day.day").map(Day)).transpose()
+}
+
+const MOVE_SPEND: &str = "UPDATE spend SET day = ?1 WHERE day > ?1";
+
+const MOVE_SUMS: &str = "
+    INSERT INTO spend_day (agent_id, day, reserved_microusd, settled_microusd, requests)
+    SELECT agent_id, ?1, CAST(SUM(reserved_microusd) AS BIGINT), CAST(SUM(settled_microusd) AS BIGINT),
+        CAST(SUM(requests) AS BIGINT)
+    FROM spend_day WHERE day > ?1 GROUP BY agent_id
+    ON CONFLICT (agent_id, day) DO UPDATE SET
+        reserved_microusd = spend_day.reserved_microusd + excluded.reserved_microusd,
+        settled_microusd = spend_day.settled_microusd + excluded.settled_microusd,
+        requests = spend_day.requests + excluded.requests";
+
+const FORGET_LATER: &str = "DELETE FROM spend_day WHERE day > ?1";
+
+/// Counts what was spent on later days for this one: the clock was wrong, the money was spent.
+pub(crate) fn reset_day(sql: &mut dyn Sql, clock: Day) -> Result<(), StoreError> {
+    lock(sql, clock)?;
+    lock_day(sql, clock)?;
+    for statement in [MOVE_SPEND, MOVE_SUMS, FORGET_LATER] {
+        sql.execute(statement, &[clock.0.into()])?;
+    }
+    Ok(())
+}
+
+fn lock_day(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
     sql.execute(MAKE_DAY, &[ALL.into(), day.0.into()])?;
     let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
     sql.query(lock, &[ALL.into(), day.0.into()]).map(drop)
@@ -137,7 +176,7 @@ pub(crate) fn settle(
     let reserved = amount(&mut row, "spend.reserved_microusd")?;
     let cost = cost.unwrap_or(reserved);
     // In the order in which reservations take them.
-    lock(sql, Day(day))?;
+    lock_day(sql, Day(day))?;
     sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
     add(sql, &agent_id, day, (-signed(reserved)?, signed(cost)?, 0))
 }

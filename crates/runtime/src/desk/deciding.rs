@@ -1,6 +1,7 @@
 //! Questions, brakes and runs that stand aside, at the desk.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use wakeful_core::decision::{Channel, Decision, Reply, Unanswerable, in_order};
 use wakeful_core::failure::clip;
@@ -20,6 +21,7 @@ use super::clerk::{announce, append};
 use super::{Arguments, Asked, Clerk, arguments};
 use crate::report::{self, RunReport};
 use crate::subrun::{end_children, lock_all, parent_of};
+use crate::wait::late_draft;
 use crate::{EngineError, Observer as _};
 
 /// Longest reason for a brake.
@@ -65,6 +67,8 @@ enum Named {
 enum Found {
     Taken(Box<Decision>, Box<Event>),
     Refused(Unanswerable),
+    /// The answer came after the deadline. The question has grown more severe, or is called off.
+    Late(Unanswerable, AgentId, Box<Event>),
     Unknown,
 }
 
@@ -99,13 +103,18 @@ impl<S: Store> Clerk<S> {
 
     async fn answer_one(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
         let id = self.named(hex_prefix).await?.inquiry.decision_id;
-        let now = self.clock.now();
-        // Sealed inside the transaction: which version an answer makes is known only with the lock.
-        let salt = self.entropy.bytes32();
-        let found = self.write(move |tx| answer_in(tx, id, &reply, (now, salt)));
+        // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
+        // an answer that waited for the lock may have missed its deadline.
+        let (clock, salt) = (Arc::clone(&self.clock), self.entropy.bytes32());
+        let found = self.write(move |tx| answer_in(tx, id, &reply, (clock.now(), salt)));
         match found.await? {
             Found::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
             Found::Refused(why) => Err(why.into()),
+            Found::Late(why, agent, event) => {
+                self.hub.saw(&agent, &[*event]);
+                self.work.look_at(agent);
+                Err(why.into())
+            }
             Found::Taken(decision, event) => {
                 fail::point("decision.after_answer");
                 self.hub.saw(&decision.agent_id, &[*event]);
@@ -138,11 +147,31 @@ impl<S: Store> Clerk<S> {
         self.all_brakes().await
     }
 
-    /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
-    /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
+    /// Changes what concerns all agents, and in the same transaction writes that into their logs.
+    pub(super) async fn tell_all_of(
+        &self,
+        payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.change_all((Kind::AgentStateChanged, None), payload, change)
+            .await
+    }
+
     async fn change_brake(
         &self,
         agent: Option<AgentId>,
+        payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.change_all((Kind::BrakeChanged, agent), payload, change)
+            .await
+    }
+
+    /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
+    /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
+    async fn change_all(
+        &self,
+        (kind, agent): (Kind, Option<AgentId>),
         payload: serde_json::Value,
         change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
@@ -157,7 +186,7 @@ impl<S: Store> Clerk<S> {
         let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
         let now = self.clock.now();
         let told = concerned.into_iter().map(|agent| {
-            let draft = Draft::new(Kind::BrakeChanged, payload.clone());
+            let draft = Draft::new(kind, payload.clone());
             Ok((agent, self.seal(draft, None, now)?))
         });
         let told = told.collect::<Result<Vec<_>, EngineError>>()?;
@@ -360,6 +389,17 @@ fn answer_in(
     };
     let answered = match decision.answer(reply.clone(), now) {
         Ok(answered) => answered,
+        Err(why @ Unanswerable::Late { .. }) => {
+            let Some(next) = decision.overdue(now) else {
+                return Ok(Found::Refused(why));
+            };
+            tx.put_decision(&next, decision.version)?;
+            tx.rouse_run(&decision.run_key)?;
+            let sealed = Sealed::new(late_draft(&next), now, Some(decision.run_key), salt)
+                .map_err(|_| StoreError::Malformed("a deadline"))?;
+            let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
+            return Ok(Found::Late(why, decision.agent_id, Box::new(event)));
+        }
         Err(why) => return Ok(Found::Refused(why)),
     };
     tx.put_decision(&answered, decision.version)?;
