@@ -66,7 +66,6 @@ pub fn rule_words(rule: &str) -> Option<&'static str> {
             "something other than you caused this run (a webhook, a watched folder or another agent), \
              so it asks before each command",
         ),
-        "ask_tool" => Some("your settings say that this tool asks first"),
         _ => None,
     }
 }

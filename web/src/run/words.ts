@@ -47,6 +47,7 @@ const RULES: Record<string, string> = {
   registered_tool: "the tool is registered, and nothing forbids it in this run",
   denied_tool: "this run may not use this tool",
   unknown_tool: "there is no such tool",
+  outside_cause: "something other than you caused this run (a webhook, a watched folder or another agent), so it asks before each command",
   outcome_unknown_undecided: "the same call was cut off earlier, and nobody knows whether it happened",
 };
 
