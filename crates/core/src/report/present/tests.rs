@@ -43,7 +43,7 @@ action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | 
 action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
 runtime_error | {"failure_artifact": {"kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
 provider_round_completed | {"outcome": "aborted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
-run_parked | {"code": "budget_exceeded", "exceeded": {"cap": 5000000}} | ActionRequired | Run waits: the day's money is spent
+run_parked | {"code": "budget_exceeded", "exceeded": {"cap": 5000000}} | ActionRequired | Run waits: the day's money is spent or reserved
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
 run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
