@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, PHONE, picture, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, PHONE, picture, watch, WIDE, type Watch } from "./browser";
 import { Daemon } from "./daemon";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-e2e-"));
@@ -66,7 +66,7 @@ async function tabTo(words: string): Promise<void> {
 async function post(agentId: string, body: Record<string, unknown>): Promise<string> {
   const answer = await page.evaluate(
     async ([id, json]) => {
-      const headers = { "content-type": "application/json" };
+      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
       const response = await fetch(`/api/agents/${id}/messages`, { method: "POST", headers, body: json });
       return { status: response.status, text: await response.text() };
     },
@@ -95,8 +95,14 @@ it("a browser without a session is told how to come in", async () => {
   await audit(page);
 });
 
-it("the login link opens a calm and empty briefing", async () => {
-  await page.goto(await daemon.loginLink());
+it("a login link that is too old says so", async () => {
+  await page.goto(`${daemon.url}/login#code=${"0".repeat(64)}`);
+  await text("Could not log in with this link.").waitFor();
+  await audit(page);
+});
+
+it("the login page opens a calm and empty briefing", async () => {
+  await logIn(page, `file://${await daemon.loginPage()}`);
   await text("Nothing needs you.").waitFor();
   await text("Nobody lives here yet").waitFor();
   await text("The model is the demo script.").waitFor();
@@ -305,7 +311,7 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await post("gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });
   await page.evaluate(async (folder) => {
     for (const agent_id of ["librarian", "scout"]) {
-      const headers = { "content-type": "application/json" };
+      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
       await fetch("/api/agents", { method: "POST", headers, body: JSON.stringify({ agent_id, workspace: folder }) });
     }
   }, workspace);
@@ -335,8 +341,9 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await weather.getByRole("button", { name: "Done with this" }).click();
   await weather.waitFor({ state: "detached" });
   const stop = await page.evaluate(async () => {
-    const { runs } = await (await fetch("/api/agents/scout/runs")).json();
-    return (await fetch(`/api/runs/${runs[0].run_key}/cancel`, { method: "POST" })).status;
+    const headers = { "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
+    const { runs } = await (await fetch("/api/agents/scout/runs", { headers })).json();
+    return (await fetch(`/api/runs/${runs[0].run_key}/cancel`, { method: "POST", headers })).status;
   });
   expect(stop).toBe(200);
   await happened.locator(".story", { hasText: "Look for news about seeds" }).getByText("was stopped").waitFor();
@@ -469,6 +476,39 @@ it("an address that names no page and an agent that is not there are told apart"
   await page.goto(`${daemon.url}/agents/nobody`);
   await text("Could not open nobody.").waitFor();
   await audit(page);
+});
+
+it("logins are listed, and another one is revoked at once", async () => {
+  await page.goto(daemon.url);
+  await text("What happened").first().waitFor();
+  const context = await browser.newContext();
+  const other = await context.newPage();
+  await logIn(other, await daemon.loginLink());
+  await other.getByText("gardener").first().waitFor();
+  expect(new URL(other.url()).pathname + new URL(other.url()).hash).toBe("/");
+  await role("button", { name: "Logged-in browsers" }).click();
+  const dialog = role("dialog", { name: "Logged-in browsers" });
+  await dialog.getByText("this browser").waitFor();
+  const rows = dialog.getByRole("listitem");
+  expect(await rows.count()).toBe(2);
+  await audit(page);
+  await picture(page, join(images, "logins.png"));
+  await rows.filter({ hasNotText: "this browser" }).getByRole("button").click();
+  await rows.filter({ hasNotText: "this browser" }).waitFor({ state: "detached" });
+  await other.getByRole("heading", { name: "You are not logged in" }).waitFor();
+  await context.close();
+  await page.keyboard.press("Escape");
+});
+
+it("a browser whose storage was cleared is told how to come in", async () => {
+  const token = await page.evaluate(() => localStorage.getItem("wakeful.token"));
+  await page.evaluate(() => localStorage.removeItem("wakeful.token"));
+  await page.reload();
+  await role("heading", { name: "You are not logged in" }).waitFor();
+  await text("wakeful open").waitFor();
+  await page.evaluate((token) => localStorage.setItem("wakeful.token", token as string), token);
+  await page.reload();
+  await role("button", { name: "Log out" }).waitFor();
 });
 
 it("whoever logs out is out", async () => {

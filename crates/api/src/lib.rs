@@ -13,6 +13,7 @@ mod decision;
 mod error;
 mod event;
 mod journal;
+mod login;
 mod message;
 mod proof;
 mod record;
@@ -44,6 +45,7 @@ pub use journal::{
     CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, Note, NoteList, RecordKind,
     Saga, SagaList, SagaPhase, SagaStatus, Task, TaskList, TaskStatus, UpdateTask, Written,
 };
+pub use login::{EnterLogin, LoggedIn, Login, LoginLink, LoginList, LoginPage, StreamTicket};
 pub use message::{Accepted, Admission, Attached, Priority, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
 pub use record::{
@@ -54,9 +56,7 @@ pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunLink, RunList, RunState, Step,
     StepKind, StepStatus, ToolCall,
 };
-pub use runtime::{
-    DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
-};
+pub use runtime::{DaemonState, Health, LastFailure, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck};
 pub use schedule::{
     AddSchedule, Concurrency, EditSchedule, EventCame, EventFirings, ExecutionOutcome, Schedule,
     ScheduleHistory, ScheduleList, SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule,

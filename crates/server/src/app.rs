@@ -21,7 +21,7 @@ use wakeful_runtime::service::Stuck;
 
 use crate::access::Access;
 use crate::error::ApiError;
-use crate::login::Logins;
+use crate::login::{LoginHost, Logins};
 use crate::metrics::Metrics;
 use crate::rate::Rates;
 use crate::{
@@ -59,6 +59,8 @@ pub struct Options {
     pub access: Access,
     /// How often somebody may ask.
     pub limits: Limits,
+    /// Where logins of browsers are kept.
+    pub logins: Arc<dyn LoginHost>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where fresh keys and codes come from.
@@ -199,7 +201,7 @@ impl App {
             stage: options.stage,
             host: options.host,
             facts: options.facts,
-            logins: Logins::new(options.access.token()),
+            logins: Logins::load(options.logins, options.access.token()),
             access: options.access,
             limits: options.limits,
             clock: options.clock,

@@ -71,8 +71,8 @@ impl ApiError {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
-            "the request carries no valid token",
-            "send `Authorization: Bearer …`, or open the link that `wakeful open` prints",
+            "the request carries no valid token, or not both parts of a browser's login",
+            "send `Authorization: Bearer …`, or log this browser in with `wakeful open`",
         )
     }
 

@@ -12,8 +12,9 @@ use axum::response::{IntoResponse as _, Response};
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::event;
 use crate::extract::BODY_READ_MS_MAX;
-use crate::login::Login;
+use crate::login::{self, LoginId, SecondProof, TOKEN_HEADER};
 use crate::rate::Key;
 
 /// Longest time for an answer, once the request is there.
@@ -47,7 +48,7 @@ pub(crate) enum Caller {
     /// Whoever shows the token.
     Bearer,
     /// A browser that is logged in.
-    Browser(Login),
+    Browser(LoginId),
     /// Somebody who need not show anything.
     Anybody,
 }
@@ -111,10 +112,11 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
     let (caller, key) = match door {
         Door::Pulse => return Ok(Caller::Anybody),
         Door::Public | Door::Trigger => (Caller::Anybody, Key::Address(address(peer))),
-        Door::Private | Door::Api => match log_in(app, headers, peer)? {
+        Door::Private | Door::Api => match log_in(app, request, peer)? {
             Caller::Browser(login) => {
                 check_page(request.method(), headers, origin)?;
-                (Caller::Browser(login), Key::Login(login.id))
+                login::touch(app, login);
+                (Caller::Browser(login), Key::Login(login))
             }
             caller @ (Caller::Bearer | Caller::Anybody) => (caller, Key::Token),
         },
@@ -209,13 +211,13 @@ impl Site {
     }
 }
 
-fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, ApiError> {
+fn log_in(app: &App, request: &Request, peer: Option<Peer>) -> Result<Caller, ApiError> {
+    let headers = request.headers();
     let authorization = headers.get(header::AUTHORIZATION);
     let mut cookies = headers
         .get_all(header::COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    let now = app.clock.now();
     let (caller, shown) = match authorization {
         // Whoever shows a token wants to be judged by it.
         Some(value) => {
@@ -224,7 +226,8 @@ fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, 
             (is_right.then_some(Caller::Bearer), true)
         }
         None => {
-            let login = cookies.find_map(|cookies| app.logins.read(cookies, now));
+            let login = second_proof(request)
+                .and_then(|proof| cookies.find_map(|cookies| app.logins.find(cookies, proof, &*app.clock)));
             (login.map(Caller::Browser), false)
         }
     };
@@ -236,6 +239,23 @@ fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, 
         return Err(ApiError::unauthorized());
     };
     Ok(caller)
+}
+
+/// What a browser shows beside its cookie, which alone is not enough: browsers send cookies to every port of a host. A
+/// stream may carry a ticket in its address, because `EventSource` cannot send headers; nothing else may.
+fn second_proof(request: &Request) -> Option<SecondProof<'_>> {
+    let token = request.headers().get(TOKEN_HEADER);
+    if let Some(token) = token {
+        return token.to_str().ok().map(SecondProof::Token);
+    }
+    let route = request.extensions().get::<MatchedPath>()?;
+    let is_stream = request.method() == Method::GET
+        && event::ROUTES.contains(&route.as_str())
+        && event::wants_stream(request.headers());
+    let mut pairs = request.uri().query().filter(|_| is_stream)?.split('&');
+    pairs
+        .find_map(|pair| pair.strip_prefix("ticket="))
+        .map(SecondProof::Ticket)
 }
 
 fn bearer(value: &str) -> Option<&str> {

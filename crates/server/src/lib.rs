@@ -56,5 +56,6 @@ mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, Limits, Open, Options, Stage, router};
+pub use login::LoginHost;
 pub use openapi::{openapi, openapi_json};
 pub use serve::{Ended, serve};

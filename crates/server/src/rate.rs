@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use wakeful_core::key::Digest;
 
+use crate::login::LoginId;
+
 /// How long a window is.
 const WINDOW_MS: u64 = 60_000;
 
@@ -19,7 +21,7 @@ pub(crate) enum Key {
     /// Whoever shows the token.
     Token,
     /// A browser that is logged in.
-    Login(Digest),
+    Login(LoginId),
     /// Somebody who shows nothing.
     Address(IpAddr),
     /// Somebody who shows a wrong token or code.

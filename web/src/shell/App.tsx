@@ -10,6 +10,7 @@ import { Glyph, type GlyphName } from "../ui/Glyph";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
+import { Logins } from "./Logins";
 import { Nowhere } from "./Nowhere";
 import { briefingPath, Link, routeOf, usePathname, type Route } from "./router";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
@@ -57,9 +58,11 @@ function Page({ route }: { route: Route }) {
 
 function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boolean; onHelp: () => void }) {
   const [theme, turnTheme] = useTheme();
+  const [isListing, setListing] = useState(false);
   const client = useQueryClient();
   const leave = async () => {
     await logout().catch(() => undefined);
+    setListing(false);
     client.clear();
     setAnonymous(true);
   };
@@ -85,11 +88,23 @@ function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boo
           <Glyph name="keys" />
         </button>
         {!isAnonymous && (
+          <button
+            type="button"
+            className="icon-button"
+            onClick={() => setListing(true)}
+            aria-label="Logged-in browsers"
+            title="Logged-in browsers"
+          >
+            <Glyph name="device" />
+          </button>
+        )}
+        {!isAnonymous && (
           <button type="button" className="icon-button" onClick={() => void leave()} aria-label="Log out" title="Log out">
             <Glyph name="leave" />
           </button>
         )}
       </div>
+      {isListing && !isAnonymous && <Logins onClose={() => setListing(false)} onLogout={() => void leave()} />}
     </header>
   );
 }

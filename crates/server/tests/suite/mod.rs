@@ -6,6 +6,7 @@ mod guard;
 mod journal;
 mod limit;
 mod login;
+mod logins;
 mod page;
 mod schedule;
 mod serve;

@@ -19,6 +19,7 @@ use wakeful_server::{Access, Facts, Limits, Options, Stage};
 
 use super::files::{Found, Record, RunFolder};
 use super::house::House;
+use super::logins::LoginFiles;
 use super::token;
 use super::work::run_service;
 use crate::announce::{self, Session};
@@ -338,6 +339,7 @@ fn options(
             turns_per_minute: config.server.turns_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
         },
+        logins: Arc::new(LoginFiles::of(home.root())),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
     })

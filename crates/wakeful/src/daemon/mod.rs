@@ -7,11 +7,13 @@
 //! | [`house`] | what the service and the server ask of the binary |
 //! | [`keeper`] | keeps journal and agents in step |
 //! | [`work`] | agents are driven, calls are answered, the home is looked after |
+//! | [`logins`] | where logins of browsers are kept |
 //! | [`life`] | from the socket to the last goodbye |
 
 pub(crate) mod files;
 pub(crate) mod house;
 mod keeper;
 pub(crate) mod life;
+mod logins;
 pub(crate) mod token;
 mod work;

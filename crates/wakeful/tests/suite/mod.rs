@@ -30,6 +30,7 @@ mod journal_rest;
 mod kernel;
 mod lifecycle;
 mod line;
+mod login;
 mod output;
 mod outside;
 mod postgres;

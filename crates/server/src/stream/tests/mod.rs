@@ -42,6 +42,7 @@ impl Daemon {
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned();
         Stay {
             stage: self.0.subscribe(),
+            session: None,
             _permit: permit.expect("a permit"),
         }
     }
