@@ -480,7 +480,6 @@ it("an address that names no page and an agent that is not there are told apart"
 
 it("logins are listed, and another one is revoked at once", async () => {
   await page.goto(daemon.url);
-  await text("What happened").first().waitFor();
   const context = await browser.newContext();
   const other = await context.newPage();
   await logIn(other, await daemon.loginLink());

@@ -67,45 +67,47 @@ function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boo
     setAnonymous(true);
   };
   return (
-    <header className="top">
-      <Link to={briefingPath} className="brand">
-        <Mark />
-        Wakeful
-      </Link>
-      <nav aria-label="Pages">
-        {!isAnonymous && (
-          <Link to={briefingPath} current={route.page === "briefing"}>
-            Briefing
-          </Link>
-        )}
-      </nav>
-      <div className="top-acts">
-        {!isAnonymous && <BrakeButton />}
-        <button type="button" className="icon-button" onClick={turnTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>
-          <Glyph name={THEME_GLYPHS[theme]} />
-        </button>
-        <button type="button" className="icon-button" onClick={onHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
-          <Glyph name="keys" />
-        </button>
-        {!isAnonymous && (
-          <button
-            type="button"
-            className="icon-button"
-            onClick={() => setListing(true)}
-            aria-label="Logged-in browsers"
-            title="Logged-in browsers"
-          >
-            <Glyph name="device" />
+    <>
+      <header className="top">
+        <Link to={briefingPath} className="brand">
+          <Mark />
+          Wakeful
+        </Link>
+        <nav aria-label="Pages">
+          {!isAnonymous && (
+            <Link to={briefingPath} current={route.page === "briefing"}>
+              Briefing
+            </Link>
+          )}
+        </nav>
+        <div className="top-acts">
+          {!isAnonymous && <BrakeButton />}
+          <button type="button" className="icon-button" onClick={turnTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>
+            <Glyph name={THEME_GLYPHS[theme]} />
           </button>
-        )}
-        {!isAnonymous && (
-          <button type="button" className="icon-button" onClick={() => void leave()} aria-label="Log out" title="Log out">
-            <Glyph name="leave" />
+          <button type="button" className="icon-button" onClick={onHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
+            <Glyph name="keys" />
           </button>
-        )}
-      </div>
+          {!isAnonymous && (
+            <button
+              type="button"
+              className="icon-button"
+              onClick={() => setListing(true)}
+              aria-label="Logged-in browsers"
+              title="Logged-in browsers"
+            >
+              <Glyph name="device" />
+            </button>
+          )}
+          {!isAnonymous && (
+            <button type="button" className="icon-button" onClick={() => void leave()} aria-label="Log out" title="Log out">
+              <Glyph name="leave" />
+            </button>
+          )}
+        </div>
+      </header>
       {isListing && !isAnonymous && <Logins onClose={() => setListing(false)} onLogout={() => void leave()} />}
-    </header>
+    </>
   );
 }
 

@@ -79,15 +79,17 @@ async fn enter(world: &World, code: &str) -> Answer {
     world.send(posted("/login", &body, &[])).await
 }
 
-/// Opens a stream as `EventSource` does: with the cookie, and with what stands in the address.
-pub(super) async fn stream(world: &World, cookie: &str, query: &str) -> Answer {
+/// The refusal of a stream that is opened as `EventSource` does: with the cookie, and with what stands in the address.
+pub(super) async fn refused_stream(world: &World, cookie: &str, query: &str) -> Answer {
     let headers = [
         ("cookie", cookie),
         ("accept", "text/event-stream"),
         ("sec-fetch-site", "same-origin"),
     ];
     let path = format!("/api/events?{query}");
-    world.send(request(Method::GET, &path, &headers)).await
+    let response = world.open(request(Method::GET, &path, &headers)).await;
+    assert_ne!(response.status(), 200, "the stream was opened");
+    Answer::read(response).await
 }
 
 pub(super) fn refused() -> (u16, String) {
@@ -214,7 +216,10 @@ async fn a_cookie_alone_opens_nothing() {
         let answer = world.send(request(method, path, &headers)).await;
         assert_eq!(answer.code(), refused(), "{path}");
     }
-    assert_eq!(stream(&world, &browser.cookie, "").await.code(), refused());
+    assert_eq!(
+        refused_stream(&world, &browser.cookie, "").await.code(),
+        refused()
+    );
 }
 
 #[tokio::test]

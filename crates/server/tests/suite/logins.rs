@@ -6,7 +6,7 @@ use axum::http::{Method, StatusCode};
 use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 
-use super::login::{Browser, code, refused, stream};
+use super::login::{Browser, code, refused, refused_stream};
 use super::world::{BEARER, TOKEN, World, posted, request};
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn a_ticket_opens_one_stream_of_its_login() {
     let response = world.open(request(Method::GET, &path, &headers)).await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(
-        stream(&world, &browser.cookie, &ticket).await.code(),
+        refused_stream(&world, &browser.cookie, &ticket).await.code(),
         refused(),
         "it was used"
     );
@@ -34,7 +34,7 @@ async fn a_ticket_is_worth_nothing_after_half_a_minute() {
     let browser = Browser::enter(&world).await;
     let ticket = browser.ticket(&world).await;
     world.time.pass(30_000);
-    let answer = stream(&world, &browser.cookie, &format!("ticket={ticket}")).await;
+    let answer = refused_stream(&world, &browser.cookie, &format!("ticket={ticket}")).await;
     assert_eq!(answer.code(), refused());
 }
 
@@ -43,10 +43,13 @@ async fn a_ticket_of_another_login_opens_nothing() {
     let world = World::new();
     let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
     let query = format!("ticket={}", other.ticket(&world).await);
-    assert_eq!(stream(&world, &mine.cookie, &query).await.code(), refused());
+    assert_eq!(
+        refused_stream(&world, &mine.cookie, &query).await.code(),
+        refused()
+    );
     let query = format!("ticket={}", other.ticket(&world).await);
     assert_eq!(
-        stream(&world, "", &query).await.code(),
+        refused_stream(&world, "", &query).await.code(),
         refused(),
         "without a cookie"
     );

@@ -111,17 +111,17 @@ impl World {
     }
 
     pub(super) async fn send(&self, request: Request<Body>) -> Answer {
-        read(self.app.clone().oneshot(request).await.expect("an answer")).await
+        Answer::read(self.open(request).await).await
     }
 
     /// Begins a stream with the token: one that can be held, or else its refusal.
     pub(super) async fn follow(&self, path: &str, headers: &[(&str, &str)]) -> Result<Body, Answer> {
         let headers = [&[BEARER, ("accept", "text/event-stream")], headers].concat();
         let request = request(Method::GET, path, &headers);
-        let response = self.app.clone().oneshot(request).await.expect("an answer");
+        let response = self.open(request).await;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
-            _ => Err(read(response).await),
+            _ => Err(Answer::read(response).await),
         }
     }
 
@@ -133,16 +133,6 @@ impl World {
     /// With the token.
     pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
         self.send(posted(path, body, &[BEARER])).await
-    }
-}
-
-async fn read(response: Response) -> Answer {
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.expect("a body").to_bytes();
-    Answer {
-        status: parts.status,
-        headers: parts.headers,
-        body: String::from_utf8(body.to_vec()).expect("text"),
     }
 }
 
@@ -184,6 +174,16 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    pub(super) async fn read(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).expect("text"),
+        }
+    }
+
     /// The status and the code of an error, which has exactly the shape that errors have.
     pub(super) fn code(&self) -> (u16, String) {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
