@@ -95,12 +95,6 @@ it("a browser without a session is told how to come in", async () => {
   await audit(page);
 });
 
-it("a login link that is too old says so", async () => {
-  await page.goto(`${daemon.url}/login#code=${"0".repeat(64)}`);
-  await text("Could not log in with this link.").waitFor();
-  await audit(page);
-});
-
 it("the login page opens a calm and empty briefing", async () => {
   await logIn(page, `file://${await daemon.loginPage()}`);
   await text("Nothing needs you.").waitFor();
@@ -476,38 +470,6 @@ it("an address that names no page and an agent that is not there are told apart"
   await page.goto(`${daemon.url}/agents/nobody`);
   await text("Could not open nobody.").waitFor();
   await audit(page);
-});
-
-it("logins are listed, and another one is revoked at once", async () => {
-  await page.goto(daemon.url);
-  const context = await browser.newContext();
-  const other = await context.newPage();
-  await logIn(other, await daemon.loginLink());
-  await other.getByText("gardener").first().waitFor();
-  expect(new URL(other.url()).pathname + new URL(other.url()).hash).toBe("/");
-  await role("button", { name: "Logged-in browsers" }).click();
-  const dialog = role("dialog", { name: "Logged-in browsers" });
-  await dialog.getByText("this browser").waitFor();
-  const rows = dialog.getByRole("listitem");
-  expect(await rows.count()).toBe(2);
-  await audit(page);
-  await picture(page, join(images, "logins.png"));
-  await rows.filter({ hasNotText: "this browser" }).getByRole("button").click();
-  await rows.filter({ hasNotText: "this browser" }).waitFor({ state: "detached" });
-  await other.getByRole("heading", { name: "You are not logged in" }).waitFor();
-  await context.close();
-  await page.keyboard.press("Escape");
-});
-
-it("a browser whose storage was cleared is told how to come in", async () => {
-  const token = await page.evaluate(() => localStorage.getItem("wakeful.token"));
-  await page.evaluate(() => localStorage.removeItem("wakeful.token"));
-  await page.reload();
-  await role("heading", { name: "You are not logged in" }).waitFor();
-  await text("wakeful open").waitFor();
-  await page.evaluate((token) => localStorage.setItem("wakeful.token", token as string), token);
-  await page.reload();
-  await role("button", { name: "Log out" }).waitFor();
 });
 
 it("whoever logs out is out", async () => {
