@@ -105,7 +105,7 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         ),
         StoreError::Corrupt(_) => (
             "database_corrupt",
-            "keep the file, move it aside and put a copy from a backup in its place",
+            "keep the file and `wakeful restore` a backup; or move the file away to begin with nothing",
         ),
         StoreError::LogRemoved => (
             "log_removed",
