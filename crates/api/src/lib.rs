@@ -19,6 +19,8 @@ mod record;
 mod run;
 mod runtime;
 mod schedule;
+#[cfg(feature = "client")]
+pub mod socket;
 mod source;
 pub mod sse;
 mod subscription;

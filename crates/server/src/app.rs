@@ -1,7 +1,6 @@
 //! What the routes share, and how they are put together.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Router;
@@ -23,6 +22,7 @@ use crate::access::Access;
 use crate::error::ApiError;
 use crate::login::Logins;
 use crate::metrics::Metrics;
+use crate::peer::Peer;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
@@ -32,6 +32,12 @@ use crate::{
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
 /// it is long.
 pub(crate) const IN_FLIGHT_MAX: usize = 256;
+
+/// Most of them that show no login: a part, so that requests with one always find a place.
+const ANONYMOUS_MAX: usize = IN_FLIGHT_MAX / 4 * 3;
+
+/// Most requests by the home's socket that are worked on at the same time. Nothing that comes over TCP can use these up.
+const LOCAL_IN_FLIGHT_MAX: usize = 32;
 
 /// Most streams at the same time. Each costs a task and a place in the hub, and people have few windows. Where the
 /// system grants few descriptors there are fewer.
@@ -115,7 +121,7 @@ pub trait Host: Send + Sync + 'static {
 
     /// Whether the other end of a connection is a process that an agent's tool started. Reads files: not on a thread that
     /// must not wait.
-    fn is_tool(&self, peer: SocketAddr) -> bool;
+    fn is_tool(&self, peer: Peer) -> bool;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);
@@ -175,6 +181,10 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     /// One permit per request that is worked on.
     pub(crate) in_flight: Arc<Semaphore>,
+    /// One permit per request without a login, beside the one above.
+    pub(crate) anonymous: Arc<Semaphore>,
+    /// One permit per request by the home's socket, in the place of the others.
+    pub(crate) local_in_flight: Arc<Semaphore>,
     /// One permit per address of a trigger that is looked up for somebody who showed too many wrong ones.
     pub(crate) guesses: Semaphore,
     /// One permit per delivery that is worked on.
@@ -207,6 +217,8 @@ impl App {
             rates: Rates::default(),
             metrics: Metrics::default(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            anonymous: Arc::new(Semaphore::new(ANONYMOUS_MAX)),
+            local_in_flight: Arc::new(Semaphore::new(LOCAL_IN_FLIGHT_MAX)),
             guesses: Semaphore::new(GUESSES_AT_ONCE_MAX),
             deliveries: Arc::new(Semaphore::new(DELIVERIES_MAX)),
             delivering: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE_MAX)),

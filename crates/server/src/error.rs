@@ -54,6 +54,14 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message, hint).retry_after(SOON_S)
     }
 
+    /// Every connection is in use.
+    pub(crate) fn too_many_connections() -> Self {
+        let message = "too many connections are open";
+        let hint = "try again in a moment and close idle connections; on the daemon's machine the `wakeful` commands \
+                    use the home's socket, which has connections of its own";
+        Self::unavailable("too_many_connections", message, hint)
+    }
+
     pub(crate) fn recovering() -> Self {
         let message = "the daemon is starting and takes up what an earlier life left";
         Self::unavailable("recovering", message, "ask again in a moment; /readyz says when")
@@ -125,6 +133,14 @@ impl ApiError {
             retry_after_s,
             ..self
         }
+    }
+
+    pub(crate) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) const fn retry_after_s(&self) -> Option<u64> {
+        self.retry_after_s
     }
 
     /// The body of its answer, for whoever writes answers by hand.

@@ -18,6 +18,8 @@ const KEYS_MAX: usize = 4_096;
 pub(crate) enum Key {
     /// Whoever shows the token.
     Token,
+    /// Whoever shows the token by the home's socket: programs that come over TCP must not use up the operator's requests.
+    Local,
     /// A browser that is logged in.
     Login(Digest),
     /// Somebody who shows nothing.
@@ -36,7 +38,7 @@ impl Key {
     /// What there are too many of.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {
-            Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
+            Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
             Self::Failed(_) => "wrong tokens or codes",
             Self::Agent(_) => "messages to this agent",
             Self::Trigger(_) => "deliveries by this trigger",
@@ -46,7 +48,7 @@ impl Key {
     /// What can be done about it. How often somebody may guess is for nobody to choose.
     pub(crate) const fn way_out(&self) -> &'static str {
         match self {
-            Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => {
+            Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => {
                 "wait as long as Retry-After says, or raise `server.rate_per_minute` in config.toml"
             }
             Self::Failed(_) => {

@@ -140,6 +140,11 @@ pub(crate) fn parent_of(pid: i32) -> Option<i32> {
     fields.nth(1)?.parse().ok()
 }
 
+/// When a process began, in clock ticks since the boot. None for one that has ended.
+pub(crate) fn started_at(pid: i32) -> Option<u64> {
+    Stat::read(pid).map(|stat| stat.start_time)
+}
+
 struct Stat {
     parent: i32,
     start_time: u64,

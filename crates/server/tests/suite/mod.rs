@@ -1,4 +1,5 @@
 mod body;
+mod connections;
 mod contract;
 mod decision;
 mod desk;

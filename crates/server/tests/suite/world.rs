@@ -1,7 +1,6 @@
 //! A server without a socket, with a clock that stands still until it is moved.
 
 use std::future::Future;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
@@ -23,7 +22,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
-use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
+use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Peer, Stage, router};
 
 use super::desk::{Bell, MAIN, OneAgent};
 use super::journal::OneTask;
@@ -291,7 +290,7 @@ impl Host for Told {
         Guidance::default()
     }
 
-    fn is_tool(&self, _peer: SocketAddr) -> bool {
+    fn is_tool(&self, _peer: Peer) -> bool {
         self.is_tool.load(Ordering::Relaxed)
     }
 

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -36,6 +36,9 @@ pub(crate) struct Record {
     pub(crate) http_addr: String,
     /// The file with its token.
     pub(crate) token_file: PathBuf,
+    /// The socket in the home by which commands reach it; none where there can be none.
+    #[serde(default)]
+    pub(crate) socket_path: Option<PathBuf>,
     #[serde(default)]
     pub(crate) version: String,
     #[serde(default)]
@@ -75,6 +78,14 @@ impl RunFolder {
 
     pub(crate) fn failure_path(&self) -> PathBuf {
         self.root.join("last-failure.json")
+    }
+
+    /// Where the socket of a daemon is. Only the owner may reach into its folder.
+    pub(crate) fn make_socket_path(&self) -> Result<PathBuf, Failure> {
+        self.make()?;
+        let closed = fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700));
+        closed.map_err(|error| unwritable(&self.root, &error))?;
+        Ok(self.root.join("wakeful.sock"))
     }
 
     fn token_path(&self) -> PathBuf {
@@ -229,6 +240,7 @@ mod tests {
             pid_started: me.pid_started,
             http_addr: "127.0.0.1:1".into(),
             token_file: "/nowhere".into(),
+            socket_path: None,
             version: String::new(),
             started_at: String::new(),
             config_fingerprint: String::new(),

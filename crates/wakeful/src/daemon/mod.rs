@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`files`] | the folder `run/`: who runs, what failed last, the log |
+//! | [`socket`] | the socket in the home by which commands reach it |
 //! | [`token`] | the secret that lets callers in |
 //! | [`house`] | what the service and the server ask of the binary |
 //! | [`keeper`] | keeps journal and agents in step |
@@ -13,5 +14,6 @@ pub(crate) mod files;
 pub(crate) mod house;
 mod keeper;
 pub(crate) mod life;
+mod socket;
 pub(crate) mod token;
 mod work;

@@ -401,7 +401,7 @@ fn a_command_of_an_agent_cannot_answer_its_own_question() {
 }
 
 /// Runs a command as an agent's tool does where the kernel cannot confine it.
-fn unconfined(world: &World, no_namespaces: bool, command: &str) {
+pub(super) fn unconfined(world: &World, no_namespaces: bool, command: &str) {
     let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
     let tools = Tools::new(ToolsOptions {
         program: program().to_owned(),

@@ -47,6 +47,7 @@ mod schema;
 mod service;
 mod shape;
 mod signal;
+mod socket;
 mod subrun;
 mod trigger;
 mod why;
