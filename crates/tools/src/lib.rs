@@ -14,6 +14,8 @@
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
+//! | [`tree`] | removing folder trees that commands made, within bounds |
+//! | [`quarantine`] | folders of commands that could not be removed |
 //! | [`outside`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | what is mounted where, and every name of the home |
 //! | `process` | what `/proc` says: start times, descendants |
@@ -39,8 +41,10 @@ mod outcome;
 mod output;
 pub mod outside;
 mod process;
+pub mod quarantine;
 pub mod sandbox;
 pub mod tools;
+pub mod tree;
 pub mod workspace;
 
 pub use options::{Pretend, ToolsOptions, Unsandboxed};

@@ -16,6 +16,7 @@ use wakeful_ports::store::StoreError;
 use wakeful_store::{
     BUSY_MS, DatabaseKind, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files,
 };
+use wakeful_tools::tree::{self, Bounds};
 
 use super::Shared;
 use crate::archive::{self, ABOUT, About, Bad, FORMAT, Writer};
@@ -246,7 +247,7 @@ impl Rooms {
 impl Drop for Rooms {
     fn drop(&mut self) {
         // What stays behind is only litter, and its name says whose.
-        let _ = fs::remove_dir_all(&self.folder);
+        let _left = tree::remove(&self.folder, Bounds::PATIENT);
     }
 }
 

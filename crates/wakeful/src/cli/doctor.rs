@@ -149,6 +149,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
         checks.push(check);
         checks.extend(files::left_behind(home, mode));
         checks.push(care::scratch(home, use_of_home, mode));
+        checks.extend(care::quarantined(home, mode));
         checks.extend(care::stop(home, use_of_home, mode));
         checks.extend(files::token(
             home,

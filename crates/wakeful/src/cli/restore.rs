@@ -18,6 +18,7 @@ use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
 use wakeful_store::{
     BUSY_MS, DatabaseKind, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite, reborn_sqlite,
 };
+use wakeful_tools::tree::{self, Bounds};
 
 use super::Shared;
 use super::backup::{unusable, unwritable};
@@ -133,7 +134,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         // After it moved in there is nothing left to remove.
-        let _ = fs::remove_dir_all(&self.folder);
+        let _left = tree::remove(&self.folder, Bounds::PATIENT);
     }
 }
 
@@ -275,15 +276,19 @@ fn life_number(before: &str, now: Millis, chance: [u8; 32]) -> i64 {
 }
 
 /// Everything is on the disk before the home gets its place.
-fn sync_tree(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => sync_tree(&entry.path())?,
-            false => File::open(entry.path())?.sync_all()?,
+fn sync_tree(root: &Path) -> io::Result<()> {
+    let mut waiting = vec![root.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => waiting.push(entry.path()),
+                false => File::open(entry.path())?.sync_all()?,
+            }
         }
+        File::open(folder)?.sync_all()?;
     }
-    File::open(folder)?.sync_all()
+    Ok(())
 }
 
 /// Puts the new home in its place; says where the old one went.

@@ -16,6 +16,7 @@ use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
 use wakeful_server::{Access, Facts, Limits, Options, Stage};
+use wakeful_tools::quarantine;
 
 use super::files::{Found, Record, RunFolder};
 use super::house::House;
@@ -151,6 +152,8 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     {
         log(&words);
     }
+    quarantine::report_to(log);
+    quarantine::remove_in_background(&home.scratch());
     folder.forget_failure();
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;

@@ -24,6 +24,7 @@ mod free;
 mod full;
 mod help;
 mod home;
+mod hostile;
 mod init;
 mod journal;
 mod journal_rest;

@@ -9,6 +9,8 @@ use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
 use wakeful_store::{BUSY_MS, Depth, Store, check_sqlite};
+use wakeful_tools::quarantine;
+use wakeful_tools::tree::{self, Bounds};
 
 use super::files::Use;
 use super::{Check, Mend, Mode};
@@ -89,6 +91,7 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
     let entries = fs::read_dir(home.scratch()).into_iter().flatten();
     let left: Vec<PathBuf> = entries
         .filter_map(Result::ok)
+        .filter(|entry| entry.file_name() != quarantine::FOLDER)
         .map(|entry| entry.path())
         .take(LEFT_MAX)
         .collect();
@@ -113,11 +116,35 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
     }
 }
 
-fn remove(path: &Path) -> std::io::Result<()> {
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
+/// Folders of commands that could not be removed when the commands ended.
+pub(super) fn quarantined(home: &Home, mode: Mode) -> Option<Check> {
+    let left = quarantine::list(&home.scratch());
+    let message = format!(
+        "folders of commands that could not be removed: {} in {}",
+        left.len(),
+        home.scratch().join(quarantine::FOLDER).display()
+    );
+    match (left.is_empty(), mode) {
+        (true, _) => None,
+        (false, Mode::Look) => Some(Check::warning(
+            "quarantine",
+            message,
+            "`wakeful doctor --fix` tries again; a running daemon does so when it starts",
+        )),
+        (false, Mode::Fix) => {
+            let act = || left.iter().try_for_each(|path| remove(path));
+            let mend = Mend {
+                deed: "remove them",
+                act: &act,
+            };
+            Some(Check::mendable("quarantine", &message, mode, &mend))
+        }
     }
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    let left = tree::remove(path, Bounds::PATIENT).left;
+    left.map_or(Ok(()), |left| Err(left.into()))
 }
 
 /// Every page of every database.

@@ -10,6 +10,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, h};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
+use wakeful_tools::tree::{self, Bounds};
 use wakeful_tools::{Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
 
 use super::Check;
@@ -46,7 +47,7 @@ impl Passing {
 impl Drop for Passing {
     fn drop(&mut self) {
         // What cannot be removed is in the folder for what may be lost.
-        let _ = fs::remove_dir_all(&self.0);
+        let _left = tree::remove(&self.0, Bounds::default());
     }
 }
 
