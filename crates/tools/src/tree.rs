@@ -5,6 +5,7 @@
 //! emptied: at most four handles are open at a time, no path is longer than one name, and depth costs no stack.
 
 use std::ffi::{CStr, CString};
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -368,10 +369,10 @@ fn open_up(folder: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
 /// A name that no entry has.
 pub(crate) fn fresh_name() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let now = now.map_or(0, |now| now.as_nanos());
+    // The keys of a hasher are random.
+    let random = RandomState::new().build_hasher().finish();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
-    format!("{now:x}-{:x}-{count:x}", std::process::id())
+    format!("{random:x}-{:x}-{count:x}", std::process::id())
 }
 
 #[cfg(test)]

@@ -164,10 +164,8 @@ impl Walk<'_> {
                 continue;
             }
             let folder = listing.entries.fd().map_err(|_| self.no_folder())?;
-            let kind = match entry.file_type() {
-                FileType::Unknown => kind_of(folder, file),
-                kind => kind,
-            };
+            let kind = Some(entry.file_type()).filter(|kind| *kind != FileType::Unknown);
+            let kind = kind.unwrap_or_else(|| kind_of(folder, file));
             let name = joined(&listing.name, file);
             let (path, is_folder) = (self.path(&name), kind == FileType::Directory);
             if path == self.home || ignored.has(&path, is_folder) {

@@ -132,7 +132,7 @@ impl Made {
             Self::Socket => UnixListener::bind(own).map(drop),
             Self::Closed(mode) => fs::create_dir_all(own.join("in/side"))
                 .and_then(|()| symlink(&scene.outside, own.join("link")))
-                .and_then(|()| fs::set_permissions(own.join("in"), Permissions::from_mode(0)))
+                .and_then(|()| fs::set_permissions(own.join("in"), Permissions::from_mode(0o000)))
                 .and_then(|()| fs::set_permissions(own, Permissions::from_mode(*mode))),
         };
         // A second one of the same name is refused, and so is a long path.

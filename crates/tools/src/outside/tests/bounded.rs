@@ -54,10 +54,11 @@ fn each_bound_of_an_ignore_file_is_named() {
     let refused = |text: &str| {
         let scene = Scene::new(SourceKind::Folder);
         scene.write(".wakefulignore", text);
-        match scene.sight().expect_err("too large") {
-            BadSource::IgnoreTooLarge { excess, .. } => excess,
-            other => panic!("{other}"),
-        }
+        let refused = scene.sight().expect_err("too large");
+        let BadSource::IgnoreTooLarge { excess, .. } = refused else {
+            panic!("{refused}");
+        };
+        excess
     };
     let bytes = usize::try_from(IGNORE_BYTES_MAX).expect("small") + 1;
     assert_eq!(refused(&"#".repeat(bytes)), Excess::Bytes(IGNORE_BYTES_MAX + 1));
