@@ -36,7 +36,8 @@ pub use budget::{
 };
 pub use decision::{
     Announcement, Answer, AnswerDecision, Badge, BlastRadius, Brake, BrakeList, Channel, Decision,
-    DecisionKind, DecisionList, DecisionOption, DecisionStatus, InputGone, ReleaseBrake, SetBrake, Severity,
+    DecisionKind, DecisionList, DecisionOption, DecisionStatus, InputGone, NotDurable, PendingCancel,
+    ReleaseBrake, SetBrake, Severity,
 };
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};

@@ -13,6 +13,7 @@ mod trigger;
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::sync::Arc;
 
 pub use self::alert::{AlertTx, AlertView};
 pub use self::cause::{CauseTx, CauseView};
@@ -39,6 +40,7 @@ use crate::records::{
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SagaRow, SpendDay, StepEnd, StepRow,
     WakeRow,
 };
+use crate::stops::Stops;
 
 /// Most rows that a listing verb returns, whatever it is asked for.
 pub const ROWS_MAX: u32 = 10_000;
@@ -336,6 +338,11 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Whether this process may certainly still act for the agents it claimed.
     fn holds_lease(&self) -> bool;
+
+    /// The stop requests that hold in this process whatever the database does. None where the database is all there is.
+    fn stops(&self) -> Option<Arc<dyn Stops>> {
+        None
+    }
 
     /// Why what the database lies on refused the last write, until one has worked again.
     fn trouble(&self) -> Option<StoreError> {

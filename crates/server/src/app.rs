@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 use wakeful_api::{AgentModelState, LastFailure, Model, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
@@ -14,7 +15,7 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AlertDesk, Desk, JournalDesk, Scheduling};
+use wakeful_runtime::desk::{AlertDesk, DATABASE_SLOW, Desk, JournalDesk, Scheduling};
 use wakeful_runtime::outside::OutsideDesk;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
@@ -46,6 +47,12 @@ const DELIVERIES_MAX: usize = IN_FLIGHT_MAX / 2;
 /// Most of them that are written at the same time. The store takes what waits for its writer into one commit: a message
 /// that comes in a burst of deliveries waits behind a few of them and not behind all.
 const DELIVERIES_AT_ONCE_MAX: usize = 8;
+
+/// How long the database may take to answer the small read that tells whether it can be used.
+const PROBE_TIME_MAX: Duration = Duration::from_millis(1_500);
+
+/// How long the answer to that holds.
+const PROBED_MS_MAX: u64 = 250;
 
 /// Everything a server needs.
 pub struct Options {
@@ -183,6 +190,8 @@ pub(crate) struct Inner {
     pub(crate) delivering: Arc<Semaphore>,
     /// One permit per stream, held as long as it lives.
     pub(crate) streams: Arc<Semaphore>,
+    /// When the database was last asked whether it answers, and why it did not.
+    probed: Mutex<Option<(u64, Option<String>)>>,
 }
 
 impl std::ops::Deref for App {
@@ -211,6 +220,7 @@ impl App {
             deliveries: Arc::new(Semaphore::new(DELIVERIES_MAX)),
             delivering: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE_MAX)),
             streams: Arc::new(Semaphore::new(descriptor::streams_max())),
+            probed: Mutex::default(),
         }))
     }
 
@@ -234,6 +244,26 @@ impl App {
             Stage::Ready(_) => Readiness::Ready,
             Stage::Stopping => Readiness::Stopping,
         }
+    }
+
+    /// Why the database does not answer a small read in time; none where it does, or where there is none to ask yet. Many
+    /// who ask at once share one read.
+    pub(crate) async fn probe_storage(&self) -> Option<String> {
+        let desk = self.desk().ok()?;
+        let mut probed = self.probed.lock().await;
+        let now = self.clock.ticks_ms();
+        if let Some((at, code)) = &*probed
+            && now.saturating_sub(*at) < PROBED_MS_MAX
+        {
+            return code.clone();
+        }
+        let code = match tokio::time::timeout(PROBE_TIME_MAX, desk.probe()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(Problem::from(&error).code),
+            Err(_) => Some(DATABASE_SLOW.to_owned()),
+        };
+        *probed = Some((self.clock.ticks_ms(), code.clone()));
+        code
     }
 
     /// Finds out whether the storage takes writes again, where it refused the last one.

@@ -15,6 +15,10 @@ pub const QUEUE_MAX: usize = 1024;
 pub(crate) trait Job: Send {
     /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
+    /// Whether the caller has gone.
+    fn is_abandoned(&self) -> bool {
+        false
+    }
     /// Tells the caller how it went. A caller who has gone is not missed.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
@@ -72,6 +76,10 @@ where
         refuse_swallowed(session)
     }
 
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
+    }
+
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
         let Self { f, value, reply } = *self;
         // What the closure holds learns that it is over before the caller does.
@@ -95,6 +103,10 @@ where
         let f = self.f.take().ok_or(StoreError::Closed)?;
         self.value = Some(guarded(|| f(session))?);
         Ok(())
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {

@@ -9,6 +9,7 @@ mod trigger;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::{Day, MicroUsd, Spent};
@@ -28,9 +29,11 @@ use wakeful_ports::records::{
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SagaRow, SpendDay, StepEnd, StepRow,
     WakeRow,
 };
+use wakeful_ports::stops::Stops as _;
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::sql::{Dialect, Param, Row, Sql};
+use crate::stops::Stops;
 use crate::{
     agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga, spend,
     step, wake,
@@ -42,6 +45,7 @@ pub(crate) struct Session<'a> {
     blobs: Option<&'a Path>,
     failed: bool,
     registered: Option<RunnerId>,
+    stops: Option<Arc<Stops>>,
 }
 
 impl<'a> Session<'a> {
@@ -52,13 +56,30 @@ impl<'a> Session<'a> {
             blobs,
             failed: false,
             registered: None,
+            stops: None,
         }
+    }
+
+    /// The same, in which pending stop requests hold beside what the database says.
+    pub(crate) fn beside(&mut self, stops: Arc<Stops>) -> &mut Self {
+        self.stops = Some(stops);
+        self
     }
 
     /// Whether a statement failed. Such a transaction must not commit even if its closure swallowed the error:
     /// PostgreSQL has given it up already and would answer "done" to a commit that does nothing.
     pub(crate) const fn failed(&self) -> bool {
         self.failed
+    }
+
+    /// The same where a pending brake holds the agent too.
+    fn with_pending(&self, overview: Overview) -> Overview {
+        let agent = &overview.agent.agent_id;
+        let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_braked(agent));
+        Overview {
+            is_braked: overview.is_braked || is_pending,
+            ..overview
+        }
     }
 
     /// Removes the files of blobs that no row names.
@@ -110,11 +131,14 @@ impl View for Session<'_> {
     }
 
     fn overview(&mut self, agent: &AgentId) -> Result<Option<Overview>, StoreError> {
-        queue::overview(self, agent)
+        let overview = queue::overview(self, agent)?;
+        Ok(overview.map(|overview| self.with_pending(overview)))
     }
 
     fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError> {
-        queue::overviews(self, with_private)
+        let overviews = queue::overviews(self, with_private)?;
+        let overviews = overviews.into_iter();
+        Ok(overviews.map(|overview| self.with_pending(overview)).collect())
     }
 
     fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError> {
@@ -179,7 +203,8 @@ impl View for Session<'_> {
     }
 
     fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError> {
-        run::cancel_requested(self, run)
+        let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_cancelled(run));
+        Ok(is_pending || run::cancel_requested(self, run)?)
     }
 
     fn events(&mut self, agent: &AgentId, after_seq: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {

@@ -87,6 +87,16 @@ pub(crate) async fn daemon(shared: &Shared) -> Result<Option<Client>, Failure> {
     }
 }
 
+/// The same without asking it how it stands, which a stop request does not wait for.
+pub(crate) fn daemon_now(shared: &Shared) -> Result<Option<Client>, Failure> {
+    match RunFolder::of(&shared.home()?).found() {
+        Found::Alive(record) if record.database == shared.database().map(database_name) => {
+            client_of(&record).map(Some)
+        }
+        Found::Alive(_) | Found::Nobody | Found::Stale => Ok(None),
+    }
+}
+
 /// A client of the daemon that left this record, whatever its database.
 pub(crate) fn client_of(record: &Record) -> Result<Client, Failure> {
     Ok(Client::new(

@@ -14,6 +14,7 @@ use wakeful_ports::records::{
     AnnouncementRow, BrakeRow, DecisionFilter, IN_TURN, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED,
     RunRow,
 };
+use wakeful_ports::stops::PendingStop;
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::clerk::{announce, append};
@@ -48,6 +49,10 @@ pub trait Deciding: Send + Sync + 'static {
     fn brake(&self, agent: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
     /// Releases a brake.
     fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
+    /// Brakes and cancellations that are in force and that the database does not have yet.
+    fn pending_stops(&self) -> Vec<PendingStop> {
+        Vec::new()
+    }
     /// Lets a run that stands aside go on where it stood.
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport>;
     /// Ends a run that stands aside.
@@ -115,32 +120,9 @@ impl<S: Store> Clerk<S> {
         }
     }
 
-    async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
-        let payload = serde_json::json!({
-            "is_on": true, "scope": scope(brake.agent_id.as_ref()), "reason": brake.reason, "channel": brake.channel,
-        });
-        let agent = brake.agent_id.clone();
-        self.change_brake(agent, payload, move |tx| tx.put_brake(&brake))
-            .await?;
-        self.all_brakes().await
-    }
-
-    async fn lift(&self, agent: Option<AgentId>, channel: Channel) -> Result<Vec<BrakeRow>, EngineError> {
-        let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
-        let lifted = agent.clone();
-        self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
-            .await?;
-        let now = self.clock.now();
-        // It is released, whatever becomes of this look.
-        let ready = self.store.read(move |view| view.agents_with_work(now)).await;
-        let ready = ready.inspect_err(|_| self.look_everywhere())?;
-        ready.into_iter().for_each(|agent| self.work.look_at(agent));
-        self.all_brakes().await
-    }
-
     /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
     /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
-    async fn change_brake(
+    pub(super) async fn change_brake(
         &self,
         agent: Option<AgentId>,
         payload: serde_json::Value,
@@ -191,10 +173,6 @@ impl<S: Store> Clerk<S> {
         for (agent, event) in events {
             self.hub.saw(&agent, &[event]);
         }
-    }
-
-    async fn all_brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
-        Ok(self.store.read(|view| view.brakes()).await?)
     }
 
     async fn move_aside(&self, run: RunKey, status: &'static str) -> Result<RunReport, EngineError> {
@@ -276,6 +254,13 @@ impl<S: Store> Deciding for Clerk<S> {
 
     fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
         Box::pin(self.lift(agent, channel))
+    }
+
+    fn pending_stops(&self) -> Vec<PendingStop> {
+        self.store
+            .stops()
+            .map(|stops| stops.pending())
+            .unwrap_or_default()
     }
 
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {
@@ -387,6 +372,6 @@ fn tell_all(tx: &mut dyn Tx, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId,
     Ok(events)
 }
 
-fn scope(agent: Option<&AgentId>) -> &str {
+pub(super) fn scope(agent: Option<&AgentId>) -> &str {
     agent.map_or("all", AgentId::as_str)
 }
