@@ -9,7 +9,7 @@ use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{AnnouncementRow, BrakeRow, Owed};
 use wakeful_ports::stops::PendingStop;
-use wakeful_runtime::desk::{Arguments, DATABASE_SLOW, Gone};
+use wakeful_runtime::desk::{Arguments, Gone};
 
 /// Most questions in one answer: more than anybody answers at a sitting.
 const DECISIONS_MAX: usize = 500;
@@ -118,7 +118,8 @@ pub fn brake(row: &BrakeRow, pending: &[PendingStop]) -> Brake {
 #[must_use]
 pub fn not_durable(pending: &PendingStop) -> NotDurable {
     let code = match pending.code.as_str() {
-        "" => DATABASE_SLOW,
+        // No process has tried to store it yet.
+        "" => "not_stored",
         code => code,
     };
     let kept = if pending.is_kept {

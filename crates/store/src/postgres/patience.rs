@@ -7,7 +7,7 @@
 
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 use tokio::time::timeout;
@@ -23,12 +23,15 @@ const PATIENCE_SILENT: Duration = Duration::from_millis(250);
 /// How long the server may take to answer that.
 const PROBE_MAX: Duration = Duration::from_secs(2);
 
+/// How long the answer to that holds.
+const PROBED_MAX: Duration = Duration::from_millis(500);
+
 /// Whether a server is silent.
 pub(super) struct Silence {
     config: Config,
     is_known: AtomicBool,
-    /// One probe at a time: each is a connection.
-    probing: Mutex<()>,
+    /// One probe at a time, because each is a connection: when the last one ended, and whether the server answered.
+    probed: Mutex<Option<(Instant, bool)>>,
 }
 
 impl Silence {
@@ -36,7 +39,7 @@ impl Silence {
         Self {
             config,
             is_known: AtomicBool::new(false),
-            probing: Mutex::new(()),
+            probed: Mutex::default(),
         }
     }
 
@@ -78,14 +81,22 @@ impl Silence {
 
     /// Whether the server answers a new connection. A refusal is an answer: it is for the call to say what is wrong.
     async fn probe(&self) -> bool {
-        let _one = self.probing.lock().await;
+        let mut probed = self.probed.lock().await;
+        // Callers who waited for the same probe share its answer.
+        if let Some((at, answers)) = *probed
+            && at.elapsed() < PROBED_MAX
+        {
+            return answers;
+        }
         let config = self.config.clone();
         // The driver runs on a runtime of its own, as for every other connection.
-        let probed = off_thread(move || {
+        let probe = off_thread(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
             let runtime = runtime.map_err(|error| StoreError::Backend(error.into()))?;
             Ok(runtime.block_on(async { timeout(PROBE_MAX, config.connect(NoTls)).await.is_ok() }))
         });
-        probed.await.unwrap_or(false)
+        let answers = probe.await.unwrap_or(false);
+        *probed = Some((Instant::now(), answers));
+        answers
     }
 }

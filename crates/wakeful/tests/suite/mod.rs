@@ -49,5 +49,6 @@ mod shape;
 mod signal;
 mod subrun;
 mod trigger;
+mod unstored;
 mod why;
 mod world;
