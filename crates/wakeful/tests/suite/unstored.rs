@@ -100,18 +100,18 @@ impl Frozen {
         let children = children.split_whitespace().map(|pid| pid.parse().expect("a pid"));
         let mut all = vec![server];
         all.extend(children.filter_map(Pid::from_raw));
-        all.iter()
-            .skip(1)
-            .for_each(|pid| drop(kill_process(*pid, Signal::STOP)));
+        for pid in all.iter().skip(1) {
+            let _ = kill_process(*pid, Signal::STOP);
+        }
         Self(all)
     }
 }
 
 impl Drop for Frozen {
     fn drop(&mut self) {
-        self.0
-            .iter()
-            .for_each(|pid| drop(kill_process(*pid, Signal::CONT)));
+        for pid in &self.0 {
+            let _ = kill_process(*pid, Signal::CONT);
+        }
     }
 }
 
