@@ -405,7 +405,8 @@ export interface paths {
         put?: never;
         /**
          * Sets a brake on one agent or on all. What comes is kept, nothing begins, and what runs is stopped. One that is on
-         *     stays as it was set.
+         *     stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says
+         *     why, and it is stored as soon as that is possible.
          */
         post: operations["set_brake"];
         delete?: never;
@@ -423,7 +424,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Releases a brake. What it held goes on where it stood. Nothing happens where there was none. */
+        /**
+         * Releases a brake. What it held goes on where it stood. Nothing happens where there was none. It counts only when the
+         *     database has it.
+         */
         post: operations["release_brake"];
         delete?: never;
         options?: never;
@@ -1724,6 +1728,8 @@ export interface components {
             at: string;
             /** @description By which way it came. */
             channel: components["schemas"]["Channel"];
+            /** @description Why it is not durable yet; absent where it is. */
+            not_durable?: components["schemas"]["NotDurable"];
             /** @description Why, in the words of whoever set it; empty where they said nothing. */
             reason: string;
         };
@@ -2561,6 +2567,15 @@ export interface components {
             /** @description Whether it is at work. */
             status: components["schemas"]["ScheduleStatus"];
         };
+        /** @description Why a brake or a cancellation that is in force is not in the database yet. */
+        NotDurable: {
+            /** @description What is in the way, such as `disk_full`, `database_unreachable` or `database_slow`. */
+            code: string;
+            /** @description Whether it is kept in the home and so survives a restart. */
+            is_kept: boolean;
+            /** @description One sentence about it. */
+            message: string;
+        };
         /** @description Something written down. */
         Note: {
             /**
@@ -2600,6 +2615,13 @@ export interface components {
             scope: string;
             /** @description What the day had seen, spent and put aside, when the run was parked. */
             spent_usd: string;
+        };
+        /** @description A cancellation that is in force and not in the database yet. */
+        PendingCancel: {
+            /** @description Why it is not durable yet. */
+            not_durable: components["schemas"]["NotDurable"];
+            /** @description The run that ends. */
+            run_key: string;
         };
         /**
          * @description In which part of a daemon's life something failed.
@@ -6469,6 +6491,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description It is in force here, and the database does not have it yet */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingCancel"];
                 };
             };
             400: components["responses"]["BadRequest"];
