@@ -267,9 +267,15 @@ fn write(path: &Path, change: impl FnOnce(&mut Vec<StopRequest>)) -> io::Result<
 }
 
 fn of_io(error: io::Error) -> StoreError {
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full,
-        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => StoreError::ReadOnly,
-        _ => StoreError::Device(error.into()),
+    let kind = error.kind();
+    if matches!(kind, io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded) {
+        StoreError::Full
+    } else if matches!(
+        kind,
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+    ) {
+        StoreError::ReadOnly
+    } else {
+        StoreError::Device(error.into())
     }
 }

@@ -76,16 +76,12 @@ pub(crate) fn request(target: StopTarget, reason: String) -> StopRequest {
     }
 }
 
-pub(super) fn pending_cancel(run: RunKey, pending: &PendingStop) -> PendingCancel {
+/// The answer to a cancellation that the database does not have yet.
+pub(crate) fn pending_cancel(run: RunKey, pending: &PendingStop) -> PendingCancel {
     PendingCancel {
         run_key: run.to_string(),
         not_durable: view::not_durable(pending),
     }
-}
-
-/// The answer to a cancellation that only the slot has.
-pub(crate) fn kept_cancel(run: RunKey, pending: &PendingStop) -> PendingCancel {
-    pending_cancel(run, pending)
 }
 
 /// Sets a brake on one agent or on all.

@@ -47,7 +47,7 @@ pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<()
     match stopping::told(&home, request, Place::open_beside(shared)).await? {
         Told::Taken(place) => place.work(out, async |place| end(place, given, out).await).await,
         Told::Kept(pending) => {
-            tell_pending(&stopping::kept_cancel(run, &pending), out);
+            tell_pending(&stopping::pending_cancel(run, &pending), out);
             Ok(())
         }
     }
@@ -101,7 +101,7 @@ async fn through_daemon(front: &Front, given: &str, shared: &Shared, out: &Out) 
             return Ok(());
         }
         Told::Kept(pending) => {
-            tell_pending(&stopping::kept_cancel(run, &pending), out);
+            tell_pending(&stopping::pending_cancel(run, &pending), out);
             return Ok(());
         }
     };
