@@ -1,6 +1,7 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
 mod alert;
+mod audit;
 mod schedule;
 mod trigger;
 mod wake;
@@ -20,6 +21,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 pub use self::alert::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+pub use self::audit::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks};
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 pub use self::trigger::TriggerRow;
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};

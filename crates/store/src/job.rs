@@ -69,7 +69,8 @@ where
 {
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
         self.value = Some(guarded(|| (self.f)(session))?);
-        refuse_swallowed(session)
+        refuse_swallowed(session)?;
+        session.bind_records()
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {

@@ -27,7 +27,9 @@
 mod agent;
 mod alert;
 mod announcement;
+mod audit;
 mod blob;
+mod bound;
 mod brake;
 mod care;
 mod commit;

@@ -30,10 +30,11 @@ use wakeful_ports::records::{
 };
 use wakeful_ports::store::{StoreError, Tx, View};
 
+use crate::bound::{Bound, Touched};
 use crate::sql::{Dialect, Param, Row, Sql};
 use crate::{
-    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga, spend,
-    step, wake,
+    agent, blob, bound, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga,
+    spend, step, wake,
 };
 
 /// An open transaction.
@@ -42,6 +43,7 @@ pub(crate) struct Session<'a> {
     blobs: Option<&'a Path>,
     failed: bool,
     registered: Option<RunnerId>,
+    touched: Touched,
 }
 
 impl<'a> Session<'a> {
@@ -52,6 +54,7 @@ impl<'a> Session<'a> {
             blobs,
             failed: false,
             registered: None,
+            touched: Touched::default(),
         }
     }
 
@@ -65,6 +68,13 @@ impl<'a> Session<'a> {
     pub(crate) fn discard(&mut self, gone: &[BlobHash]) -> Result<(), StoreError> {
         let folder = self.blobs;
         gone.iter().try_for_each(|hash| blob::discard(self, folder, hash))
+    }
+
+    /// Binds the rows that this transaction changed and that govern to the home's log. The last thing before its commit:
+    /// whoever locks that log holds all other locks already.
+    pub(crate) fn bind_records(&mut self) -> Result<(), StoreError> {
+        let touched = std::mem::take(&mut self.touched);
+        bound::bind(self, touched)
     }
 
     /// The runner that registered itself in this transaction.
@@ -84,6 +94,20 @@ impl Sql for Session<'_> {
 
     fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
         self.sql.query(sql, params).inspect_err(|_| self.failed = true)
+    }
+
+    fn touch(
+        &mut self,
+        bound: &'static Bound,
+        key: &[Param<'_>],
+        at: Option<Millis>,
+    ) -> Result<(), StoreError> {
+        self.touched.note(at);
+        if !self.touched.holds(bound, key) {
+            let before = bound::hash_of(self, bound, key)?;
+            self.touched.keep(bound, key, before);
+        }
+        Ok(())
     }
 
     fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
@@ -363,6 +387,7 @@ impl Tx for Session<'_> {
     }
 
     fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+        self.touched.note(Some(event.sealed.at));
         event::append(self, agent, event)
     }
 

@@ -7,6 +7,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::bound;
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 
 /// Stands for all agents together.
@@ -26,6 +27,7 @@ pub(crate) fn set_cap(
     at: Millis,
 ) -> Result<(), StoreError> {
     let scope = scope(agent);
+    sql.touch(&bound::CAP, &[scope], Some(at))?;
     match daily {
         Some(daily) => sql.execute(SET_CAP, &[scope, daily.0.into(), at.into()]),
         None => sql.execute(UNSET_CAP, &[scope]),
@@ -65,6 +67,7 @@ const LOCK_POSTGRES: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND d
 
 /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
 pub(crate) fn lock(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
+    sql.touch(&bound::SPEND_DAY, &[ALL.into(), day.0.into()], None)?;
     sql.execute(MAKE_DAY, &[ALL.into(), day.0.into()])?;
     let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
     sql.query(lock, &[ALL.into(), day.0.into()]).map(drop)
@@ -111,6 +114,9 @@ pub(crate) fn reserve(sql: &mut dyn Sql, reservation: &Reservation) -> Result<()
         reservation.policy_version.as_str().into(),
         reservation.amount.0.into(),
     ];
+    // The row says only which day it is.
+    let at = reservation.day.begins();
+    sql.touch(&bound::SPEND, &[(&reservation.operation_id).into()], Some(at))?;
     sql.execute(RESERVE, &params)?;
     let (day, amount) = (reservation.day.0, signed(reservation.amount)?);
     add(sql, &reservation.agent_id, day, (amount, 0, 1))
@@ -138,6 +144,7 @@ pub(crate) fn settle(
     let cost = cost.unwrap_or(reserved);
     // In the order in which reservations take them.
     lock(sql, Day(day))?;
+    sql.touch(&bound::SPEND, &[operation.into()], None)?;
     sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
     add(sql, &agent_id, day, (-signed(reserved)?, signed(cost)?, 0))
 }
@@ -179,6 +186,7 @@ fn add(
             settled.into(),
             requests.into(),
         ];
+        sql.touch(&bound::SPEND_DAY, &[scope, day.into()], None)?;
         // A new row may not be negative, not even on its way into an old one.
         let statement = if reserved < 0 { MOVE } else { ADD };
         sql.execute(statement, &params)?;
@@ -243,6 +251,11 @@ pub(crate) fn put_receipt(sql: &mut dyn Sql, receipt: &ReceiptRow) -> Result<(),
         receipt.channel.as_str().into(),
         receipt.at.into(),
     ];
+    let key = [
+        receipt.provider.as_str().into(),
+        receipt.policy_version.as_str().into(),
+    ];
+    sql.touch(&bound::RECEIPT, &key, Some(receipt.at))?;
     sql.execute(PUT_RECEIPT, &params).map(drop)
 }
 

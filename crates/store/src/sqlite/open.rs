@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use wakeful_ports::planted;
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::host;
 use crate::pack::refused;
 use crate::schema::{self, Schema};
@@ -193,7 +194,11 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
             "PRAGMA application_id = {}; PRAGMA user_version = {};",
             schema.application_id, schema.number
         ))?;
-        host::found(connection, host_id)
+        host::found(connection, host_id)?;
+        if schema::binds_records(schema.sqlite, seen) {
+            bound::adopt(connection)?;
+        }
+        Ok(())
     });
     match done {
         Ok(()) => connection.control("COMMIT"),
