@@ -3,12 +3,13 @@
 use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::DecisionId;
+use wakeful_core::proof::record::attach;
 use wakeful_core::report::{Draft, Kind, Sealed};
-use wakeful_core::run::{Input, Phase};
+use wakeful_core::run::{DecisionWrite, Input, Phase};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::records::NEVER;
+use wakeful_ports::records::{NEVER, RunRow};
 use wakeful_ports::store::Store;
 use wakeful_ports::tool::ToolHost;
 
@@ -26,6 +27,29 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Terms {
             patience_ms: self.governance.decision_patience_ms,
             may_answer: self.policy.answer_from(agent),
+        }
+    }
+
+    /// Puts the hash of each decision that is asked into the event that tells of it.
+    pub(crate) fn attach_asked(
+        &self,
+        run: &RunRow,
+        decisions: &[DecisionWrite],
+        (events, at): (&mut [Draft], Millis),
+    ) {
+        for write in decisions {
+            let DecisionWrite::Ask(inquiry) = write else {
+                continue;
+            };
+            let (agent, terms) = (run.agent_id.clone(), self.terms(&run.agent_id));
+            let asked = Decision::asked((**inquiry).clone(), agent, run.run_key, at, terms);
+            let id = serde_json::json!(inquiry.decision_id);
+            let event = events.iter_mut().find(|event| {
+                event.kind == Kind::DecisionAsked && event.payload.get("decision_id") == Some(&id)
+            });
+            if let Some(event) = event {
+                attach(event, &asked);
+            }
         }
     }
 
@@ -124,7 +148,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             "title": next.inquiry.title, "status": next.status, "severity": next.inquiry.severity,
             "version": next.version,
         });
-        let draft = Draft::new(kind, payload);
+        let mut draft = Draft::new(kind, payload);
+        attach(&mut draft, &next);
         let now = self.clock.now();
         let sealed = Sealed::new(draft, now, Some(run), self.entropy.bytes32());
         let sealed = sealed.map_err(|e| broken(run, &e))?;

@@ -5,7 +5,8 @@ use wakeful_core::conversation::{Attachment, Block, Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, Wishes};
-use wakeful_core::report::{Draft, Event, Kind};
+use wakeful_core::proof::record::attach;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Mode, Refusal, Verdict, decide};
@@ -100,6 +101,8 @@ enum Source {
         body: PackedBlob,
         /// How its run is limited, for whoever begins it where a brake keeps this process from it.
         wishes: Box<Wishes>,
+        /// The event that tells of it there.
+        kept: Option<Box<Sealed>>,
     },
     /// From the queue, where it has waited since its own admission.
     Queue,
@@ -135,6 +138,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let source = Source::Caller {
             create: new_agent(&ask.when_missing, &ask.agent, &ask.limits.workspace, now),
             body: self.store.pack(body).await?,
+            kept: Some(Box::new(self.kept_event(&message, &limits, &ask.prompt)?)),
             wishes: Box::new(wishes(&limits)),
         };
         let beginning = Beginning {
@@ -148,6 +152,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Err(EngineError::Waits { run }) => self.take_up(run, limits).await,
             begun => begun,
         }
+    }
+
+    /// The event of a message that a brake keeps: it is kept with the limits of its run.
+    fn kept_event(&self, message: &Message, limits: &Limits, prompt: &str) -> Result<Sealed, EngineError> {
+        let kept = Message {
+            wishes: wishes(limits),
+            ..message.clone()
+        };
+        let (draft, salt) = (admitted_event(&kept, prompt), self.entropy.bytes32());
+        let sealed = Sealed::new(draft, kept.admitted_at, Some(kept.run_key), salt);
+        sealed.map_err(|error| broken(kept.run_key, &error))
     }
 
     /// Begins the run of a message that a brake kept from its turn. What came in by another door waits for a daemon.
@@ -326,7 +341,10 @@ impl Admit {
     /// Keeps what a brake holds: it is announced and waits in line, as it would have at a daemon's door. What waits already
     /// waits on.
     fn keep(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Found, StoreError> {
-        let Source::Caller { body, wishes, .. } = &self.source else {
+        let Source::Caller {
+            body, wishes, kept, ..
+        } = &self.source
+        else {
             return Ok(Found::Refused(Refusal::Braked));
         };
         let message = Message {
@@ -341,10 +359,10 @@ impl Admit {
         let mut head = tx.lock_head(&message.agent_id, fence)?;
         tx.enqueue(&message, head.next_seq, None)?;
         tx.put_blob(body)?;
-        // The first that the run would have told is that its message was admitted.
-        let told = self.transition.events.first();
-        let told = told.map(|sealed| append(tx, &message.agent_id, &mut head, sealed));
-        Ok(Found::Kept(told.transpose()?.into_iter().collect()))
+        let told = kept
+            .iter()
+            .map(|sealed| append(tx, &message.agent_id, &mut head, sealed));
+        Ok(Found::Kept(told.collect::<Result<_, StoreError>>()?))
     }
 
     /// The message becomes this run's: out of the queue, or straight from the caller.
@@ -441,7 +459,9 @@ pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
         members.extend(causation.map(|by| ("causation_id".to_owned(), serde_json::json!(by))));
         members.extend((!refs.is_empty()).then(|| ("source_refs".to_owned(), serde_json::json!(refs))));
     }
-    Draft::new(Kind::MessageAdmitted, payload)
+    let mut draft = Draft::new(Kind::MessageAdmitted, payload);
+    attach(&mut draft, message);
+    draft
 }
 
 /// Its turn has come.

@@ -6,6 +6,7 @@ use wakeful_core::decision::{Channel, Decision, Reply, Unanswerable, in_order};
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::proof::record::attach;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
@@ -364,7 +365,7 @@ fn answer_in(
     };
     tx.put_decision(&answered, decision.version)?;
     tx.rouse_run(&decision.run_key)?;
-    let draft = Draft::new(
+    let mut draft = Draft::new(
         Kind::DecisionAnswered,
         serde_json::json!({
             "decision_id": id, "operation_id": answered.inquiry.operation_id, "tool": answered.inquiry.tool,
@@ -372,6 +373,7 @@ fn answer_in(
             "version": answered.version,
         }),
     );
+    attach(&mut draft, &answered);
     let sealed = Sealed::new(draft, now, Some(decision.run_key), salt)
         .map_err(|_| StoreError::Malformed("an answer"))?;
     let event = append(tx, &decision.agent_id, &mut head, &sealed)?;

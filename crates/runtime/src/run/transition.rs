@@ -298,12 +298,18 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         cause: (&Input, &Reads),
         mut blobs: Vec<Blob>,
     ) -> Result<Transition, EngineError> {
-        let (now, run_key) = (self.clock.now(), before.run_key);
+        let run_key = before.run_key;
+        // A run begins at one moment: its row, its wake record and its first events say the same.
+        let now = match before.version {
+            0 => before.started_at,
+            _ => self.clock.now(),
+        };
         let usage = replied_usage(cause.0);
         let (journal, state) = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
         within_bounds(run_key, &state)?;
         let mut events = moved.events;
         bind(&run_key, &recorded(&journal), &mut events);
+        self.attach_asked(&before, &moved.decisions, (&mut events, now));
         let seal = |draft| Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
         let events: Result<Vec<Sealed>, NotCanonical> = events.into_iter().map(seal).collect();
         let events = events.map_err(|e| broken(run_key, &e))?;

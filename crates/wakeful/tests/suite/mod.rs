@@ -1,5 +1,6 @@
 mod again;
 mod alert;
+mod altered;
 mod announce;
 mod answering;
 mod api;
@@ -12,6 +13,7 @@ mod budget;
 mod bundle;
 mod cancel;
 mod care;
+mod columns;
 mod config;
 mod confirm;
 mod crash;

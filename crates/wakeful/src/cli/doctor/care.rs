@@ -8,6 +8,7 @@ use wakeful_core::retention::DAY_MS;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
+use wakeful_runtime::proof::{Wanted, verify};
 use wakeful_store::{BUSY_MS, Depth, Store, check_sqlite};
 
 use super::files::Use;
@@ -171,6 +172,28 @@ pub(super) async fn contents(shared: &Shared) -> Vec<Check> {
         ),
     };
     vec![blobs, clock(newest, RealClock::new().now())]
+}
+
+/// Every log, content and row, as `wakeful verify` compares them.
+pub(super) async fn deep(shared: &Shared) -> Check {
+    let wanted = Wanted {
+        contents: true,
+        ..Wanted::default()
+    };
+    let mut flaws = Vec::new();
+    let verified = reading(shared, async |store| {
+        Ok(verify(store, &wanted, |verdict| flaws.extend(verdict.flaw)).await?)
+    });
+    let verified = match verified.await {
+        Ok(verified) => verified,
+        Err(failure) => return Check::failure("contents", &failure),
+    };
+    let hint = "`wakeful verify` tells all of it; keep the home as it is, and compare it with a backup";
+    match (flaws.first(), verified.audit.alterations.first()) {
+        (Some(flaw), _) => Check::problem("contents", flaw.to_string(), hint),
+        (None, Some(altered)) => Check::problem("contents", altered.to_string(), hint),
+        (None, None) => Check::ok("contents", "logs, contents and rows are as they were written"),
+    }
 }
 
 /// When the newest event of all was written.
