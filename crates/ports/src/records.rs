@@ -245,7 +245,6 @@ pub struct RunRow {
 
 /// The status of a run that has not ended.
 pub const RUN_OPEN: &str = "open";
-
 /// The status of a run that cannot go on until a person says so.
 pub const RUN_QUARANTINED: &str = "quarantined";
 
@@ -465,8 +464,7 @@ pub enum PackedBody {
     Raw(Vec<u8>),
     /// In the row, compressed.
     Lz4(Vec<u8>),
-    /// In a compressed file, already synced and in its place. The same bytes again, because an erasure may take the file
-    /// away before a row names it.
+    /// In a compressed file, already synced. The same bytes again, because an erasure may take the file away.
     File(Vec<u8>),
 }
 

@@ -30,6 +30,14 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
     }
 
+    /// When a transition happens. A run begins at one moment: its row, its wake record and its first events say the same.
+    pub(crate) fn moment(&self, before: &RunRow) -> Millis {
+        match before.version {
+            0 => before.started_at,
+            _ => self.clock.now(),
+        }
+    }
+
     /// Puts the hash of each decision that is asked into the event that tells of it.
     pub(crate) fn attach_asked(
         &self,

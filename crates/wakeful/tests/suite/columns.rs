@@ -60,24 +60,7 @@ fn home_with_all_rows() -> World {
     let said = world.run(&script, &["--agent", "main", "--create-agent"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     let run = RunKey(Digest::from_hex(said.json()["run_key"].as_str().expect("a key")).expect("hex"));
-    // One decision that was answered, and one that waits.
-    for agent in ["asked", "waiting"] {
-        let said = world.run(
-            &script,
-            &["--agent", agent, "--create-agent", "--ask-tools", "ExecCommand"],
-        );
-        assert_eq!(said.code, Some(3), "{said:?}");
-        let id = said.json()["decisions"][0]["decision_id"]
-            .as_str()
-            .expect("a name")
-            .to_owned();
-        if agent == "asked" {
-            called(
-                &world,
-                &["decision", "answer", &id, "deny", "--note", "not today"],
-            );
-        }
-    }
+    with_decisions(&world, &script);
     for args in [
         &["agent", "create", "idle"][..],
         &["agent", "pause", "idle"],
@@ -132,6 +115,24 @@ fn home_with_all_rows() -> World {
         SELECT MAX(newer.seq) FROM signed_head newer WHERE newer.agent_id = signed_head.agent_id)";
     database.execute(older, []).expect(older);
     world
+}
+
+/// One decision that was answered, and one that waits.
+fn with_decisions(world: &World, script: &str) {
+    for agent in ["asked", "waiting"] {
+        let said = world.run(
+            script,
+            &["--agent", agent, "--create-agent", "--ask-tools", "ExecCommand"],
+        );
+        assert_eq!(said.code, Some(3), "{said:?}");
+        let id = said.json()["decisions"][0]["decision_id"]
+            .as_str()
+            .expect("a name")
+            .to_owned();
+        if agent == "asked" {
+            called(world, &["decision", "answer", &id, "deny", "--note", "not today"]);
+        }
+    }
 }
 
 pub(super) fn called(world: &World, args: &[&str]) {

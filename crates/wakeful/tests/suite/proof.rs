@@ -184,7 +184,6 @@ fn a_log_that_was_cut_off_with_all_its_heads_is_found_by_one_that_was_kept_elsew
     }
     tamper(&world, CUT);
     tamper(&world, "DELETE FROM signed_head");
-    // No log knows better, but the rows of what is told no more are still there.
     assert_eq!(verify(&world, &["--fast"]).code, Some(0));
     assert_eq!(verify(&world, &[]).code, Some(6));
     let found = flaw(&verify(&world, &["--head", &kept]));
@@ -216,7 +215,6 @@ fn a_head_of_another_home_and_one_that_is_none_are_told_apart() {
         ["signed_head_differs", "log_cut"].contains(&found["code"].as_str().expect("a code")),
         "{found}"
     );
-    // A head that somebody wrote themselves.
     let mut forged: Value = serde_json::from_str(&heads).expect("JSON");
     forged["proof"]["heads"][0]["seq"] = json!(1);
     fs::write(&path, forged.to_string()).expect("kept");
@@ -413,9 +411,7 @@ fn a_daemon_signs_at_its_end_and_everything_can_be_verified_beside_it() {
     assert_eq!(world.wakeful(&["agent", "create", "second"]).code, Some(0));
     assert_eq!(verify(&world, &[]).code, Some(0));
     assert_eq!(world.wakeful(&["replay", &run]).code, Some(0));
-    // One event is not worth a signature yet.
     let heads = |world: &World| world.wakeful(&["status", "--json"]).json()["proof"]["heads"].clone();
-    // That of the agent, and that of the home's own log.
     assert_eq!(heads(&world).as_array().map(Vec::len), Some(2));
     assert!(daemon.terminate().success());
     assert_eq!(
