@@ -177,8 +177,7 @@ fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
     tx.move_saga(&begun, &compensating, Millis(4))?;
     tx.remember_journal("a journal")?;
     tx.refuse(&WakeRow {
-        // The last by its key: no event tells of a refusal, so records of it are not found.
-        run_key: RunKey(Digest::from_bytes([255; 32])),
+        run_key: RunKey(Digest::of(b"a refusal")),
         agent_id: agent(),
         verdict: "agent_paused".to_owned(),
         gates: "[]".to_owned(),
@@ -265,6 +264,11 @@ fn live(database: &Connection) -> Vec<(String, String)> {
 /// Rows that may be altered, those first in which the column has a value: a check may keep one from it.
 fn chosen(database: &Connection, table: &str, column: &str) -> Vec<(String, Value)> {
     let sql = format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");
+    // No event tells of a refusal or of a message that waits, so the guide calls their wake records open.
+    let from = match table {
+        "wake" => "wake WHERE verdict = 'run'",
+        table => table,
+    };
     let mut statement = database.prepare(&sql).expect("a statement");
     let keys: Vec<String> = statement
         .query_map([], |row| row.get(0))
@@ -276,7 +280,7 @@ fn chosen(database: &Connection, table: &str, column: &str) -> Vec<(String, Valu
         .map(|key| format!("'{key} = ' || quote({key})"))
         .collect();
     let sql = format!(
-        "SELECT {}, {column} FROM {table} ORDER BY {column} IS NULL, {} LIMIT 10",
+        "SELECT {}, {column} FROM {from} ORDER BY {column} IS NULL, {} LIMIT 10",
         spelled.join(" || ' AND ' || "),
         keys.join(", ")
     );
