@@ -16,7 +16,7 @@ use wakeful_core::step::{EffectClass, Fault};
 use wakeful_core::time::Millis;
 use wakeful_models::Scripted;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::measure::{Measure, Target, median, ms};
 use crate::{Setting, disk, world};
@@ -84,6 +84,8 @@ fn tools(setting: &Setting, home: PathBuf, workspace: PathBuf) -> Result<Tools> 
         environment: std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Refuse,
         pretend: Pretend::default(),
     })?)

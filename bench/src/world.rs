@@ -92,6 +92,7 @@ pub(crate) async fn drive<M: Model, T: ToolHost>(
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: BTreeSet::new(),
+            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
         },
     };
     match engine.admit(ask).await? {

@@ -25,6 +25,12 @@ export function launch(): Promise<Browser> {
   return chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: FLAGS });
 }
 
+/** Opens a login link, or a file that leads to one, and waits until the page is logged in. */
+export async function logIn(page: Page, address: string): Promise<void> {
+  await page.goto(address);
+  await page.waitForFunction(() => location.protocol === "http:" && localStorage.getItem("wakeful.token") !== null);
+}
+
 /** Everything a page did that it must not do. */
 export interface Watch {
   foreign: string[];
@@ -35,7 +41,8 @@ export function watch(page: Page): Watch {
   const seen: Watch = { foreign: [], errors: [] };
   page.on("request", (request) => {
     const { protocol, hostname } = new URL(request.url());
-    if (protocol !== "data:" && hostname !== "127.0.0.1") seen.foreign.push(request.url());
+    // A file leads to the login; it is on this machine.
+    if (protocol !== "data:" && protocol !== "file:" && hostname !== "127.0.0.1") seen.foreign.push(request.url());
   });
   page.on("pageerror", (error) => seen.errors.push(error.message));
   page.on("console", (message) => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, PHONE, picture, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, PHONE, picture, watch, WIDE, type Watch } from "./browser";
 import { Daemon } from "./daemon";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-e2e-"));
@@ -66,7 +66,7 @@ async function tabTo(words: string): Promise<void> {
 async function post(agentId: string, body: Record<string, unknown>): Promise<string> {
   const answer = await page.evaluate(
     async ([id, json]) => {
-      const headers = { "content-type": "application/json" };
+      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
       const response = await fetch(`/api/agents/${id}/messages`, { method: "POST", headers, body: json });
       return { status: response.status, text: await response.text() };
     },
@@ -95,8 +95,8 @@ it("a browser without a session is told how to come in", async () => {
   await audit(page);
 });
 
-it("the login link opens a calm and empty briefing", async () => {
-  await page.goto(await daemon.loginLink());
+it("the login page opens a calm and empty briefing", async () => {
+  await logIn(page, `file://${await daemon.loginPage()}`);
   await text("Nothing needs you.").waitFor();
   await text("Nobody lives here yet").waitFor();
   await text("The model is the demo script.").waitFor();
@@ -305,7 +305,7 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await post("gardener", { text: "Prune the old branches", deny_tools: ["ExecCommand"] });
   await page.evaluate(async (folder) => {
     for (const agent_id of ["librarian", "scout"]) {
-      const headers = { "content-type": "application/json" };
+      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
       await fetch("/api/agents", { method: "POST", headers, body: JSON.stringify({ agent_id, workspace: folder }) });
     }
   }, workspace);
@@ -335,8 +335,9 @@ it("the briefing says what needs you and what happened, and lets go of what is d
   await weather.getByRole("button", { name: "Done with this" }).click();
   await weather.waitFor({ state: "detached" });
   const stop = await page.evaluate(async () => {
-    const { runs } = await (await fetch("/api/agents/scout/runs")).json();
-    return (await fetch(`/api/runs/${runs[0].run_key}/cancel`, { method: "POST" })).status;
+    const headers = { "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
+    const { runs } = await (await fetch("/api/agents/scout/runs", { headers })).json();
+    return (await fetch(`/api/runs/${runs[0].run_key}/cancel`, { method: "POST", headers })).status;
   });
   expect(stop).toBe(200);
   await happened.locator(".story", { hasText: "Look for news about seeds" }).getByText("was stopped").waitFor();

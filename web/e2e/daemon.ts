@@ -1,6 +1,8 @@
 // The real program as a test sees it: started, asked for a login link, stopped.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 
@@ -26,6 +28,13 @@ export class Daemon {
     const { http_addr: address } = JSON.parse(line) as { http_addr: string };
     died.catch(() => undefined);
     return new Daemon(child, home, `http://${address}`, Number(address.split(":").at(-1)));
+  }
+
+  /** The path of a file that leads a browser to a login link, as `wakeful open` hands it over. */
+  async loginPage(): Promise<string> {
+    const token = await readFile(join(this.home, "token"), "utf8");
+    const response = await fetch(`${this.url}/api/login-pages`, { method: "POST", headers: { authorization: `Bearer ${token}` } });
+    return ((await response.json()) as { path: string }).path;
   }
 
   async loginLink(): Promise<string> {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { audit, launch, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
 import { Daemon } from "./daemon";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-decision-"));
@@ -31,7 +31,7 @@ beforeAll(async () => {
   page = await browser.newPage({ viewport: WIDE, reducedMotion: "reduce" });
   page.setDefaultTimeout(30_000);
   seen = watch(page);
-  await page.goto(await daemon.loginLink());
+  await logIn(page, await daemon.loginLink());
   await call("/api/agents", { agent_id: "gardener", workspace });
 });
 
@@ -62,7 +62,8 @@ function signal() {
 async function call(path: string, body: unknown): Promise<Record<string, unknown>> {
   const answer = await page.evaluate(
     async ([to, json]) => {
-      const response = await fetch(to, { method: "POST", headers: { "content-type": "application/json" }, body: json });
+      const headers = { "content-type": "application/json", "x-wakeful-token": localStorage.getItem("wakeful.token") ?? "" };
+      const response = await fetch(to, { method: "POST", headers, body: json });
       return { ok: response.ok, text: await response.text() };
     },
     [path, JSON.stringify(body)] as const,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { audit, launch, watch, WIDE, type Watch } from "./browser";
+import { audit, launch, logIn, watch, WIDE, type Watch } from "./browser";
 import { Daemon } from "./daemon";
 
 const place = mkdtempSync(join(tmpdir(), "wakeful-subscription-"));
@@ -43,7 +43,7 @@ async function wakeful(...args: string[]): Promise<Record<string, unknown>> {
 
 it("a subscription shows by itself, is put aside, taken up again and taken away", async () => {
   await wakeful("agent", "create", "gardener");
-  await page.goto(await daemon.loginLink());
+  await logIn(page, await daemon.loginLink());
   await page.goto(`${daemon.url}/agents/gardener`);
   const panel = role("region", { name: "Subscriptions" });
   await panel.getByText("No change wakes it.").waitFor();

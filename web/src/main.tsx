@@ -3,10 +3,12 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { retryDelay, retryWhilePassing } from "./live/patience";
 import { App } from "./shell/App";
+import { enterByLink } from "./shell/enter";
 import { applyStoredTheme } from "./shell/theme";
 import "./style/index.css";
 
 applyStoredTheme();
+await enterByLink();
 
 const client = new QueryClient({
   defaultOptions: {

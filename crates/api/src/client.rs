@@ -1,5 +1,9 @@
 //! A small typed client: one connection per call, and streams that can be followed.
+//!
+//! On the daemon's own machine it comes by the socket in the daemon's home, which has connections of its own.
 
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, Full, Limited};
@@ -10,8 +14,10 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpStream, UnixStream};
 
+use crate::socket::SocketName;
 use crate::sse::{Frame, Frames};
 use crate::{ErrorBody, Problem, Readiness, Ready};
 
@@ -24,6 +30,9 @@ const CALL_TIME_MAX: Duration = Duration::from_secs(60);
 /// Longest time until somebody takes the connection. On one machine the kernel does so at once.
 const CONNECT_TIME_MAX: Duration = Duration::from_secs(3);
 
+/// How often a socket is tried again on which more clients wait than the kernel keeps.
+const BACKLOG_LOOK: Duration = Duration::from_millis(10);
+
 /// Longest time until a stream begins. Nothing has to be computed before its first line.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 
@@ -35,6 +44,7 @@ const READINESS_TIME_MAX: Duration = Duration::from_secs(3);
 pub struct Client {
     address: String,
     token: String,
+    socket: Option<PathBuf>,
 }
 
 /// Why a call did not succeed.
@@ -69,7 +79,19 @@ impl Client {
     /// A client for the daemon at `host:port`.
     #[must_use]
     pub const fn new(address: String, token: String) -> Self {
-        Self { address, token }
+        let socket = None;
+        Self {
+            address,
+            token,
+            socket,
+        }
+    }
+
+    /// The same, by the socket in the daemon's home. Over TCP where nothing listens there.
+    #[must_use]
+    pub fn by_socket(self, socket: PathBuf) -> Self {
+        let socket = Some(socket);
+        Self { socket, ..self }
     }
 
     /// Where it is.
@@ -87,10 +109,14 @@ impl Client {
     pub async fn readiness(&self) -> Result<Readiness, ClientError> {
         let asked = async {
             let request = self.request(Method::GET, "/readyz", Vec::new())?;
-            let bytes = whole(self.send(request).await?).await?;
-            let ready: Ready =
-                serde_json::from_slice(&bytes).map_err(|error| ClientError::Malformed(error.to_string()))?;
-            Ok(ready.status)
+            let response = self.send(request).await?;
+            let status = response.status().as_u16();
+            let bytes = whole(response).await?;
+            match serde_json::from_slice::<Ready>(&bytes) {
+                Ok(ready) => Ok(ready.status),
+                // It may be too busy to say even that, and then says so.
+                Err(_) => Err(said_no(status, &bytes)),
+            }
         };
         within(READINESS_TIME_MAX, asked).await
     }
@@ -165,22 +191,53 @@ impl Client {
     }
 
     async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ClientError> {
-        let unreachable = |error: &dyn std::error::Error| ClientError::Unreachable(error.to_string());
+        if let Some(socket) = &self.socket {
+            let connecting = async { Ok(connect_local(socket).await) };
+            match within(CONNECT_TIME_MAX, connecting).await? {
+                Ok(stream) => return exchange(stream, request).await,
+                // Only where there is none. A socket that nobody listens to is that of a daemon which ends or has died, and its
+                // port may be another program's by now, which must not be shown the token.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(ClientError::Unreachable(error.to_string())),
+            }
+        }
         let connecting = async {
             let stream = TcpStream::connect(&self.address).await;
             stream.map_err(|error| unreachable(&error))
         };
-        let stream = within(CONNECT_TIME_MAX, connecting).await?;
-        let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|error| unreachable(&error))?;
-        // It ends with the answer's body, or when that is dropped.
-        tokio::spawn(connection);
-        sender
-            .send_request(request)
-            .await
-            .map_err(|error| unreachable(&error))
+        exchange(within(CONNECT_TIME_MAX, connecting).await?, request).await
     }
+}
+
+fn unreachable(error: &dyn std::error::Error) -> ClientError {
+    ClientError::Unreachable(error.to_string())
+}
+
+/// Connects to a socket, waiting for those who came before.
+async fn connect_local(socket: &Path) -> io::Result<UnixStream> {
+    let name = SocketName::of(socket)?;
+    loop {
+        match UnixStream::connect(name.as_path()).await {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(BACKLOG_LOOK).await,
+            connected => return connected,
+        }
+    }
+}
+
+/// Sends a request on a connection of its own.
+async fn exchange<C>(stream: C, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ClientError>
+where
+    C: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream))
+        .await
+        .map_err(|error| unreachable(&error))?;
+    // It ends with the answer's body, or when that is dropped.
+    tokio::spawn(connection);
+    sender
+        .send_request(request)
+        .await
+        .map_err(|error| unreachable(&error))
 }
 
 /// A stream of events that is being followed.
@@ -237,7 +294,11 @@ async fn refused(response: Response<Incoming>) -> ClientError {
         Ok(body) => body,
         Err(error) => return error,
     };
-    match serde_json::from_slice::<ErrorBody>(&body) {
+    said_no(status, &body)
+}
+
+fn said_no(status: u16, body: &[u8]) -> ClientError {
+    match serde_json::from_slice::<ErrorBody>(body) {
         Ok(ErrorBody { error: problem }) => ClientError::Refused { status, problem },
         Err(_) => ClientError::Malformed(format!("status {status} without an error in it")),
     }

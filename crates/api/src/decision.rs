@@ -258,6 +258,30 @@ pub struct Brake {
     /// When it was set.
     #[schema(format = DateTime)]
     pub at: String,
+    /// Why it is not durable yet; absent where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub not_durable: Option<NotDurable>,
+}
+
+/// Why a brake or a cancellation that is in force is not in the database yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct NotDurable {
+    /// What is in the way, such as `disk_full`, `database_unreachable` or `database_slow`.
+    pub code: String,
+    /// One sentence about it.
+    pub message: String,
+    /// Whether it is kept in the home and so survives a restart.
+    pub is_kept: bool,
+}
+
+/// A cancellation that is in force and not in the database yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+pub struct PendingCancel {
+    /// The run that ends.
+    pub run_key: String,
+    /// Why it is not durable yet.
+    pub not_durable: NotDurable,
 }
 
 /// The brakes that are on.

@@ -13,12 +13,15 @@ mod decision;
 mod error;
 mod event;
 mod journal;
+mod login;
 mod message;
 mod proof;
 mod record;
 mod run;
 mod runtime;
 mod schedule;
+#[cfg(feature = "client")]
+pub mod socket;
 mod source;
 pub mod sse;
 mod subscription;
@@ -36,7 +39,8 @@ pub use budget::{
 };
 pub use decision::{
     Announcement, Answer, AnswerDecision, Badge, BlastRadius, Brake, BrakeList, Channel, Decision,
-    DecisionKind, DecisionList, DecisionOption, DecisionStatus, InputGone, ReleaseBrake, SetBrake, Severity,
+    DecisionKind, DecisionList, DecisionOption, DecisionStatus, InputGone, NotDurable, PendingCancel,
+    ReleaseBrake, SetBrake, Severity,
 };
 pub use error::{ErrorBody, Problem};
 pub use event::{Category, Delta, Event, EventFeed, EventPage, Level, Presentation, Provenance};
@@ -44,6 +48,7 @@ pub use journal::{
     CreateCategory, CreateNote, CreateTask, JournalCategory, JournalCategoryList, Note, NoteList, RecordKind,
     Saga, SagaList, SagaPhase, SagaStatus, Task, TaskList, TaskStatus, UpdateTask, Written,
 };
+pub use login::{EnterLogin, LoggedIn, Login, LoginLink, LoginList, LoginPage, StreamTicket};
 pub use message::{Accepted, Admission, Attached, Priority, Queued, SendMessage};
 pub use proof::{EraseContent, Erasure};
 pub use record::{
@@ -54,9 +59,7 @@ pub use run::{
     FailureArtifact, FailureCategory, Gate, Run, RunCause, RunLine, RunLink, RunList, RunState, Step,
     StepKind, StepStatus, ToolCall,
 };
-pub use runtime::{
-    DaemonState, Health, LastFailure, LoginLink, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck,
-};
+pub use runtime::{DaemonState, Health, LastFailure, Model, Phase, Readiness, Ready, RuntimeStatus, Stuck};
 pub use schedule::{
     AddSchedule, Concurrency, EditSchedule, EventCame, EventFirings, ExecutionOutcome, Schedule,
     ScheduleHistory, ScheduleList, SchedulePattern, ScheduleStatus, ScheduledExecution, TriggerSchedule,

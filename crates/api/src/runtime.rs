@@ -150,13 +150,3 @@ pub struct Stuck {
     /// The way out.
     pub hint: String,
 }
-
-/// A link that logs a browser in, once.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
-pub struct LoginLink {
-    /// Open it.
-    pub url: String,
-    /// It is worth nothing afterwards.
-    #[schema(format = DateTime)]
-    pub expires_at: String,
-}

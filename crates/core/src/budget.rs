@@ -158,6 +158,13 @@ impl Day {
         Self(at.0.div_euclid(DAY_MS))
     }
 
+    /// The day that spending counts for: that of the clock, but never one before the latest that anything was spent on.
+    /// A clock that is set back must open neither a fresh day nor an earlier one with money left.
+    #[must_use]
+    pub fn not_before(self, latest: Option<Self>) -> Self {
+        latest.map_or(self, |latest| self.max(latest))
+    }
+
     /// When it begins.
     #[must_use]
     pub const fn begins(self) -> Millis {
@@ -235,13 +242,30 @@ pub struct Exceeded {
 }
 
 impl Exceeded {
-    /// When it is worth looking again, if no raised cap is heard of before: when the day turns; soon, where something
-    /// is only put aside or caps may be raised unheard.
+    /// The part of what the day has seen that was spent for good.
     #[must_use]
-    pub fn look_again_ms(&self, now: Millis, hears_of_caps: bool) -> u64 {
+    pub const fn settled(&self) -> MicroUsd {
+        MicroUsd(self.spent.0.saturating_sub(self.reserved.0))
+    }
+
+    /// How the day stands against its cap, in words.
+    #[must_use]
+    pub fn words(&self) -> String {
+        format!(
+            "{} USD spent, {} USD reserved by requests under way, cap {} USD a day",
+            self.settled(),
+            self.reserved,
+            self.cap
+        )
+    }
+
+    /// When it is worth looking again, if neither a raised cap nor a settled request is heard of before: when the day turns;
+    /// soon, where other processes raise caps and settle requests unheard.
+    #[must_use]
+    pub fn look_again_ms(&self, now: Millis, hears_of_changes: bool) -> u64 {
         let today = self.day.max(Day::of(now));
         let tomorrow = today.next().begins().since(now).max(1);
-        match hears_of_caps && self.reserved == MicroUsd(0) {
+        match hears_of_changes {
             true => tomorrow,
             false => tomorrow.min(LOOK_AGAIN_MS),
         }
@@ -272,174 +296,4 @@ pub fn decide(day: Day, caps: Caps, spent: Spent, needed: MicroUsd) -> Result<()
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    const SONNET: Price = Price {
-        input: MicroUsd(3_000_000),
-        output: MicroUsd(15_000_000),
-        cached_read: MicroUsd(300_000),
-        cached_write: MicroUsd(3_750_000),
-    };
-
-    #[test]
-    fn a_million_tokens_cost_what_the_table_says() {
-        assert_eq!(SONNET.cost(Usage::of(1_000_000, 0)), MicroUsd(3_000_000));
-        assert_eq!(SONNET.cost(Usage::of(0, 1_000_000)), MicroUsd(15_000_000));
-        let cached = Usage {
-            cached_read_tokens: 900_000,
-            cached_write_tokens: 100_000,
-            ..Usage::of(1_000_000, 0)
-        };
-        assert_eq!(SONNET.cost(cached), MicroUsd(270_000 + 375_000));
-        assert_eq!(SONNET.cost(Usage::of(1, 0)), MicroUsd(3), "rounded up");
-        assert_eq!(SONNET.cost(Usage::of(u64::MAX, u64::MAX)), REQUEST_MAX);
-    }
-
-    #[test]
-    fn what_was_not_counted_or_cannot_be_counts_at_what_was_put_aside() {
-        let counts = |usage| SONNET.settled(usage, MicroUsd(77));
-        assert_eq!(counts(Usage::of(1_000, 1_000)), MicroUsd(18_000));
-        for odd in [
-            Usage::of(0, 0),
-            Usage::of(5, 0),
-            Usage::of(0, 5),
-            Usage::of(TOKENS_MAX, 1),
-        ] {
-            assert_eq!(counts(odd), MicroUsd(77), "{odd:?}");
-        }
-    }
-
-    #[test]
-    fn money_is_shown_in_dollars() {
-        let shown = [0, 5_000_000, 123, 1_500_000, 10_000].map(|micro| MicroUsd(micro).to_string());
-        assert_eq!(shown, ["0.00", "5.00", "0.000123", "1.50", "0.01"]);
-    }
-
-    #[test]
-    fn dollars_are_read_as_they_are_shown_and_nothing_else_is() {
-        for micro in [0, 1, 10, 5_000_000, 1_234_567] {
-            assert_eq!(
-                MicroUsd::parse(&MicroUsd(micro).to_string()),
-                Some(MicroUsd(micro))
-            );
-        }
-        assert_eq!(MicroUsd::parse("7"), Some(MicroUsd(7_000_000)));
-        for odd in [
-            "",
-            ".5",
-            "-1",
-            "1e3",
-            "1.0000001",
-            "5 ",
-            "5,00",
-            "99999999999999999999",
-            "∞",
-        ] {
-            assert_eq!(MicroUsd::parse(odd), None, "{odd}");
-        }
-    }
-
-    #[test]
-    fn a_day_ends_at_midnight_of_utc() {
-        let midnight = Day(20_000).begins();
-        assert_eq!(Day::of(midnight), Day(20_000));
-        assert_eq!(Day::of(Millis(midnight.0 - 1)), Day(19_999));
-        assert_eq!(Day::of(Millis(-1)), Day(-1));
-    }
-
-    #[test]
-    fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
-        let caps = Caps {
-            agent: Some(MicroUsd(10)),
-            all: MicroUsd(10),
-        };
-        let nine = Sum {
-            settled: MicroUsd(5),
-            reserved: MicroUsd(4),
-        };
-        let spent = Spent {
-            agent: nine,
-            all: nine,
-        };
-        assert_eq!(decide(Day(1), caps, spent, MicroUsd(1)), Ok(()));
-        let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
-        assert_eq!((exceeded.scope, exceeded.needed), (Scope::Agent, MicroUsd(2)));
-        assert_eq!((exceeded.spent, exceeded.reserved), (MicroUsd(9), MicroUsd(4)));
-        let lowered = Caps {
-            agent: None,
-            all: MicroUsd(1),
-        };
-        assert_eq!(
-            decide(Day(1), lowered, spent, MicroUsd(0)),
-            Ok(()),
-            "what costs nothing"
-        );
-        let caps = Caps { agent: None, ..caps };
-        let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
-        assert_eq!(exceeded.scope, Scope::All);
-    }
-
-    #[test]
-    fn who_waits_for_money_looks_when_the_day_turns_or_soon_where_some_may_come_back() {
-        let begins = Day(100).begins();
-        let exceeded = Exceeded {
-            scope: Scope::All,
-            cap: MicroUsd(5),
-            spent: MicroUsd(5),
-            reserved: MicroUsd(0),
-            needed: MicroUsd(1),
-            day: Day(100),
-        };
-        let hour = 3_600_000;
-        let at = Millis(begins.0 + 23 * hour);
-        assert_eq!(exceeded.look_again_ms(at, true), 3_600_000);
-        assert_eq!(exceeded.look_again_ms(at, false), LOOK_AGAIN_MS);
-        let later = Millis(begins.0 + 47 * hour);
-        assert_eq!(
-            exceeded.look_again_ms(later, true),
-            3_600_000,
-            "of an earlier day, and never at once"
-        );
-        let aside = Exceeded {
-            reserved: MicroUsd(2),
-            ..exceeded
-        };
-        assert_eq!(aside.look_again_ms(at, true), LOOK_AGAIN_MS);
-    }
-
-    proptest! {
-        /// A reservation that were too small would let a day cost more than its cap.
-        #[test]
-        fn no_reply_within_its_bound_costs_more_than_was_reserved(
-            most in 0_u64..10_000_000, input in 0_u64..4_000_000, read in 0_u64..4_000_000, write in 0_u64..4_000_000,
-            output in 0_u64..100_000, room in 0_u64..100_000,
-        ) {
-            let input = input.min(most);
-            let read = read.min(input);
-            let write = write.min(input - read);
-            let usage = Usage {
-                cached_read_tokens: read, cached_write_tokens: write, ..Usage::of(input, output.min(room))
-            };
-            prop_assert!(SONNET.cost(usage) <= SONNET.most(most, room));
-        }
-
-        /// Whatever is asked for, what was let through stays under both caps.
-        #[test]
-        fn what_is_let_through_never_adds_up_to_more_than_a_cap(
-            asks in proptest::collection::vec(0_u64..500, 0..50), agent in 0_u64..2_000, all in 0_u64..2_000,
-        ) {
-            let caps = Caps { agent: Some(MicroUsd(agent)), all: MicroUsd(all) };
-            let mut spent = Spent::default();
-            for needed in asks.into_iter().map(MicroUsd) {
-                if decide(Day(0), caps, spent, needed).is_ok() {
-                    let sum = Sum { settled: spent.all.settled, reserved: spent.all.reserved.plus(needed) };
-                    spent = Spent { agent: sum, all: sum };
-                }
-            }
-            prop_assert!(spent.agent.total().0 <= agent && spent.all.total().0 <= all);
-        }
-    }
-}
+mod tests;

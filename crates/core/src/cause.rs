@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::LogicalChangeKey;
 use crate::id::{EventName, RuleId, SourceName, TraceId};
+use crate::journal::Author;
 use crate::key::{Digest, RunKey};
 use crate::time::Millis;
 
@@ -126,6 +127,17 @@ impl Origin {
         }
     }
 
+    /// Whether neither the operator nor an operator's schedule is behind it. What a run asks for is as its chain is, see
+    /// [`Cause::follows_outside`].
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        match self {
+            Self::Operator | Self::Schedule { .. } | Self::Run { .. } => false,
+            Self::Subscription { author, .. } => *author != Author::Person.to_text(),
+            Self::Trigger { .. } => true,
+        }
+    }
+
     /// What refusals are counted by, and how a person is told of it.
     #[must_use]
     pub fn source(&self) -> SourceName {
@@ -158,9 +170,18 @@ pub struct Cause {
     /// What it was caused by: a run, a change, or the name that a sender gave. None where nothing precedes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub causation: Option<TraceId>,
+    /// Whether a run with an outside cause precedes it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub follows_outside: bool,
 }
 
 impl Cause {
+    /// Whether something other than the operator or an operator's schedule is in its chain.
+    #[must_use]
+    pub fn is_outside(&self) -> bool {
+        self.follows_outside || self.origin.is_outside()
+    }
+
     /// What a message with this cause belongs together with, by one name for the whole chain.
     #[must_use]
     pub fn correlation_of(&self, own: &RunKey) -> TraceId {
@@ -234,6 +255,7 @@ mod tests {
             priority: Priority::Next,
             correlation: Some(name("ann")),
             causation: Some(own.clone()),
+            follows_outside: false,
         };
         let left = said.erased();
         let kept = Cause {
@@ -256,6 +278,55 @@ mod tests {
         let left = followed.erased();
         assert_eq!((left.correlation, left.causation), (None, Some(own)));
         assert_eq!((left.origin, left.depth), (followed.origin, 3));
+    }
+
+    #[test]
+    fn only_the_operator_and_an_operators_schedule_are_inside() {
+        let rule = || RuleId::parse("r").expect("a name");
+        let change = |author: &str| Origin::Subscription {
+            subscription: rule(),
+            change: LogicalChangeKey(Digest::of(b"change")),
+            seq: 1,
+            tokens: Vec::new(),
+            author: author.to_owned(),
+        };
+        let schedule = Origin::Schedule {
+            schedule: rule(),
+            scheduled_at: Millis(0),
+            is_catch_up: false,
+            event: None,
+        };
+        let trigger = Origin::Trigger {
+            trigger: rule(),
+            delivery: "1".into(),
+            content_type: None,
+        };
+        let run = RunKey(Digest::of(b"run"));
+        let of = |origin: Origin, follows_outside| Cause {
+            origin,
+            follows_outside,
+            ..Cause::default()
+        };
+        for inside in [Origin::Operator, schedule, change("person"), Origin::Run { run }] {
+            assert!(!of(inside.clone(), false).is_outside(), "{inside:?}");
+            assert!(
+                of(inside.clone(), true).is_outside(),
+                "{inside:?} in an outside chain"
+            );
+        }
+        for outside in [
+            trigger,
+            change("outside"),
+            change("agent:b"),
+            change("what comes later"),
+        ] {
+            assert!(of(outside.clone(), false).is_outside(), "{outside:?}");
+            assert!(
+                of(outside.clone(), false).erased().is_outside(),
+                "{outside:?} erased"
+            );
+        }
+        assert!(of(Origin::Operator, true).erased().is_outside());
     }
 
     fn priority() -> impl Strategy<Value = Priority> {

@@ -171,6 +171,12 @@ pub enum Unanswerable {
         /// What the answer was given to.
         given: u32,
     },
+    /// It came after the deadline: the question is another one by now, or closed.
+    #[error("the deadline of the decision passed at {}", deadline.rfc3339())]
+    Late {
+        /// When that was.
+        deadline: Millis,
+    },
     /// There is no such option.
     #[error("there is no option {option:?}; options: {known}")]
     NoOption {
@@ -352,6 +358,9 @@ impl Decision {
                 found: self.version,
                 given,
             });
+        }
+        if let Some(deadline) = self.deadline_at.filter(|deadline| *deadline <= at) {
+            return Err(Unanswerable::Late { deadline });
         }
         let mut options = self.inquiry.options.iter();
         if !options.any(|option| option.id == reply.option) {

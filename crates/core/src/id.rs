@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 /// Longest name an agent may have. Long enough for words, short enough for a folder name and a table column.
 pub const AGENT_ID_CHARS_MAX: usize = 64;
 
+/// Names the log of the home beside those of agents. The first character is one that no agent's name has.
+const HOME_LOG: &str = "~home";
+
 /// Longest idempotency key or turn id. Room for a UUID with a generous prefix.
 pub const TURN_ID_CHARS_MAX: usize = 200;
 
@@ -138,6 +141,20 @@ impl AgentId {
         } else {
             Err(BadId::Agent(text.chars().take(AGENT_ID_CHARS_MAX).collect()))
         }
+    }
+}
+
+impl AgentId {
+    /// The log of the home itself: changes of rows that govern are bound there. No agent can have this name.
+    #[must_use]
+    pub fn home_log() -> Self {
+        Self(HOME_LOG.to_owned())
+    }
+
+    /// Whether it names the log of the home, and no agent.
+    #[must_use]
+    pub fn is_home_log(&self) -> bool {
+        self.0 == HOME_LOG
     }
 }
 

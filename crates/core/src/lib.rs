@@ -14,6 +14,7 @@
 //! | [`mod@line`] | who is driven next, when more have work than there are places |
 //! | [`run`] | the turn machine: one input in, new state and effects out |
 //! | [`step`] | what one action is called, how it may be repeated, how it ended |
+//! | [`stop`] | which brakes and cancellations hold before the database has them, and how they are kept |
 //! | [`subrun`] | whether a run may start another, and what it is told of its end |
 //! | [`decision`] | what a person is asked, and what may become of the question |
 //! | [`policy`] | whether an action may be taken, and by which rule |
@@ -73,6 +74,7 @@ pub mod saga;
 pub mod schedule;
 pub mod schema;
 pub mod step;
+pub mod stop;
 pub mod subrun;
 pub mod subscription;
 pub mod time;

@@ -123,13 +123,24 @@ impl Line {
         *turns >= IDLE_TURNS_MAX
     }
 
-    /// Somebody looked at the clock: whoever waits for another day than this one waits on.
+    /// The clock was read: agents that wait for money wait on until it is past the day they waited on.
     pub fn day_is(&mut self, today: Day, now_ms: u64) {
         self.resting
-            .retain(|_, rest| rest.day.is_none_or(|day| day == today));
+            .retain(|_, rest| rest.day.is_none_or(|day| today <= day));
         for rest in self.resting.values_mut().filter(|rest| rest.day.is_some()) {
             rest.look = rest.until.min(now_ms.saturating_add(DAY_LOOK_MS_MAX));
         }
+    }
+
+    /// Whether an agent waits because the day's budget is used up.
+    #[must_use]
+    pub fn waits_for_money(&self) -> bool {
+        self.resting.values().any(|rest| rest.day.is_some())
+    }
+
+    /// Lets everybody look again who waits for money, because some may be free.
+    pub fn rouse_waiting_for_money(&mut self) {
+        self.resting.retain(|_, rest| rest.day.is_none());
     }
 
     /// Whether an agent rests.
@@ -254,7 +265,7 @@ mod tests {
 
     #[test]
     fn who_waits_for_another_day_is_driven_when_the_clock_shows_one_whatever_time_was_counted() {
-        for other in [DAY.next(), Day(DAY.0 - 1), Day(0)] {
+        for other in [DAY.next(), Day(DAY.0 + 1_000)] {
             let (mut line, all) = (Line::default(), agents(&["a", "b"]));
             line.choose(&all, 0, 2);
             line.ended(&all[0], waits(50 * DAY_LOOK_MS_MAX), 0);

@@ -285,6 +285,13 @@ impl Message {
         }
     }
 
+    /// The same message, of a run whose cause was outside or not.
+    #[must_use]
+    pub fn following_outside(mut self, is_outside: bool) -> Self {
+        self.cause.follows_outside = is_outside;
+        self
+    }
+
     /// The same message, which wants its turn this soon.
     #[must_use]
     pub fn with_priority(mut self, priority: Priority) -> Self {
@@ -301,6 +308,7 @@ impl Message {
         self.thread_id == *thread
             && self.cause.priority == Priority::Interject
             && self.authority == Authority::OperatorInstruction
+            && !self.cause.is_outside()
             && self.wishes == Wishes::default()
     }
 

@@ -2,7 +2,8 @@
 //! permits is denied.
 //!
 //! This is the whole rule until permission policies move in behind the same port: registered tools are
-//! permitted, tools on the deny list and tools nobody registered are not.
+//! permitted, tools on the deny list and tools nobody registered are not. A run that something other than the operator
+//! caused asks before plain actions.
 
 use std::collections::BTreeSet;
 
@@ -10,10 +11,64 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::PolicyVersion;
 use crate::key::h;
+use crate::step::EffectClass;
 use crate::subrun::START_RUN;
 
 /// The rule that keeps a run from starting one of an agent that it may not start.
 pub const DENIED_AGENT: &str = "denied_agent";
+
+/// The rule by which a run with an outside cause asks before a plain action, or may not take it.
+pub const OUTSIDE_CAUSE: &str = "outside_cause";
+
+/// What runs with an outside cause may do with plain actions, such as commands. An outside cause is anything but the
+/// operator's own word or schedule: a webhook, a watched folder, an agent's change, or a run that one of these led to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OutsideRuns {
+    /// A person is asked before each.
+    #[default]
+    Ask,
+    /// They are judged like those of any other run.
+    Allow,
+    /// They are denied.
+    Deny,
+}
+
+impl OutsideRuns {
+    /// Every setting there is.
+    pub const ALL: [Self; 3] = [Self::Ask, Self::Allow, Self::Deny];
+
+    /// The spellings of all of them.
+    pub const WORDS: [&str; 3] = ["ask", "allow", "deny"];
+
+    /// The spelling that is stored and shown.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ask => "ask",
+            Self::Allow => "allow",
+            Self::Deny => "deny",
+        }
+    }
+
+    /// Reads the spelling.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
+}
+
+/// What a rule means, for people who are asked; none where its name says it.
+#[must_use]
+pub fn rule_words(rule: &str) -> Option<&'static str> {
+    match rule {
+        OUTSIDE_CAUSE => Some(
+            "something other than you caused this run (a webhook, a watched folder or another agent), \
+             so it asks before each command",
+        ),
+        _ => None,
+    }
+}
 
 /// One question to the policy.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +83,21 @@ pub struct Question<'a> {
     pub may_start: &'a BTreeSet<String>,
     /// The agent of which it wants to start one.
     pub starts: Option<&'a str>,
+    /// What kind of effect the tool has.
+    pub class: EffectClass,
+    /// What holds for this run's plain actions because of its outside cause; none for a run of the operator.
+    pub outside: Option<OutsideRuns>,
 }
 
 impl Question<'_> {
     /// Whether it is about the start of a run that this one may not start.
     fn starts_too_much(&self) -> bool {
         self.tool == START_RUN && !self.starts.is_some_and(|agent| self.may_start.contains(agent))
+    }
+
+    /// Whether it is about a plain action of a run with an outside cause, under this setting.
+    fn is_outside_and(&self, setting: OutsideRuns) -> bool {
+        self.class == EffectClass::Plain && self.outside == Some(setting)
     }
 }
 
@@ -104,6 +168,10 @@ impl Rules {
             (Effect::Deny, "denied_tool")
         } else if question.starts_too_much() {
             (Effect::Deny, DENIED_AGENT)
+        } else if question.is_outside_and(OutsideRuns::Deny) {
+            (Effect::Deny, OUTSIDE_CAUSE)
+        } else if question.is_outside_and(OutsideRuns::Ask) {
+            (Effect::Ask, OUTSIDE_CAUSE)
         } else if question.asked.contains(question.tool) {
             (Effect::Ask, "ask_tool")
         } else {
@@ -131,6 +199,9 @@ impl Rules {
         if !may_start.is_empty() {
             fields.push("/start");
             fields.extend(may_start.iter().map(String::as_str));
+        }
+        if let Some(outside) = question.outside {
+            fields.extend(["/outside", outside.as_str()]);
         }
         PolicyVersion::new(format!(
             "rules-1-{}",
@@ -170,6 +241,8 @@ mod tests {
                     asked: &names(&[]),
                     may_start: &names(&[]),
                     starts: None,
+                    class: EffectClass::Plain,
+                    outside: None,
                 })
                 .policy_version
         };
@@ -188,6 +261,8 @@ mod tests {
                 asked: &names(asked),
                 may_start: &names(may_start),
                 starts,
+                class: EffectClass::Internal,
+                outside: None,
             });
             (verdict.effect, verdict.rule, verdict.policy_version)
         };
@@ -207,6 +282,48 @@ mod tests {
         );
     }
 
+    #[test]
+    fn outside_runs_ask_before_plain_actions_unless_settings_say_otherwise() {
+        let rules = Rules::new(names(&["Exec", "Write"]));
+        let decide = |tool, class, asked: &[&str], outside| {
+            let verdict = rules.decide(&Question {
+                tool,
+                denied: &names(&[]),
+                asked: &names(asked),
+                may_start: &names(&[]),
+                starts: None,
+                class,
+                outside,
+            });
+            (verdict.effect, verdict.rule)
+        };
+        let plain = |asked: &[&str], outside| decide("Exec", EffectClass::Plain, asked, outside);
+        let outside_cause = |effect| (effect, OUTSIDE_CAUSE.to_owned());
+        assert_eq!(plain(&[], None).0, Effect::Permit, "the operator's own run");
+        assert_eq!(plain(&[], Some(OutsideRuns::Ask)), outside_cause(Effect::Ask));
+        assert_eq!(plain(&[], Some(OutsideRuns::Deny)), outside_cause(Effect::Deny));
+        assert_eq!(plain(&[], Some(OutsideRuns::Allow)).0, Effect::Permit);
+        let listed = plain(&["Exec"], Some(OutsideRuns::Allow));
+        assert_eq!(
+            listed,
+            (Effect::Ask, "ask_tool".to_owned()),
+            "its own list still holds"
+        );
+        let denied = plain(&["Exec"], Some(OutsideRuns::Deny)).0;
+        assert_eq!(denied, Effect::Deny, "nobody is asked in vain");
+        for class in [EffectClass::Internal, EffectClass::Idempotent, EffectClass::Saga] {
+            let repeatable = decide("Write", class, &[], Some(OutsideRuns::Deny)).0;
+            assert_eq!(repeatable, Effect::Permit, "{class:?}");
+        }
+        assert!(
+            OutsideRuns::ALL
+                .into_iter()
+                .map(OutsideRuns::as_str)
+                .eq(OutsideRuns::WORDS)
+        );
+        assert!(rule_words(OUTSIDE_CAUSE).is_some());
+    }
+
     proptest! {
         /// Whatever a model calls, only a registered tool that is not denied is permitted.
         #[test]
@@ -216,8 +333,9 @@ mod tests {
             let set = |name: &'static str, is_in: bool| if is_in { names(&[name]) } else { names(&[]) };
             let (denied, asked) = (set("A", deny_a), &set("A", ask_a) | &set("B", ask_b));
             let rules = Rules::new(names(&["A", "B"]));
-            let (may_start, starts) = (&names(&[]), None);
-            let verdict = rules.decide(&Question { tool: &tool, denied: &denied, asked: &asked, may_start, starts });
+            let (may_start, starts, class, outside) = (&names(&[]), None, EffectClass::Plain, None);
+            let question = Question { tool: &tool, denied: &denied, asked: &asked, may_start, starts, class, outside };
+            let verdict = rules.decide(&question);
             let expected = match tool.as_str() {
                 "A" if deny_a => Effect::Deny,
                 "A" if ask_a => Effect::Ask,

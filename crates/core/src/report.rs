@@ -62,10 +62,12 @@ pub enum Kind {
     ContentErased,
     /// Old data was taken away, as the rules of retention say.
     DataPruned,
+    /// Rows that govern were changed; only in the log of the home.
+    RecordBound,
 }
 
 impl Kind {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::MessageAdmitted,
         Self::AgentStateChanged,
         Self::WakeDecided,
@@ -87,6 +89,7 @@ impl Kind {
         Self::RunReleased,
         Self::ContentErased,
         Self::DataPruned,
+        Self::RecordBound,
     ];
 
     /// The spelling that is stored and hashed.
@@ -114,6 +117,7 @@ impl Kind {
             Self::RunReleased => "run_released",
             Self::ContentErased => "content_erased",
             Self::DataPruned => "data_pruned",
+            Self::RecordBound => "record_bound",
         }
     }
 

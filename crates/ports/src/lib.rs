@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`store`] | durable reads and transactions, in domain verbs |
 //! | [`records`] | the rows those verbs speak of |
+//! | [`stops`] | brakes and cancellations that hold before the database has them |
 //! | [`care`] | those of the care of data |
 //! | [`model`] | a model's reply |
 //! | [`embedding`] | texts as directions |
@@ -29,5 +30,6 @@ pub mod outside;
 pub mod planted;
 pub mod policy;
 pub mod records;
+pub mod stops;
 pub mod store;
 pub mod tool;

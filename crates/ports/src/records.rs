@@ -1,6 +1,7 @@
 //! The rows that the store's verbs speak of. Plain data: whoever wrote them has already decided.
 
 mod alert;
+mod audit;
 mod schedule;
 mod trigger;
 mod wake;
@@ -20,6 +21,7 @@ use wakeful_core::time::Millis;
 use wakeful_core::wake::{Control, Lifecycle, Mode};
 
 pub use self::alert::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
+pub use self::audit::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks};
 pub use self::schedule::{Execution, ExecutionRow, ScheduleFilter, Schedules, Unreadable};
 pub use self::trigger::TriggerRow;
 pub use self::wake::{RefusalRow, WakeFilter, WakeRow};
@@ -243,7 +245,6 @@ pub struct RunRow {
 
 /// The status of a run that has not ended.
 pub const RUN_OPEN: &str = "open";
-
 /// The status of a run that cannot go on until a person says so.
 pub const RUN_QUARANTINED: &str = "quarantined";
 
@@ -463,8 +464,7 @@ pub enum PackedBody {
     Raw(Vec<u8>),
     /// In the row, compressed.
     Lz4(Vec<u8>),
-    /// In a compressed file, already synced and in its place. The same bytes again, because an erasure may take the file
-    /// away before a row names it.
+    /// In a compressed file, already synced. The same bytes again, because an erasure may take the file away.
     File(Vec<u8>),
 }
 

@@ -13,6 +13,7 @@ mod trigger;
 
 use std::collections::BTreeSet;
 use std::future::Future;
+use std::sync::Arc;
 
 pub use self::alert::{AlertTx, AlertView};
 pub use self::cause::{CauseTx, CauseView};
@@ -39,6 +40,7 @@ use crate::records::{
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SagaRow, SpendDay, StepEnd, StepRow,
     WakeRow,
 };
+use crate::stops::Stops;
 
 /// Most rows that a listing verb returns, whatever it is asked for.
 pub const ROWS_MAX: u32 = 10_000;
@@ -177,6 +179,8 @@ pub trait View: AlertView + CauseView + DecidingView + ProofView + ScheduleView 
     fn cap(&mut self, agent: Option<&AgentId>) -> Result<Option<MicroUsd>, StoreError>;
     /// What a day has seen, settled and reserved, by an agent and by all.
     fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError>;
+    /// The latest day that anything was reserved on, if there is one.
+    fn latest_spend_day(&mut self) -> Result<Option<Day>, StoreError>;
     /// What a run cost so far, requests whose end nobody knows included.
     fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError>;
     /// The days of one agent, or of all together, from one day on, oldest first. At most [`ROWS_MAX`].
@@ -278,8 +282,11 @@ pub trait Tx: View + AlertTx + CauseTx + DecidingTx + ProofTx + ScheduleTx + Tri
         daily: Option<MicroUsd>,
         at: Millis,
     ) -> Result<(), StoreError>;
-    /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
-    fn lock_spending(&mut self, day: Day) -> Result<(), StoreError>;
+    /// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives
+    /// the day to reserve on: that of the clock, or a later one that was reserved on before.
+    fn lock_spending(&mut self, clock: Day) -> Result<Day, StoreError>;
+    /// Counts what was spent on later days for this one, and forgets those days.
+    fn reset_spend_day(&mut self, clock: Day) -> Result<(), StoreError>;
     /// Puts money aside. Whoever calls has locked the day and found room.
     fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError>;
     /// Turns money that was put aside into what was spent; without a cost, all of it. Nothing happens where none was.
@@ -336,6 +343,11 @@ pub trait Store: Clone + Send + Sync + 'static {
 
     /// Whether this process may certainly still act for the agents it claimed.
     fn holds_lease(&self) -> bool;
+
+    /// The stop requests that hold in this process whatever the database does. None where the database is all there is.
+    fn stops(&self) -> Option<Arc<dyn Stops>> {
+        None
+    }
 
     /// Why what the database lies on refused the last write, until one has worked again.
     fn trouble(&self) -> Option<StoreError> {

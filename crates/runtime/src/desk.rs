@@ -11,6 +11,7 @@ pub mod ledger;
 pub mod reasons;
 pub mod scheduling;
 mod spoil;
+mod stopping;
 pub mod tending;
 pub mod trigger;
 mod work;
@@ -37,6 +38,7 @@ pub use self::journal::{JournalClerk, JournalDesk};
 pub use self::ledger::{Budget, Ledger};
 pub use self::reasons::{Reasons, Why, WhyNot};
 pub use self::scheduling::{Edit, Scheduling};
+pub use self::stopping::{Cancelled, DATABASE_SLOW};
 pub use self::tending::{AgentChange, Tending};
 pub use self::trigger::{Capability, Delivery, Triggers};
 pub(crate) use self::work::Work;
@@ -85,6 +87,17 @@ pub trait Desk: Ledger + Deciding + Archive + Reasons + Tending + Triggers {
     fn runs_with_prefix(&self, hex_prefix: String) -> Asked<'_, Vec<RunGlance>>;
     /// Asks for the end of a run, or takes its message out of the queue. One that has ended stays as it is.
     fn cancel(&self, run: RunKey) -> Asked<'_, RunReport>;
+    /// The same, in force in this process before the database is asked. Says so where the database does not take it in time.
+    fn cancel_at_once(&self, run: RunKey) -> Asked<'_, Cancelled> {
+        Box::pin(async move {
+            let report = self.cancel(run).await?;
+            Ok(Cancelled::Stored(Box::new(report)))
+        })
+    }
+    /// Reads something small. One who waits for it finds out whether the database answers.
+    fn probe(&self) -> Asked<'_, ()> {
+        Box::pin(std::future::ready(Ok(())))
+    }
     /// Events of an agent after a number, oldest first.
     fn events_after(&self, agent: AgentId, seq: u64, limit: u32) -> Asked<'_, Vec<EventRow>>;
     /// The newest events of an agent before a number, oldest first.

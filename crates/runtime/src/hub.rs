@@ -50,6 +50,8 @@ pub struct Hub {
     turned: Notify,
     /// Rung when a run may have left something behind.
     ended: Notify,
+    /// Rung when reserved money was settled.
+    settled: Notify,
 }
 
 /// A listener's end.
@@ -64,6 +66,7 @@ impl Hub {
             growth: watch::Sender::new(0),
             turned: Notify::new(),
             ended: Notify::new(),
+            settled: Notify::new(),
         }
     }
 
@@ -94,6 +97,11 @@ impl Hub {
     /// Resolves when a run ended or was given up since this was last asked. For one listener.
     pub async fn ended(&self) {
         self.ended.notified().await;
+    }
+
+    /// Resolves when reserved money was settled since this was last asked. For one listener.
+    pub(crate) async fn money_settled(&self) {
+        self.settled.notified().await;
     }
 
     /// Something may have happened that agents subscribe to: whoever looks finds it in the store.
@@ -139,6 +147,10 @@ impl Observer for Hub {
             agent_id: agent.clone(),
             events: events.iter().map(EventRow::from).collect(),
         });
+    }
+
+    fn settled(&self) {
+        self.settled.notify_one();
     }
 
     fn heard(&self, spoken: &Spoken<'_>) {

@@ -134,6 +134,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
                 .store
                 .write(move |tx| tx.settle_spend(&operation_id, Some(MicroUsd(0))));
             freed.await?;
+            self.observer.settled();
         }
         Ok(instead)
     }
@@ -267,8 +268,9 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let terms = self.model.terms(&request.model_ref);
         let needed = most(&request, &terms).map_or(MicroUsd(0), |(most, _)| most);
         let (agent, default) = (claimed.row.agent_id.clone(), self.governance.daily_cap);
-        let day = Day::of(self.clock.now());
+        let clock = Day::of(self.clock.now());
         let found = self.store.read(move |view| {
+            let day = clock.not_before(view.latest_spend_day()?);
             let caps = caps(view, &agent, default)?;
             Ok(budget::decide(day, caps, view.spent(day, &agent)?, needed))
         });
@@ -335,10 +337,10 @@ impl Petition {
         if let Err(denial) = self.judge(receipt) {
             return Ok(Leave::Denied(denial, None));
         }
-        let day = Day::of(self.now);
+        let mut day = Day::of(self.now).not_before(tx.latest_spend_day()?);
         let amount = self.most.map_or(MicroUsd(0), |(amount, _)| amount);
         if self.most.is_some() {
-            tx.lock_spending(day)?;
+            day = tx.lock_spending(day)?;
             let caps = caps(tx, &self.agent_id, self.cap_default)?;
             let spent = tx.spent(day, &self.agent_id)?;
             if let Err(exceeded) = budget::decide(day, caps, spent, amount) {
@@ -396,8 +398,9 @@ fn too_dear(exceeded: &Exceeded) -> Denial {
     Denial {
         code: BUDGET_EXCEEDED,
         message: format!(
-            "the request could cost up to {} USD, and of the {} USD of this day {} are spent or put aside",
-            exceeded.needed, exceeded.cap, exceeded.spent
+            "the request could cost up to {} USD: {}",
+            exceeded.needed,
+            exceeded.words()
         ),
         hint: "a model of the route that costs nothing is asked; `wakeful budget set` raises the cap"
             .to_owned(),

@@ -144,6 +144,9 @@ pub trait Observer: Send + Sync + 'static {
 
     /// A model says something that is not durable yet.
     fn heard(&self, _spoken: &Spoken<'_>) {}
+
+    /// Reserved money was settled: some of it may be free again.
+    fn settled(&self) {}
 }
 
 /// A piece of what a model says.
@@ -219,8 +222,8 @@ pub enum EngineError {
     },
     /// There is no money for the run's next request. It waits, and nothing is lost.
     #[error(
-        "run {run} of agent {agent} waits: its next request may cost {} USD, and of {} USD a day {} are spent",
-        exceeded.needed, exceeded.cap, exceeded.spent
+        "run {run} of agent {agent} waits: its next request may cost {} USD ({})",
+        exceeded.needed, exceeded.words()
     )]
     BudgetExceeded {
         /// Which agent.

@@ -105,7 +105,7 @@ const fn of_store(error: &StoreError) -> (&'static str, &'static str) {
         ),
         StoreError::Corrupt(_) => (
             "database_corrupt",
-            "keep the file, move it aside and put a copy from a backup in its place",
+            "keep the file and `wakeful restore` a backup; or move the file away to begin with nothing",
         ),
         StoreError::LogRemoved => (
             "log_removed",
@@ -285,6 +285,10 @@ const fn unanswerable(why: &Unanswerable) -> (&'static str, &'static str) {
         Unanswerable::NotAllowed { .. } => (
             ANSWER_NOT_ALLOWED,
             "answer it by one of these ways; `decisions.answer_from` says which new decisions take",
+        ),
+        Unanswerable::Late { .. } => (
+            "decision_late",
+            "read it again: it grew more severe and can be answered anew, or it was called off",
         ),
         Unanswerable::NoOption { .. } => ("option_unknown", "answer with one of the options"),
         Unanswerable::NoteTooLong => ("note_too_long", "say it in fewer words"),

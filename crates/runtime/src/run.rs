@@ -347,6 +347,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         };
         fail::point("transition.after_commit");
         self.observer.saw(&claimed.row.agent_id, &events);
+        // With each of these a request that may have cost something has ended.
+        if matches!(
+            input,
+            Input::Replied(_) | Input::AttemptFailed { .. } | Input::Cancelled
+        ) {
+            self.observer.settled();
+        }
         let started = transition.starts.iter().map(|start| &start.message.agent_id);
         for other in started.chain(&transition.ends) {
             // Its log has grown; whoever listens reads what it says.

@@ -11,7 +11,6 @@ use wakeful_core::budget::Day;
 use wakeful_core::id::{AgentId, RunnerId};
 use wakeful_core::line::{Ended, Line};
 use wakeful_core::message::Message;
-use wakeful_core::run::Turn;
 use wakeful_core::wake::{Control, Refusal};
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_ports::model::Model;
@@ -194,6 +193,10 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
                     self.finished(done, &mut busy);
                 }
                 () = self.work.there() => self.begin_all(&mut busy).await,
+                () = self.hub.money_settled(), if busy.line.waits_for_money() => {
+                    busy.line.rouse_waiting_for_money();
+                    self.begin_all(&mut busy).await;
+                }
                 () = self.time_to_look(moment) => {
                     (busy.look_at, busy.due_at) = (None, None);
                     self.tell_of_others(&mut busy).await;
@@ -289,7 +292,7 @@ impl<S: Store, W: Workshop<S> + 'static> Service<S, W> {
             Ok(Did::Something) => Ended::Worked,
             Ok(Did::Nothing | Did::Rests) => Ended::Idle,
             Err(EngineError::BudgetExceeded { exceeded, .. }) => Ended::Waits {
-                // A cap that is raised here rouses it; one that others raise is not heard.
+                // A cap that is raised and a request that is settled here rouse it; those of others are not heard.
                 ms: exceeded.look_again_ms(self.clock.now(), self.writers == Writers::Alone),
                 day: exceeded.day,
             },
@@ -403,7 +406,7 @@ pub async fn turn_of<S: Store, W: Workshop<S>>(
         let Some(claimed) = claim(store, runner, run).await? else {
             return Ok(Did::Something);
         };
-        return match workshop.engine(agent, &limits_of(claimed.turn())) {
+        return match workshop.engine(agent, &Limits::of(claimed.turn())) {
             Ok(engine) => came_to(agent, away(engine).drive(claimed).await?),
             Err(error) => without_engine(store, workshop, claimed, error).await,
         };
@@ -483,18 +486,5 @@ fn away<S, M, T>(engine: Engine<S, M, T>) -> Engine<S, M, T> {
     Engine {
         waiting: Waiting::Away,
         ..engine
-    }
-}
-
-/// The limits under which a run was begun.
-fn limits_of(turn: &Turn) -> Limits {
-    Limits {
-        model_ref: turn.model_ref.clone(),
-        fallbacks: turn.fallbacks.clone(),
-        max_rounds: turn.max_rounds,
-        workspace: turn.workspace.clone(),
-        deny_tools: turn.deny_tools.clone(),
-        ask_tools: turn.ask_tools.clone(),
-        may_start: turn.may_start.clone(),
     }
 }

@@ -21,6 +21,10 @@ use crate::{Engine, EngineError};
 /// How often a running effect looks for a reason to end early: whoever asks for an end sees it at once.
 pub(crate) const CANCEL_LOOK_MS: u64 = 50;
 
+/// How long a running effect goes on although the brake cannot be read from the database. As long as a process trusts its
+/// lease: after that another one may take over, and this one must have stopped.
+pub(crate) const UNREAD_MS_MAX: u64 = 10_000;
+
 /// Whether this process has just committed the intent of an effect, or found it without a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Freshness {
@@ -168,34 +172,68 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Some(Next::Rest(rest))
     }
 
-    /// Resolves when a running effect should end early. A look that fails says nothing: a database that is away
-    /// for a moment is no reason to break off what is under way; the lease decides how long.
+    /// Resolves when a running effect should end early. A look that fails or hangs says nothing for [`UNREAD_MS_MAX`]: a
+    /// database that is away for a moment is no reason to break off what is under way. What this process knows itself is
+    /// looked at meanwhile, and never waits.
     pub(crate) async fn early(&self, claimed: &Claimed) -> Early {
-        let look = async {
+        let watch = async {
+            let mut unread_ms = 0;
             loop {
                 self.clock.sleep(CANCEL_LOOK_MS).await;
-                if !self.store.holds_lease() {
-                    return Early::LeaseLost;
+                let look = self.look(claimed);
+                tokio::pin!(look);
+                let seen = loop {
+                    if let Some(early) = self.early_here(claimed) {
+                        return early;
+                    }
+                    tokio::select! {
+                        biased;
+                        seen = &mut look => break seen,
+                        () = self.clock.sleep(CANCEL_LOOK_MS) => unread_ms += CANCEL_LOOK_MS,
+                    }
+                    if unread_ms >= UNREAD_MS_MAX {
+                        return Early::LeaseLost;
+                    }
+                };
+                match seen {
+                    Ok(look) if look.is_cancelled => return Early::Cancelled,
+                    Ok(look) if look.is_braked => return Early::Braked,
+                    Ok(_) => unread_ms = 0,
+                    Err(_) => unread_ms += CANCEL_LOOK_MS,
                 }
-                match self.look(claimed).await {
-                    Ok(Look {
-                        is_cancelled: true, ..
-                    }) => return Early::Cancelled,
-                    Ok(Look { is_braked: true, .. }) => return Early::Braked,
-                    Ok(Look { .. }) | Err(_) => {}
+                if unread_ms >= UNREAD_MS_MAX {
+                    return Early::LeaseLost;
                 }
             }
         };
         tokio::select! {
             biased;
-            early = look => early,
+            early = watch => early,
             () = self.halt.asked() => Early::Halted,
         }
+    }
+
+    /// Why a running effect should end early, as far as this process knows without the database.
+    fn early_here(&self, claimed: &Claimed) -> Option<Early> {
+        if !self.store.holds_lease() {
+            return Some(Early::LeaseLost);
+        }
+        let known = known_here(&self.store, claimed.run_key(), &claimed.row.agent_id)?;
+        Some(if known.is_cancelled {
+            Early::Cancelled
+        } else {
+            Early::Braked
+        })
     }
 
     /// What is known of one call before the machine decides on it.
     pub(crate) fn call_reads(&self, tool: &str, input: &Value, seen: Seen, turn: &Turn) -> CallReads {
         let starts = (tool == START_RUN).then(|| Order::read(input));
+        let known = self.tools.class(tool);
+        let class = match &starts {
+            Some(_) => EffectClass::Internal,
+            None => known.unwrap_or(EffectClass::Plain),
+        };
         let verdict = self.policy.decide(&Question {
             tool,
             denied: &turn.deny_tools,
@@ -204,21 +242,23 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             starts: starts
                 .as_ref()
                 .and_then(|order| Some(order.as_ref().ok()?.agent_id.as_str())),
+            class,
+            outside: turn.outside,
         });
         if let Some(order) = starts {
             // Who may start nothing was told of no such tool, whatever its arguments are.
             let fault = order.err().filter(|_| !turn.may_start.is_empty());
             return CallReads {
-                class: EffectClass::Internal,
+                class,
                 fault,
                 verdict,
                 retry: None,
                 seen,
             };
         }
-        let Some(class) = self.tools.class(tool) else {
+        let Some(class) = known else {
             return CallReads {
-                class: EffectClass::Plain,
+                class,
                 fault: None,
                 verdict,
                 retry: None,
@@ -236,8 +276,21 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
     }
 }
 
-/// Looks for whatever stands against the next effect of a run.
+/// A stop request that this process knows of although the database does not have it.
+fn known_here<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Option<Look> {
+    let stops = store.stops()?;
+    let known = Look {
+        is_cancelled: stops.is_cancelled(&run),
+        is_braked: stops.is_braked(agent),
+    };
+    (known.is_cancelled || known.is_braked).then_some(known)
+}
+
+/// Looks for whatever stands against the next effect of a run. What this process knows itself needs no database.
 pub(crate) async fn look<S: Store>(store: &S, run: RunKey, agent: &AgentId) -> Result<Look, EngineError> {
+    if let Some(known) = known_here(store, run, agent) {
+        return Ok(known);
+    }
     let agent = agent.clone();
     let look = store.read(move |view| {
         Ok(Look {

@@ -325,7 +325,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             depth,
         };
         let other = one.order.agent_id.clone();
-        let message = Message::from_run(other, parent, correlation.clone(), body.hash(), self.clock.now());
+        let message = Message::from_run(other, parent, correlation.clone(), body.hash(), self.clock.now())
+            .following_outside(claimed.turn.outside.is_some());
         (message, body, words)
     }
 

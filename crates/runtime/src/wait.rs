@@ -3,12 +3,13 @@
 use wakeful_core::decision::{Decision, DecisionStatus, Ruling, Terms};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::DecisionId;
+use wakeful_core::proof::record::attach;
 use wakeful_core::report::{Draft, Kind, Sealed};
-use wakeful_core::run::{Input, Phase};
+use wakeful_core::run::{DecisionWrite, Input, Phase};
 use wakeful_core::time::Millis;
 use wakeful_ports::model::Model;
 use wakeful_ports::planted;
-use wakeful_ports::records::NEVER;
+use wakeful_ports::records::{NEVER, RunRow};
 use wakeful_ports::store::Store;
 use wakeful_ports::tool::ToolHost;
 
@@ -26,6 +27,37 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         Terms {
             patience_ms: self.governance.decision_patience_ms,
             may_answer: self.policy.answer_from(agent),
+        }
+    }
+
+    /// When a transition happens. A run begins at one moment: its row, its wake record and its first events say the same.
+    pub(crate) fn moment(&self, before: &RunRow) -> Millis {
+        match before.version {
+            0 => before.started_at,
+            _ => self.clock.now(),
+        }
+    }
+
+    /// Puts the hash of each decision that is asked into the event that tells of it.
+    pub(crate) fn attach_asked(
+        &self,
+        run: &RunRow,
+        decisions: &[DecisionWrite],
+        (events, at): (&mut [Draft], Millis),
+    ) {
+        for write in decisions {
+            let DecisionWrite::Ask(inquiry) = write else {
+                continue;
+            };
+            let (agent, terms) = (run.agent_id.clone(), self.terms(&run.agent_id));
+            let asked = Decision::asked((**inquiry).clone(), agent, run.run_key, at, terms);
+            let id = serde_json::json!(inquiry.decision_id);
+            let event = events.iter_mut().find(|event| {
+                event.kind == Kind::DecisionAsked && event.payload.get("decision_id") == Some(&id)
+            });
+            if let Some(event) = event {
+                attach(event, &asked);
+            }
         }
     }
 
@@ -113,18 +145,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         next: Decision,
     ) -> Result<Decision, EngineError> {
         let (id, expected, run) = (next.inquiry.decision_id, before.version, claimed.run_key());
-        let kind = match next.status {
-            DecisionStatus::Pending => Kind::DecisionEscalated,
-            DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
-                Kind::DecisionAnswered
-            }
-        };
-        let payload = serde_json::json!({
-            "decision_id": id, "operation_id": next.inquiry.operation_id, "tool": next.inquiry.tool,
-            "title": next.inquiry.title, "status": next.status, "severity": next.inquiry.severity,
-            "version": next.version,
-        });
-        let draft = Draft::new(kind, payload);
+        let draft = late_draft(&next);
         let now = self.clock.now();
         let sealed = Sealed::new(draft, now, Some(run), self.entropy.bytes32());
         let sealed = sealed.map_err(|e| broken(run, &e))?;
@@ -149,6 +170,24 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         }
         self.question(claimed, id).await
     }
+}
+
+/// The event of a question that nobody answered in time.
+pub(crate) fn late_draft(next: &Decision) -> Draft {
+    let kind = match next.status {
+        DecisionStatus::Pending => Kind::DecisionEscalated,
+        DecisionStatus::Answered | DecisionStatus::Cancelled | DecisionStatus::Withdrawn => {
+            Kind::DecisionAnswered
+        }
+    };
+    let payload = serde_json::json!({
+        "decision_id": next.inquiry.decision_id, "operation_id": next.inquiry.operation_id,
+        "tool": next.inquiry.tool, "title": next.inquiry.title, "status": next.status,
+        "severity": next.inquiry.severity, "version": next.version,
+    });
+    let mut draft = Draft::new(kind, payload);
+    attach(&mut draft, next);
+    draft
 }
 
 /// The end was asked for while it waited.

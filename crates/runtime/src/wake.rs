@@ -5,7 +5,9 @@ use wakeful_core::conversation::{Attachment, Block, Entry, Role};
 use wakeful_core::id::{AgentId, RunnerId, SessionId, TurnId};
 use wakeful_core::key::RunKey;
 use wakeful_core::message::{Message, Wishes};
-use wakeful_core::report::{Draft, Event, Kind};
+use wakeful_core::policy::OutsideRuns;
+use wakeful_core::proof::record::attach;
+use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::run::{Input, Reads, Turn};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Candidate, Control, Gate, Lifecycle, Mode, Refusal, Verdict, decide};
@@ -59,6 +61,24 @@ pub struct Limits {
     pub ask_tools: std::collections::BTreeSet<String>,
     /// Agents of which it may start runs.
     pub may_start: std::collections::BTreeSet<String>,
+    /// What its plain actions need if something other than the operator caused it.
+    pub outside_runs: OutsideRuns,
+}
+
+impl Limits {
+    /// The limits under which a run was begun.
+    pub(crate) fn of(turn: &Turn) -> Self {
+        Self {
+            model_ref: turn.model_ref.clone(),
+            fallbacks: turn.fallbacks.clone(),
+            max_rounds: turn.max_rounds,
+            workspace: turn.workspace.clone(),
+            deny_tools: turn.deny_tools.clone(),
+            ask_tools: turn.ask_tools.clone(),
+            may_start: turn.may_start.clone(),
+            outside_runs: turn.outside.unwrap_or_default(),
+        }
+    }
 }
 
 /// What to do when there is no such agent yet.
@@ -100,6 +120,8 @@ enum Source {
         body: PackedBlob,
         /// How its run is limited, for whoever begins it where a brake keeps this process from it.
         wishes: Box<Wishes>,
+        /// The event that tells of it there.
+        kept: Option<Box<Sealed>>,
     },
     /// From the queue, where it has waited since its own admission.
     Queue,
@@ -135,6 +157,7 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         let source = Source::Caller {
             create: new_agent(&ask.when_missing, &ask.agent, &ask.limits.workspace, now),
             body: self.store.pack(body).await?,
+            kept: Some(Box::new(self.kept_event(&message, &limits, &ask.prompt)?)),
             wishes: Box::new(wishes(&limits)),
         };
         let beginning = Beginning {
@@ -148,6 +171,17 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             Err(EngineError::Waits { run }) => self.take_up(run, limits).await,
             begun => begun,
         }
+    }
+
+    /// The event of a message that a brake keeps: it is kept with the limits of its run.
+    fn kept_event(&self, message: &Message, limits: &Limits, prompt: &str) -> Result<Sealed, EngineError> {
+        let kept = Message {
+            wishes: wishes(limits),
+            ..message.clone()
+        };
+        let (draft, salt) = (admitted_event(&kept, prompt), self.entropy.bytes32());
+        let sealed = Sealed::new(draft, kept.admitted_at, Some(kept.run_key), salt);
+        sealed.map_err(|error| broken(kept.run_key, &error))
     }
 
     /// Begins the run of a message that a brake kept from its turn. What came in by another door waits for a daemon.
@@ -200,6 +234,8 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
             .asking(limits.ask_tools)
             .starting(limits.may_start);
         let Opening { entry, body, absorbs } = opening;
+        let taken_up = absorbs.iter().map(|message| &message.cause);
+        let turn = turn.caused_by([&message.cause].into_iter().chain(taken_up), limits.outside_runs);
         let input = Input::Admitted {
             body: body.as_ref().map_or(message.body, Blob::hash),
         };
@@ -326,7 +362,10 @@ impl Admit {
     /// Keeps what a brake holds: it is announced and waits in line, as it would have at a daemon's door. What waits already
     /// waits on.
     fn keep(&self, tx: &mut dyn Tx, fence: Fence) -> Result<Found, StoreError> {
-        let Source::Caller { body, wishes, .. } = &self.source else {
+        let Source::Caller {
+            body, wishes, kept, ..
+        } = &self.source
+        else {
             return Ok(Found::Refused(Refusal::Braked));
         };
         let message = Message {
@@ -341,10 +380,10 @@ impl Admit {
         let mut head = tx.lock_head(&message.agent_id, fence)?;
         tx.enqueue(&message, head.next_seq, None)?;
         tx.put_blob(body)?;
-        // The first that the run would have told is that its message was admitted.
-        let told = self.transition.events.first();
-        let told = told.map(|sealed| append(tx, &message.agent_id, &mut head, sealed));
-        Ok(Found::Kept(told.transpose()?.into_iter().collect()))
+        let told = kept
+            .iter()
+            .map(|sealed| append(tx, &message.agent_id, &mut head, sealed));
+        Ok(Found::Kept(told.collect::<Result<_, StoreError>>()?))
     }
 
     /// The message becomes this run's: out of the queue, or straight from the caller.
@@ -441,7 +480,9 @@ pub(crate) fn admitted_event(message: &Message, prompt: &str) -> Draft {
         members.extend(causation.map(|by| ("causation_id".to_owned(), serde_json::json!(by))));
         members.extend((!refs.is_empty()).then(|| ("source_refs".to_owned(), serde_json::json!(refs))));
     }
-    Draft::new(Kind::MessageAdmitted, payload)
+    let mut draft = Draft::new(Kind::MessageAdmitted, payload);
+    attach(&mut draft, message);
+    draft
 }
 
 /// Its turn has come.

@@ -1,12 +1,12 @@
 //! What the routes share, and how they are put together.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::routing::get;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Mutex, Semaphore, watch};
 use wakeful_api::{AgentModelState, LastFailure, Model, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
@@ -14,15 +14,16 @@ use wakeful_core::prompt::Guidance;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
-use wakeful_runtime::desk::{AlertDesk, Desk, JournalDesk, Scheduling};
+use wakeful_runtime::desk::{AlertDesk, DATABASE_SLOW, Desk, JournalDesk, Scheduling};
 use wakeful_runtime::outside::OutsideDesk;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
 
 use crate::access::Access;
 use crate::error::ApiError;
-use crate::login::Logins;
+use crate::login::{LoginHost, Logins};
 use crate::metrics::Metrics;
+use crate::peer::Peer;
 use crate::rate::Rates;
 use crate::{
     agent, brake, budget, decision, descriptor, event, guard, journal, login, message, metrics, openapi,
@@ -32,6 +33,12 @@ use crate::{
 /// Most requests that are worked on at the same time. The store has one writer; a longer line inside only hides that
 /// it is long.
 pub(crate) const IN_FLIGHT_MAX: usize = 256;
+
+/// Most of them that show no login: a part, so that requests with one always find a place.
+const ANONYMOUS_MAX: usize = IN_FLIGHT_MAX / 4 * 3;
+
+/// Most requests by the home's socket that are worked on at the same time. Nothing that comes over TCP can use these up.
+const LOCAL_IN_FLIGHT_MAX: usize = 32;
 
 /// Most streams at the same time. Each costs a task and a place in the hub, and people have few windows. Where the
 /// system grants few descriptors there are fewer.
@@ -47,6 +54,12 @@ const DELIVERIES_MAX: usize = IN_FLIGHT_MAX / 2;
 /// that comes in a burst of deliveries waits behind a few of them and not behind all.
 const DELIVERIES_AT_ONCE_MAX: usize = 8;
 
+/// How long the database may take to answer the small read that tells whether it can be used.
+const PROBE_TIME_MAX: Duration = Duration::from_millis(1_500);
+
+/// How long the answer to that holds.
+const PROBED_MS_MAX: u64 = 250;
+
 /// Everything a server needs.
 pub struct Options {
     /// How far the daemon is. The socket answers before the database is open.
@@ -59,6 +72,8 @@ pub struct Options {
     pub access: Access,
     /// How often somebody may ask.
     pub limits: Limits,
+    /// Where logins of browsers are kept.
+    pub logins: Arc<dyn LoginHost>,
     /// What time it is.
     pub clock: Arc<dyn Clock>,
     /// Where fresh keys and codes come from.
@@ -115,7 +130,7 @@ pub trait Host: Send + Sync + 'static {
 
     /// Whether the other end of a connection is a process that an agent's tool started. Reads files: not on a thread that
     /// must not wait.
-    fn is_tool(&self, peer: SocketAddr) -> bool;
+    fn is_tool(&self, peer: Peer) -> bool;
 
     /// Somebody asked for the end of the daemon. Returns at once.
     fn stop(&self);
@@ -175,6 +190,10 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     /// One permit per request that is worked on.
     pub(crate) in_flight: Arc<Semaphore>,
+    /// One permit per request without a login, beside the one above.
+    pub(crate) anonymous: Arc<Semaphore>,
+    /// One permit per request by the home's socket, in the place of the others.
+    pub(crate) local_in_flight: Arc<Semaphore>,
     /// One permit per address of a trigger that is looked up for somebody who showed too many wrong ones.
     pub(crate) guesses: Semaphore,
     /// One permit per delivery that is worked on.
@@ -183,6 +202,8 @@ pub(crate) struct Inner {
     pub(crate) delivering: Arc<Semaphore>,
     /// One permit per stream, held as long as it lives.
     pub(crate) streams: Arc<Semaphore>,
+    /// When the database was last asked whether it answers, and why it did not.
+    probed: Mutex<Option<(u64, Option<String>)>>,
 }
 
 impl std::ops::Deref for App {
@@ -199,7 +220,7 @@ impl App {
             stage: options.stage,
             host: options.host,
             facts: options.facts,
-            logins: Logins::new(options.access.token()),
+            logins: Logins::load(options.logins, options.access.token()),
             access: options.access,
             limits: options.limits,
             clock: options.clock,
@@ -207,10 +228,13 @@ impl App {
             rates: Rates::default(),
             metrics: Metrics::default(),
             in_flight: Arc::new(Semaphore::new(IN_FLIGHT_MAX)),
+            anonymous: Arc::new(Semaphore::new(ANONYMOUS_MAX)),
+            local_in_flight: Arc::new(Semaphore::new(LOCAL_IN_FLIGHT_MAX)),
             guesses: Semaphore::new(GUESSES_AT_ONCE_MAX),
             deliveries: Arc::new(Semaphore::new(DELIVERIES_MAX)),
             delivering: Arc::new(Semaphore::new(DELIVERIES_AT_ONCE_MAX)),
             streams: Arc::new(Semaphore::new(descriptor::streams_max())),
+            probed: Mutex::default(),
         }))
     }
 
@@ -234,6 +258,26 @@ impl App {
             Stage::Ready(_) => Readiness::Ready,
             Stage::Stopping => Readiness::Stopping,
         }
+    }
+
+    /// Why the database does not answer a small read in time; none where it does, or where there is none to ask yet. Many
+    /// who ask at once share one read.
+    pub(crate) async fn probe_storage(&self) -> Option<String> {
+        let desk = self.desk().ok()?;
+        let mut probed = self.probed.lock().await;
+        let now = self.clock.ticks_ms();
+        if let Some((at, code)) = &*probed
+            && now.saturating_sub(*at) < PROBED_MS_MAX
+        {
+            return code.clone();
+        }
+        let code = match tokio::time::timeout(PROBE_TIME_MAX, desk.probe()).await {
+            Ok(Ok(())) => None,
+            Ok(Err(error)) => Some(Problem::from(&error).code),
+            Err(_) => Some(DATABASE_SLOW.to_owned()),
+        };
+        *probed = Some((self.clock.ticks_ms(), code.clone()));
+        code
     }
 
     /// Finds out whether the storage takes writes again, where it refused the last one.

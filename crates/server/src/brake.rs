@@ -1,5 +1,7 @@
 //! Brakes over HTTP.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -25,13 +27,14 @@ pub(crate) fn routes() -> Router<App> {
     responses((status = 200, description = "The brakes", body = BrakeList)),
 )]
 pub(crate) async fn show(State(app): State<App>) -> Result<Json<BrakeList>, ApiError> {
-    let brakes = app.desk()?.brakes().await;
-    let brakes = brakes.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(view::brakes(&brakes)))
+    let desk = app.desk()?;
+    let brakes = desk.brakes().await.map_err(|error| app.engine_error(&error))?;
+    Ok(Json(view::brakes(&brakes, &desk.pending_stops())))
 }
 
 /// Sets a brake on one agent or on all. What comes is kept, nothing begins, and what runs is stopped. One that is on
-/// stays as it was set.
+/// stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says
+/// why, and it is stored as soon as that is possible.
 #[utoipa::path(
     post, path = "/api/brake", tag = "brake", operation_id = "set_brake", request_body = SetBrake,
     responses(
@@ -56,12 +59,14 @@ pub(crate) async fn set(
         ));
     }
     let desk = app.desk()?;
-    let set = whole(async move { desk.brake(agent, reason, channel).await }).await;
+    let by = Arc::clone(&desk);
+    let set = whole(async move { by.brake(agent, reason, channel).await }).await;
     let set = set.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(view::brakes(&set)))
+    Ok(Json(view::brakes(&set, &desk.pending_stops())))
 }
 
-/// Releases a brake. What it held goes on where it stood. Nothing happens where there was none.
+/// Releases a brake. What it held goes on where it stood. Nothing happens where there was none. It counts only when the
+/// database has it.
 #[utoipa::path(
     post, path = "/api/brake/release", tag = "brake", operation_id = "release_brake", request_body = ReleaseBrake,
     responses(
@@ -78,7 +83,8 @@ pub(crate) async fn release(
 ) -> Result<Json<BrakeList>, ApiError> {
     let agent = told.agent_id.as_deref().map(AgentId::parse).transpose()?;
     let desk = app.desk()?;
-    let left = whole(async move { desk.release(agent, channel).await }).await;
+    let by = Arc::clone(&desk);
+    let left = whole(async move { by.release(agent, channel).await }).await;
     let left = left.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(view::brakes(&left)))
+    Ok(Json(view::brakes(&left, &desk.pending_stops())))
 }

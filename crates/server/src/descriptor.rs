@@ -15,12 +15,30 @@ const CONNECTIONS_MAX: usize = STREAMS_MAX + 4 * IN_FLIGHT_MAX;
 /// Fewest connections, however little the system grants: a browser opens six, and the command line wants its turn.
 const CONNECTIONS_MIN: usize = 16;
 
+/// Most connections by the home's socket: a person's commands, and scripts around them.
+const LOCAL_CONNECTIONS_MAX: usize = 64;
+
+/// Fewest of them.
+const LOCAL_CONNECTIONS_MIN: usize = 8;
+
+/// The part of all connections that they have where the system grants few.
+const LOCAL_PART: usize = 8;
+
 /// What connections leave to others: the database with its log takes a dozen, a model or a command a handful each.
 const RESERVE: usize = 256;
 
+/// How many connections there may be at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Connections {
+    /// Over TCP.
+    pub(crate) network: usize,
+    /// By the home's socket, whatever is open over TCP.
+    pub(crate) local: usize,
+}
+
 /// Raises the soft limit to the hard one, and says how many connections the limit that is now in force allows.
 /// Commands of agents get the customary limit from whoever starts them.
-pub(crate) fn raise() -> usize {
+pub(crate) fn raise() -> Connections {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
         current: limit.maximum,
@@ -33,15 +51,16 @@ pub(crate) fn raise() -> usize {
 
 /// Most streams, once [`raise`] was called. They stay, so they must leave connections to those who only ask something.
 pub(crate) fn streams_max() -> usize {
-    streams_among(connections_max(getrlimit(Resource::Nofile).maximum))
+    streams_among(connections_max(getrlimit(Resource::Nofile).maximum).network)
 }
 
 /// Most connections under a limit; without one, as many as are wanted.
-fn connections_max(limit: Option<u64>) -> usize {
+fn connections_max(limit: Option<u64>) -> Connections {
     let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
-    limit
-        .saturating_sub(RESERVE)
-        .clamp(CONNECTIONS_MIN, CONNECTIONS_MAX)
+    let all = limit.saturating_sub(RESERVE);
+    let local = (all / LOCAL_PART).clamp(LOCAL_CONNECTIONS_MIN, LOCAL_CONNECTIONS_MAX);
+    let network = all.saturating_sub(local).clamp(CONNECTIONS_MIN, CONNECTIONS_MAX);
+    Connections { network, local }
 }
 
 /// As large a part of the connections as streams have when nothing is scarce.
@@ -57,22 +76,30 @@ mod tests {
     fn connections_leave_a_reserve_and_never_exceed_their_bound() {
         let wanted = CONNECTIONS_MAX as u64;
         let cases = [
-            (None, 3_072),
-            (Some(u64::MAX), 3_072),
-            (Some(wanted + 256), 3_072),
-            (Some(wanted + 255), 3_071),
-            (Some(1_024), 768),
-            (Some(273), 17),
+            (None, 3_072, 64),
+            (Some(u64::MAX), 3_072, 64),
+            (Some(wanted + 320), 3_072, 64),
+            (Some(wanted + 319), 3_071, 64),
+            (Some(1_024), 704, 64),
+            (Some(281), 17, 8),
         ];
-        for (limit, connections) in cases {
-            assert_eq!(connections_max(limit), connections, "{limit:?}");
+        for (limit, network, local) in cases {
+            assert_eq!(
+                connections_max(limit),
+                Connections { network, local },
+                "{limit:?}"
+            );
         }
     }
 
     #[test]
     fn under_the_smallest_limit_somebody_is_still_answered() {
-        for limit in [0, 1, 256, 272] {
-            assert_eq!(connections_max(Some(limit)), CONNECTIONS_MIN, "{limit}");
+        let fewest = Connections {
+            network: CONNECTIONS_MIN,
+            local: LOCAL_CONNECTIONS_MIN,
+        };
+        for limit in [0, 1, 256, 280] {
+            assert_eq!(connections_max(Some(limit)), fewest, "{limit}");
         }
     }
 

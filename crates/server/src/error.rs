@@ -54,6 +54,14 @@ impl ApiError {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, code, message, hint).retry_after(SOON_S)
     }
 
+    /// Every connection is in use.
+    pub(crate) fn too_many_connections() -> Self {
+        let message = "too many connections are open";
+        let hint = "try again in a moment and close idle connections; on the daemon's machine the `wakeful` commands \
+                    use the home's socket, which has connections of its own";
+        Self::unavailable("too_many_connections", message, hint)
+    }
+
     pub(crate) fn recovering() -> Self {
         let message = "the daemon is starting and takes up what an earlier life left";
         Self::unavailable("recovering", message, "ask again in a moment; /readyz says when")
@@ -71,8 +79,8 @@ impl ApiError {
         Self::new(
             StatusCode::UNAUTHORIZED,
             "unauthorized",
-            "the request carries no valid token",
-            "send `Authorization: Bearer …`, or open the link that `wakeful open` prints",
+            "the request carries no valid token, or not both parts of a browser's login",
+            "send `Authorization: Bearer …`, or log this browser in with `wakeful open`",
         )
     }
 
@@ -127,6 +135,14 @@ impl ApiError {
         }
     }
 
+    pub(crate) const fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    pub(crate) const fn retry_after_s(&self) -> Option<u64> {
+        self.retry_after_s
+    }
+
     /// The body of its answer, for whoever writes answers by hand.
     pub(crate) fn into_json(self) -> String {
         let Self {
@@ -166,7 +182,9 @@ fn status_of(error: &EngineError) -> StatusCode {
             StatusCode::UNPROCESSABLE_ENTITY
         }
         EngineError::Unanswerable(Unanswerable::NotAllowed { .. }) => StatusCode::FORBIDDEN,
-        EngineError::Unanswerable(Unanswerable::Closed { .. } | Unanswerable::Changed { .. })
+        EngineError::Unanswerable(
+            Unanswerable::Closed { .. } | Unanswerable::Changed { .. } | Unanswerable::Late { .. },
+        )
         | EngineError::NotQuarantined { .. }
         | EngineError::Schedule(
             ScheduleFault::Exists(_) | ScheduleFault::Status { .. } | ScheduleFault::Over { .. },

@@ -1,6 +1,7 @@
 //! Events over HTTP: pages of them, and the way to the streams.
 
 use axum::extract::State;
+use axum::http::request::Parts;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -18,10 +19,13 @@ use crate::{stream, view};
 /// The greatest whole number that every reader of JSON holds exactly.
 const SEQ_MAX: u64 = (1 << 53) - 1;
 
+/// The routes that answer with streams.
+pub(crate) const ROUTES: [&str; 2] = ["/api/agents/{agent_id}/events", "/api/events"];
+
 pub(crate) fn routes() -> Router<App> {
     Router::new()
-        .route("/api/agents/{agent_id}/events", get(of_agent))
-        .route("/api/events", get(of_all))
+        .route(ROUTES[0], get(of_agent))
+        .route(ROUTES[1], get(of_all))
 }
 
 /// Which events of one agent.
@@ -35,6 +39,10 @@ pub(crate) struct AgentEvents {
     /// The newest of those with a smaller number, oldest first. Not together with `after_seq`, not for a stream.
     #[param(nullable = false, minimum = 0, maximum = 9007199254740991_i64)]
     pub(crate) before_seq: Option<u64>,
+    /// For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`.
+    #[param(nullable = false)]
+    #[expect(dead_code, reason = "the guard has read it")]
+    ticket: Option<String>,
     /// Most rows of a page.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
     pub(crate) limit: Option<u32>,
@@ -48,6 +56,10 @@ pub(crate) struct AllEvents {
     /// Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next.
     #[param(nullable = false, max_length = 16384)]
     pub(crate) cursor: Option<String>,
+    /// For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`.
+    #[param(nullable = false)]
+    #[expect(dead_code, reason = "the guard has read it")]
+    ticket: Option<String>,
     /// Most rows of a page.
     #[param(nullable = false, minimum = 1, maximum = 500, default = 100)]
     pub(crate) limit: Option<u32>,
@@ -74,11 +86,11 @@ pub(crate) async fn of_agent(
     State(app): State<App>,
     AgentPath(agent): AgentPath,
     Asked(asked): Asked<AgentEvents>,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, ApiError> {
     in_range(&asked)?;
-    if wants_stream(&headers) {
-        return stream::agent(app, agent, &headers, asked).await;
+    if wants_stream(&head.headers) {
+        return stream::agent(app, agent, &head, asked).await;
     }
     page(&app, agent, asked).await.map(IntoResponse::into_response)
 }
@@ -99,16 +111,16 @@ pub(crate) async fn of_agent(
 pub(crate) async fn of_all(
     State(app): State<App>,
     Asked(asked): Asked<AllEvents>,
-    headers: HeaderMap,
+    head: Parts,
 ) -> Result<Response, ApiError> {
-    if wants_stream(&headers) {
-        return stream::all(app, &headers, asked).await;
+    if wants_stream(&head.headers) {
+        return stream::all(app, &head, asked).await;
     }
     stream::feed(app, asked).await.map(IntoResponse::into_response)
 }
 
 /// Whether the client asks for a stream and not for a page.
-fn wants_stream(headers: &HeaderMap) -> bool {
+pub(crate) fn wants_stream(headers: &HeaderMap) -> bool {
     let accepted = headers
         .get_all(header::ACCEPT)
         .iter()

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -116,7 +116,7 @@ impl FromRequestParts<App> for NoTool {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, ApiError> {
-        let Some(Peer(peer)) = parts.extensions.get::<Peer>().copied() else {
+        let Some(peer) = parts.extensions.get::<Peer>().copied() else {
             return Ok(Self);
         };
         let host = Arc::clone(&app.host);
@@ -232,14 +232,26 @@ fn too_slow() -> ApiError {
 }
 
 async fn read(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
+    // Not one byte of a body is waited for that declares itself too long.
+    if usize::try_from(body.size_hint().lower()).is_ok_and(|declared| declared <= bytes_max) {
+        return read_within(body, bytes_max).await;
+    }
+    Err(too_large(bytes_max))
+}
+
+fn too_large(bytes_max: usize) -> ApiError {
+    ApiError::new(
+        StatusCode::PAYLOAD_TOO_LARGE,
+        "body_too_large",
+        format!("the body has more than {bytes_max} bytes"),
+        "put long text into a file of the workspace and send its name",
+    )
+}
+
+async fn read_within(body: Body, bytes_max: usize) -> Result<Vec<u8>, ApiError> {
     match Limited::new(body, bytes_max).collect().await {
         Ok(collected) => Ok(collected.to_bytes().into()),
-        Err(error) if error.is::<LengthLimitError>() => Err(ApiError::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "body_too_large",
-            format!("the body has more than {bytes_max} bytes"),
-            "put long text into a file of the workspace and send its name",
-        )),
+        Err(error) if error.is::<LengthLimitError>() => Err(too_large(bytes_max)),
         Err(_) => Err(ApiError::bad(
             "body_broken",
             "the body ended before its end",

@@ -1,7 +1,7 @@
 //! What every request passes before anything is done for it, in this order: the name it asked for, the page it came
 //! from, the login, the rate, the daemon's stage, a free place. Then it has its time, and no more.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,12 +9,16 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::app::App;
 use crate::error::ApiError;
+use crate::event;
 use crate::extract::BODY_READ_MS_MAX;
-use crate::login::Login;
+use crate::login::{self, LoginId, SecondProof, TOKEN_HEADER};
+pub(crate) use crate::peer::Peer;
 use crate::rate::Key;
+use crate::slots::Slot;
 
 /// Longest time for an answer, once the request is there.
 const ANSWER_MS_MAX: u64 = 30_000;
@@ -37,17 +41,13 @@ const HEADERS: [(HeaderName, &str); 4] = [
     ),
 ];
 
-/// The other end of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Peer(pub(crate) SocketAddr);
-
 /// Who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Caller {
     /// Whoever shows the token.
     Bearer,
     /// A browser that is logged in.
-    Browser(Login),
+    Browser(LoginId),
     /// Somebody who need not show anything.
     Anybody,
 }
@@ -106,24 +106,47 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
 
 fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
     let headers = request.headers();
-    let origin = check_names(app, request)?;
     let peer = request.extensions().get::<Peer>().copied();
+    let origin = check_names(app, request, peer)?;
+    let slot = request.extensions().get::<Arc<Slot>>();
     let (caller, key) = match door {
         Door::Pulse => return Ok(Caller::Anybody),
         Door::Public | Door::Trigger => (Caller::Anybody, Key::Address(address(peer))),
-        Door::Private | Door::Api => match log_in(app, headers, peer)? {
+        Door::Private | Door::Api => match log_in(app, request, peer)? {
             Caller::Browser(login) => {
                 check_page(request.method(), headers, origin)?;
-                (Caller::Browser(login), Key::Login(login.id))
+                login::touch(app, login);
+                (Caller::Browser(login), Key::Login(login))
             }
-            caller @ (Caller::Bearer | Caller::Anybody) => (caller, Key::Token),
+            caller @ (Caller::Bearer | Caller::Anybody) => (caller, token_key(peer)),
         },
     };
+    check_slot(caller, slot)?;
     count(app, &key, app.limits.client_per_minute)?;
     if door == Door::Api || door == Door::Trigger {
         app.open()?;
     }
     Ok(caller)
+}
+
+/// Requests with the token are counted by the way they came.
+const fn token_key(peer: Option<Peer>) -> Key {
+    match peer {
+        Some(Peer::Local(_)) => Key::Local,
+        Some(Peer::Network(_)) | None => Key::Token,
+    }
+}
+
+/// A connection that showed a valid login is kept before others; one without may not use the reserved part.
+fn check_slot(caller: Caller, slot: Option<&Arc<Slot>>) -> Result<(), ApiError> {
+    match (caller, slot) {
+        (Caller::Anybody, Some(slot)) if !slot.admits_anonymous() => Err(ApiError::too_many_connections()),
+        (Caller::Bearer | Caller::Browser(_), Some(slot)) => {
+            slot.authenticate();
+            Ok(())
+        }
+        (_, _) => Ok(()),
+    }
 }
 
 /// Whether the request came by a page of ours.
@@ -133,8 +156,12 @@ enum Origin {
     Unsaid,
 }
 
-fn check_names(app: &App, request: &Request) -> Result<Origin, ApiError> {
+fn check_names(app: &App, request: &Request, peer: Option<Peer>) -> Result<Origin, ApiError> {
     let headers = request.headers();
+    // No name leads to the home's socket, and no page can use it.
+    if matches!(peer, Some(Peer::Local(_))) && !headers.contains_key(header::ORIGIN) {
+        return Ok(Origin::Unsaid);
+    }
     let mut in_headers = headers.get_all(header::HOST).iter();
     let in_header = in_headers.next().and_then(|host| host.to_str().ok());
     // Somebody between us and the client may have judged it by the other one.
@@ -209,13 +236,13 @@ impl Site {
     }
 }
 
-fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, ApiError> {
+fn log_in(app: &App, request: &Request, peer: Option<Peer>) -> Result<Caller, ApiError> {
+    let headers = request.headers();
     let authorization = headers.get(header::AUTHORIZATION);
     let mut cookies = headers
         .get_all(header::COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok());
-    let now = app.clock.now();
     let (caller, shown) = match authorization {
         // Whoever shows a token wants to be judged by it.
         Some(value) => {
@@ -224,7 +251,8 @@ fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, 
             (is_right.then_some(Caller::Bearer), true)
         }
         None => {
-            let login = cookies.find_map(|cookies| app.logins.read(cookies, now));
+            let login = second_proof(request)
+                .and_then(|proof| cookies.find_map(|cookies| app.logins.find(cookies, proof, &*app.clock)));
             (login.map(Caller::Browser), false)
         }
     };
@@ -236,6 +264,23 @@ fn log_in(app: &App, headers: &HeaderMap, peer: Option<Peer>) -> Result<Caller, 
         return Err(ApiError::unauthorized());
     };
     Ok(caller)
+}
+
+/// What a browser shows beside its cookie, which alone is not enough: browsers send cookies to every port of a host. A
+/// stream may carry a ticket in its address, because `EventSource` cannot send headers; nothing else may.
+fn second_proof(request: &Request) -> Option<SecondProof<'_>> {
+    let token = request.headers().get(TOKEN_HEADER);
+    if let Some(token) = token {
+        return token.to_str().ok().map(SecondProof::Token);
+    }
+    let route = request.extensions().get::<MatchedPath>()?;
+    let is_stream = request.method() == Method::GET
+        && event::ROUTES.contains(&route.as_str())
+        && event::wants_stream(request.headers());
+    let mut pairs = request.uri().query().filter(|_| is_stream)?.split('&');
+    pairs
+        .find_map(|pair| pair.strip_prefix("ticket="))
+        .map(SecondProof::Ticket)
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -267,13 +312,29 @@ pub(crate) fn too_many(app: &App, key: &Key, wait_s: u64) -> ApiError {
 }
 
 fn address(peer: Option<Peer>) -> IpAddr {
-    peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |Peer(peer)| peer.ip())
+    match peer {
+        Some(Peer::Network(peer)) => peer.ip(),
+        Some(Peer::Local(_)) | None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+    }
+}
+
+/// The places of a request among those that are worked on, until dropped; none when there is none.
+fn places(app: &App, request: &Request) -> Option<[Option<OwnedSemaphorePermit>; 2]> {
+    let place = |among: &Arc<Semaphore>| Arc::clone(among).try_acquire_owned().ok();
+    if let Some(Peer::Local(_)) = request.extensions().get::<Peer>() {
+        return Some([Some(place(&app.local_in_flight)?), None]);
+    }
+    let own = match request.extensions().get::<Caller>() {
+        Some(Caller::Bearer | Caller::Browser(_)) => None,
+        Some(Caller::Anybody) | None => Some(place(&app.anonymous)?),
+    };
+    Some([Some(place(&app.in_flight)?), own])
 }
 
 /// Has a request answered, in a place of its own and within its time. A stream leaves the place as soon as it begins.
 async fn answer(app: &App, door: Door, request: Request, next: Next) -> Response {
-    let place = Arc::clone(&app.in_flight).try_acquire_owned();
-    if place.is_err() && door != Door::Pulse {
+    let place = places(app, &request);
+    if place.is_none() && door != Door::Pulse {
         let message = "as many requests are worked on as this daemon takes at a time";
         return ApiError::unavailable("overloaded", message, "ask again in a moment").into_response();
     }

@@ -13,7 +13,8 @@
 //! | `page` | the control room's files, embedded |
 //! | [`view`] | from the runtime's values to what goes over the wire |
 //! | `openapi` | the contract, written down from the handlers |
-//! | `serve` | connections: accepted within bounds, ended gracefully |
+//! | `serve` | listeners: connections are accepted within bounds, and ended gracefully |
+//! | `slots`, `connection`, `peer` | which connections are kept, what one of them says, who is at its other end |
 //! | `descriptor` | how many connections the system allows |
 //!
 //! *Invariants:* a handler holds no rule and no query; nothing is done for a request before its guards let it pass;
@@ -25,6 +26,7 @@ mod agent;
 mod app;
 mod brake;
 mod budget;
+mod connection;
 mod decision;
 mod descriptor;
 mod error;
@@ -37,6 +39,7 @@ mod message;
 mod metrics;
 mod openapi;
 mod page;
+mod peer;
 mod proof;
 mod rate;
 mod record;
@@ -44,6 +47,7 @@ mod run;
 mod runtime;
 mod schedule;
 mod serve;
+mod slots;
 mod source;
 mod stream;
 mod subscription;
@@ -56,5 +60,8 @@ mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
 pub use app::{Facts, Host, Limits, Open, Options, Stage, router};
+pub use axum::Router;
+pub use login::LoginHost;
 pub use openapi::{openapi, openapi_json};
-pub use serve::{Ended, serve};
+pub use peer::{LocalPeer, Peer};
+pub use serve::{Ended, serve, serve_at_most, serve_local};

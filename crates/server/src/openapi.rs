@@ -14,7 +14,7 @@ use utoipa::openapi::security::{
 use utoipa::openapi::{self, ContentBuilder, Ref, RefOr, ResponseBuilder};
 use utoipa::{Modify, OpenApi as _};
 
-use crate::login::COOKIE;
+use crate::login::{COOKIE, TOKEN_HEADER};
 use crate::{
     agent, brake, budget, decision, event, journal, login, message, metrics, proof, record, run, runtime,
     schedule, source, subscription, tending, transcript, trigger, why,
@@ -88,7 +88,8 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         event::of_agent, event::of_all,
         transcript::show,
         proof::erase,
-        login::link, login::enter, login::leave,
+        login::link, login::page, login::enter, login::enter_page, login::leave, login::list,
+        login::revoke, login::revoke_all, login::ticket,
         journal::tasks, journal::task, journal::create_task, journal::update_task,
         journal::notes, journal::create_note, journal::categories, journal::create_category,
         journal::sagas, journal::keep,
@@ -114,7 +115,7 @@ const WITH_BODY: [(&str, &str, &str); 3] = [
         (name = "schedules", description = "When agents are woken by the clock, and what became of it"),
         (name = "journal", description = "What people wrote, and what agents write for them"),
     ),
-    security(("bearer" = []), ("cookie" = [])),
+    security(("bearer" = []), ("cookie" = [], "login_token" = [])),
     modifiers(&Guards),
 )]
 struct Document;
@@ -136,6 +137,8 @@ impl Modify for Guards {
         components.add_security_scheme("bearer", bearer);
         let cookie = SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(COOKIE)));
         components.add_security_scheme("cookie", cookie);
+        let token = SecurityScheme::ApiKey(ApiKey::Header(ApiKeyValue::new(TOKEN_HEADER)));
+        components.add_security_scheme("login_token", token);
         for (_, name, description) in ALWAYS.iter().chain(&PRIVATE).chain(&WITH_BODY) {
             let schema = Ref::from_schema_name("ErrorBody");
             let content = ContentBuilder::new().schema(Some(schema)).build();

@@ -7,6 +7,8 @@ use std::sync::{Mutex, PoisonError};
 
 use wakeful_core::key::Digest;
 
+use crate::login::LoginId;
+
 /// How long a window is.
 const WINDOW_MS: u64 = 60_000;
 
@@ -18,8 +20,10 @@ const KEYS_MAX: usize = 4_096;
 pub(crate) enum Key {
     /// Whoever shows the token.
     Token,
+    /// Whoever shows the token by the home's socket: programs that come over TCP must not use up the operator's requests.
+    Local,
     /// A browser that is logged in.
-    Login(Digest),
+    Login(LoginId),
     /// Somebody who shows nothing.
     Address(IpAddr),
     /// Somebody who shows a wrong token or code.
@@ -36,7 +40,7 @@ impl Key {
     /// What there are too many of.
     pub(crate) const fn noun(&self) -> &'static str {
         match self {
-            Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
+            Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => "requests",
             Self::Failed(_) => "wrong tokens or codes",
             Self::Agent(_) => "messages to this agent",
             Self::Trigger(_) => "deliveries by this trigger",
@@ -46,7 +50,7 @@ impl Key {
     /// What can be done about it. How often somebody may guess is for nobody to choose.
     pub(crate) const fn way_out(&self) -> &'static str {
         match self {
-            Self::Token | Self::Login(_) | Self::Address(_) | Self::Others => {
+            Self::Token | Self::Local | Self::Login(_) | Self::Address(_) | Self::Others => {
                 "wait as long as Retry-After says, or raise `server.rate_per_minute` in config.toml"
             }
             Self::Failed(_) => {

@@ -1,13 +1,16 @@
 //! Runs over HTTP.
 
 use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde::Deserialize;
 use utoipa::IntoParams;
-use wakeful_api::{ErrorBody, Run, RunList, RunState};
+use wakeful_api::{ErrorBody, PendingCancel, Run, RunList, RunState};
 use wakeful_core::id::AgentId;
 use wakeful_ports::records::{self, RunFilter};
+use wakeful_runtime::desk::Cancelled;
 
 use crate::app::App;
 use crate::error::ApiError;
@@ -147,15 +150,24 @@ pub(crate) async fn show(State(app): State<App>, RunPath(run): RunPath) -> Resul
     params(view::RunParam),
     responses(
         (status = 200, description = "The run as it stands; an open one ends at its next safe point", body = Run),
+        (status = 202, description = "It is in force here, and the database does not have it yet", body = PendingCancel),
         (status = 404, description = "There is no such run", body = ErrorBody),
         (status = 409, description = "Somebody else moved it at the same moment; ask again", body = ErrorBody),
     ),
 )]
-pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Result<Json<Run>, ApiError> {
+pub(crate) async fn cancel(State(app): State<App>, RunPath(run): RunPath) -> Result<Response, ApiError> {
     let desk = app.desk()?;
-    let report = whole(async move { desk.cancel(run).await }).await;
-    let report = report.map_err(|error| app.engine_error(&error))?;
-    Ok(Json(view::run(&report)))
+    let cancelled = whole(async move { desk.cancel_at_once(run).await }).await;
+    Ok(match cancelled.map_err(|error| app.engine_error(&error))? {
+        Cancelled::Stored(report) => Json(view::run(&report)).into_response(),
+        Cancelled::Pending(pending) => {
+            let answer = PendingCancel {
+                run_key: run.to_string(),
+                not_durable: view::not_durable(&pending),
+            };
+            (StatusCode::ACCEPTED, Json(answer)).into_response()
+        }
+    })
 }
 
 /// Lets a run that stands aside go on where it stood.

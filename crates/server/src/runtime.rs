@@ -52,10 +52,17 @@ pub(crate) async fn health() -> Json<Health> {
     ),
 )]
 pub(crate) async fn ready(State(app): State<App>) -> Response {
-    app.try_storage().await;
-    let status = app.readiness();
+    // A database that hangs refuses nothing, so it is asked for something.
+    let silent = app.probe_storage().await;
+    if silent.is_none() {
+        app.try_storage().await;
+    }
+    let mut status = app.readiness();
+    if status == Readiness::Ready && silent.is_some() {
+        status = Readiness::Failing;
+    }
     // Anybody may ask, so the word is all that is told.
-    let code = app.storage().map(|problem| problem.code);
+    let code = silent.or_else(|| app.storage().map(|problem| problem.code));
     let http = match status {
         Readiness::Ready => StatusCode::OK,
         Readiness::Recovering | Readiness::Failing | Readiness::Stopping => StatusCode::SERVICE_UNAVAILABLE,
@@ -113,7 +120,7 @@ pub(crate) async fn status(State(app): State<App>) -> Result<Json<RuntimeStatus>
             .take(STUCK_MAX)
             .map(|(agent, error)| view::stuck(agent, error))
             .collect(),
-        brakes: brakes.iter().map(view::brake).collect(),
+        brakes: view::brakes(&brakes, &open.desk.pending_stops()).brakes,
         pending_decision_count: owed.pending_decisions,
         quarantined_run_count: owed.quarantined_runs,
     }))

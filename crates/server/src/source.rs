@@ -120,6 +120,9 @@ const fn status_of(bad: &BadSource) -> StatusCode {
         | BadSource::InHome(_)
         | BadSource::InGit(_)
         | BadSource::TooManyFiles { .. }
+        | BadSource::IgnoreTooLarge { .. }
+        | BadSource::NamesTooLong(_)
+        | BadSource::TooSlow(_)
         | BadSource::TooManyWatches(_) => StatusCode::UNPROCESSABLE_ENTITY,
     }
 }

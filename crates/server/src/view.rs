@@ -14,7 +14,7 @@ mod subscription;
 mod why;
 
 pub use self::budget::{budget, receipt, spending};
-pub use self::decision::{brake, brakes, decision, decisions};
+pub use self::decision::{brake, brakes, decision, decisions, not_durable};
 pub use self::event::event;
 pub use self::journal::{
     change, journal_category, note, record, record_kind, saga, task, task_status, written,

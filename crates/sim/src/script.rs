@@ -12,6 +12,7 @@ use wakeful_core::conversation::{Block, CALLS_PER_ROUND_MAX, ToolCall, ToolSpec,
 use wakeful_core::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind};
 use wakeful_core::id::{AgentId, BadId, SessionId, ThreadId, TurnId};
 use wakeful_core::key::{DecisionId, OperationId};
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retry::{RETRY_AFTER_MS_MAX, RetryPolicy};
 use wakeful_core::step::{EffectClass, Fault};
 use wakeful_ports::model::Answer;
@@ -172,6 +173,7 @@ impl Script {
             deny_tools: self.denied(index),
             ask_tools: self.asked(index),
             may_start: std::collections::BTreeSet::new(),
+            outside_runs: OutsideRuns::Ask,
         };
         Ok(Ask {
             agent: self.agent.clone(),

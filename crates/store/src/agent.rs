@@ -7,8 +7,8 @@ use wakeful_core::wake::{Control, Lifecycle, Mode};
 use wakeful_ports::records::{Agent, Visibility};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
-use crate::head;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
+use crate::{bound, head};
 
 const CREATE: &str = "
     INSERT INTO agent (agent_id, visibility, lifecycle, control, workspace, created_at_ms,
@@ -32,6 +32,7 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &Agent) -> Result<bool, StoreErro
         agent.mode.as_str().into(),
         agent.sleep_until.into(),
     ];
+    sql.touch(&bound::AGENT, &[(&agent.agent_id).into()], Some(agent.created_at))?;
     let is_new = sql.execute(CREATE, &params)? == 1;
     if is_new {
         head::create(sql, &agent.agent_id)?;
@@ -99,6 +100,7 @@ pub(crate) fn set_model(
     agent: &AgentId,
     model_ref: Option<&str>,
 ) -> Result<bool, StoreError> {
+    sql.touch(&bound::AGENT, &[agent.into()], None)?;
     Ok(sql.execute(SET_MODEL, &[agent.into(), model_ref.into()])? == 1)
 }
 
@@ -110,6 +112,7 @@ pub(crate) fn set_lifecycle(
     agent: &AgentId,
     lifecycle: Lifecycle,
 ) -> Result<bool, StoreError> {
+    sql.touch(&bound::AGENT, &[agent.into()], None)?;
     Ok(sql.execute(SET_LIFECYCLE, &[agent.into(), lifecycle.as_str().into()])? == 1)
 }
 
@@ -117,6 +120,7 @@ const SET_MODE: &str = "UPDATE agent SET mode = ?2 WHERE agent_id = ?1";
 
 /// Settles who may wake an agent. False when there is no such agent.
 pub(crate) fn set_mode(sql: &mut dyn Sql, agent: &AgentId, mode: Mode) -> Result<bool, StoreError> {
+    sql.touch(&bound::AGENT, &[agent.into()], None)?;
     Ok(sql.execute(SET_MODE, &[agent.into(), mode.as_str().into()])? == 1)
 }
 
@@ -128,6 +132,7 @@ pub(crate) fn set_sleep(
     agent: &AgentId,
     until: Option<Millis>,
 ) -> Result<bool, StoreError> {
+    sql.touch(&bound::AGENT, &[agent.into()], None)?;
     Ok(sql.execute(SET_SLEEP, &[agent.into(), until.into()])? == 1)
 }
 

@@ -6,6 +6,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::{AlertRow, Cursor, Place, Subscribed, SubscriptionRow, TellingRow};
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 
 const ALERT: &str = "SELECT version, subscriptions, journal_seq, journal_done FROM alert";
@@ -141,6 +142,11 @@ pub(crate) fn put(
         new.is_active.into(),
         version.into(),
     ];
+    sql.touch(
+        &bound::SUBSCRIPTION,
+        &[(&new.subscription_id).into()],
+        Some(new.created_at),
+    )?;
     exactly_one(sql.execute(PUT, &params)?)?;
     Ok(Subscribed::New(version))
 }
@@ -157,6 +163,7 @@ pub(crate) fn drop_one(sql: &mut dyn Sql, id: &RuleId) -> Result<Option<u64>, St
     let Some(mut row) = at_most_one(sql.query(COUNT_OUT, &[id.into()])?) else {
         return Ok(None);
     };
+    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None)?;
     exactly_one(sql.execute(DROP, &[id.into()])?)?;
     row.count("alert.version").map(Some)
 }
@@ -183,6 +190,7 @@ pub(crate) fn set_active(sql: &mut dyn Sql, row: &SubscriptionRow) -> Result<Opt
         row.journal_seq.into(),
         own.into(),
     ];
+    sql.touch(&bound::SUBSCRIPTION, &[id.into()], None)?;
     exactly_one(sql.execute(SET_ACTIVE, &params)?)?;
     Ok(Some(version))
 }

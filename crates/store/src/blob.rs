@@ -63,6 +63,9 @@ pub(crate) fn one(
         ("file", None, Some(folder)) => pack::unpack(&pack::read_file(folder, hash)?, size)?,
         _ => return Err(StoreError::Malformed("blob.encoding")),
     };
+    if bytes.len() as u64 != size {
+        return Err(StoreError::Malformed("blob.size"));
+    }
     if Digest::of(&bytes) != hash.0 {
         return Err(pack::damaged(format!("blob {hash} does not hash to its name")));
     }

@@ -6,6 +6,7 @@ use wakeful_ports::planted;
 use wakeful_ports::records::BrakeRow;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::bound;
 use crate::sql::{Sql, limit, records};
 
 /// Stands for all agents together.
@@ -27,6 +28,11 @@ pub(crate) fn put(sql: &mut dyn Sql, brake: &BrakeRow) -> Result<bool, StoreErro
         brake.channel.as_str().into(),
         brake.at.into(),
     ];
+    sql.touch(
+        &bound::BRAKE,
+        &[scope(brake.agent_id.as_ref()).into()],
+        Some(brake.at),
+    )?;
     Ok(sql.execute(PUT, &params)? == 1)
 }
 
@@ -34,6 +40,7 @@ const LIFT: &str = "DELETE FROM brake WHERE agent_id = ?1";
 
 /// Releases a brake. False where there was none.
 pub(crate) fn lift(sql: &mut dyn Sql, agent: Option<&AgentId>) -> Result<bool, StoreError> {
+    sql.touch(&bound::BRAKE, &[scope(agent).into()], None)?;
     Ok(sql.execute(LIFT, &[scope(agent).into()])? == 1)
 }
 

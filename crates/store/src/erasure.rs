@@ -59,12 +59,12 @@ fn thoroughly<T>(
 const EVENTS: &str = "
     UPDATE event SET payload = NULL, salt = NULL
     WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND payload IS NOT NULL
-        AND kind NOT IN ('content_erased', 'data_pruned')";
+        AND kind NOT IN ('content_erased', 'data_pruned', 'record_bound')";
 
 const EVENTS_OF_RUN: &str = "
     UPDATE event SET payload = NULL, salt = NULL
     WHERE agent_id = ?1 AND seq >= ?2 AND seq <= ?3 AND run_key = ?4 AND payload IS NOT NULL
-        AND kind NOT IN ('content_erased', 'data_pruned')";
+        AND kind NOT IN ('content_erased', 'data_pruned', 'record_bound')";
 
 /// Takes payload and salt from events.
 pub(crate) fn events(

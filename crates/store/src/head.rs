@@ -24,6 +24,21 @@ pub(crate) fn create(sql: &mut dyn Sql, agent: &AgentId) -> Result<(), StoreErro
     }
 }
 
+const CREATE_HOME: &str = "
+    INSERT INTO agent_head (agent_id, incarnation, runner_id, fence, next_seq, chain_hash)
+    SELECT ?1, host_id || '.' || CAST(incarnation AS TEXT), NULL, 0, 1, ?2 FROM host WHERE row_id = 1
+    ON CONFLICT (agent_id) DO NOTHING";
+
+/// The head of the home's own log. Another process may make it at the same moment. Whether it is new.
+pub(crate) fn create_home(sql: &mut dyn Sql) -> Result<bool, StoreError> {
+    let home = AgentId::home_log();
+    let is_new = sql.execute(CREATE_HOME, &[(&home).into(), (&Digest::ZERO).into()])? == 1;
+    if is_new {
+        begin_life(sql, &home)?;
+    }
+    Ok(is_new)
+}
+
 /// The life of the head and that of its host are told beside who holds it: then it costs nothing to compare them.
 const HOLDER_SQLITE: &str = "
     SELECT runner_id, incarnation, (SELECT host_id || '.' || CAST(incarnation AS TEXT) FROM host)
@@ -146,7 +161,8 @@ fn read_from(row: &mut Row) -> Result<LockedHead, StoreError> {
     })
 }
 
-const ALL: &str = "SELECT agent_id, next_seq - 1 FROM agent_head ORDER BY agent_id LIMIT ?1";
+const ALL: &str =
+    "SELECT agent_id, next_seq - 1 FROM agent_head WHERE agent_id <> '~home' ORDER BY agent_id LIMIT ?1";
 
 /// Every agent with the number of its newest event.
 pub(crate) fn all(sql: &mut dyn Sql) -> Result<Vec<(AgentId, u64)>, StoreError> {

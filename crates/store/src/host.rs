@@ -3,6 +3,7 @@
 use wakeful_core::id::Incarnation;
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::sql::{Sql, at_most_one};
 
 /// The first life of a host that has no other yet.
@@ -44,6 +45,7 @@ pub(crate) fn reborn(sql: &mut dyn Sql, number: i64) -> Result<(), StoreError> {
 
 /// Begins a new life of the database of agents.
 pub(crate) fn begin_life(sql: &mut dyn Sql, number: i64) -> Result<Incarnation, StoreError> {
+    sql.touch(&bound::HOST, &[1_i64.into()], None)?;
     reborn(sql, number)?;
     sql.execute(FREE_ALL, &[])?;
     sql.execute(FORGET_RUNNERS, &[])?;

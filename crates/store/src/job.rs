@@ -15,6 +15,10 @@ pub const QUEUE_MAX: usize = 1024;
 pub(crate) trait Job: Send {
     /// Runs the closure in an open transaction and keeps its value. May be called again after a rollback.
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError>;
+    /// Whether the caller has gone.
+    fn is_abandoned(&self) -> bool {
+        false
+    }
     /// Tells the caller how it went. A caller who has gone is not missed.
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>);
 }
@@ -69,7 +73,12 @@ where
 {
     fn run(&mut self, session: &mut Session<'_>) -> Result<(), StoreError> {
         self.value = Some(guarded(|| (self.f)(session))?);
-        refuse_swallowed(session)
+        refuse_swallowed(session)?;
+        session.bind_records()
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {
@@ -95,6 +104,10 @@ where
         let f = self.f.take().ok_or(StoreError::Closed)?;
         self.value = Some(guarded(|| f(session))?);
         Ok(())
+    }
+
+    fn is_abandoned(&self) -> bool {
+        self.reply.is_closed()
     }
 
     fn answer(self: Box<Self>, outcome: Result<(), StoreError>) {

@@ -12,6 +12,7 @@
 //! | `sql` | the narrow door that every verb is written over, once |
 //! | `commit` | the one place where work becomes durable |
 //! | `lock` | taking a lock, whatever became of its last holder |
+//! | `stops` | brakes and cancellations that the database does not have yet, in memory and in a slot file |
 //! | `pack`, `sweep` | compression, and the files of large blobs; those that nobody names any more |
 //!
 //! The verbs stand with their statements in the file of their noun: `host`, `agent`, `head`, `message`, `wake`,
@@ -27,7 +28,9 @@
 mod agent;
 mod alert;
 mod announcement;
+mod audit;
 mod blob;
+mod bound;
 mod brake;
 mod care;
 mod commit;
@@ -57,6 +60,7 @@ mod spend;
 mod sql;
 mod sqlite;
 mod step;
+mod stops;
 mod store;
 mod sweep;
 mod trigger;
@@ -74,5 +78,6 @@ pub use crate::sqlite::copy::{
     identify_sqlite, reborn_sqlite, sqlite_blob_files,
 };
 pub use crate::sqlite::{BUSY_MS, GROUP_MAX, READERS_MAX, SqliteOptions};
+pub use crate::stops::{drop_from_slot, keep_in_slot, make_slot, read_slot};
 pub use crate::store::Store;
 pub use crate::sweep::{FILE_AGE, FilesFound, keep_files};

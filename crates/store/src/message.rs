@@ -96,7 +96,7 @@ fn parent(row: &mut Row) -> Result<Option<Parent>, StoreError> {
     let depth = row.small_count("message.depth")?;
     let malformed = || StoreError::Malformed("message.parent_agent");
     match (run_key, agent_id, operation_id) {
-        (None, None, None) => Ok(None),
+        (None, None, None) if depth == 0 => Ok(None),
         (Some(run_key), Some(agent_id), Some(operation_id)) => Ok(Some(Parent {
             run_key,
             agent_id: AgentId::parse(&agent_id).map_err(|_| malformed())?,

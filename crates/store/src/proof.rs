@@ -24,7 +24,7 @@ pub(crate) fn logs(
 }
 
 fn named_place(mut row: Row) -> Result<(AgentId, Place), StoreError> {
-    Ok((row.agent_id("agent_head.agent_id")?, place(&mut row)?))
+    Ok((row.log_id("agent_head.agent_id")?, place(&mut row)?))
 }
 
 const LOG_END: &str = "SELECT next_seq - 1, chain_hash FROM agent_head WHERE agent_id = ?1";
@@ -155,7 +155,7 @@ pub(crate) fn unsigned(
 
 fn read(mut row: Row) -> Result<SignedHead, StoreError> {
     Ok(SignedHead {
-        agent_id: row.agent_id("signed_head.agent_id")?,
+        agent_id: row.log_id("signed_head.agent_id")?,
         seq: row.count("signed_head.seq")?,
         public_key: PublicKey::from_bytes(*row.digest("signed_head.public_key")?.as_bytes()),
         chain_hash: row.digest("signed_head.chain_hash")?,

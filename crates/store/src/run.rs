@@ -6,6 +6,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::{IN_TURN, RUN_OPEN, RunFilter, RunRow, RunState};
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::sql::{Row, Sql, at_most_one, limit, records};
 
 const CREATE: &str = "
@@ -245,6 +246,7 @@ const REQUEST_CANCEL: &str = "
 
 /// Asks for the end of a run. Asking again changes nothing.
 pub(crate) fn request_cancel(sql: &mut dyn Sql, run: &RunKey, at: Millis) -> Result<(), StoreError> {
+    sql.touch(&bound::CANCEL, &[run.into()], Some(at))?;
     sql.execute(REQUEST_CANCEL, &[run.into(), at.into()])?;
     // Whatever it waits for, it does not wait any longer.
     rouse(sql, run)

@@ -7,6 +7,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, SagaRow};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::bound;
 use crate::sql::{Row, Sql, at_most_one, exactly_one, limit, records};
 
 /// An action that was put off and is intended again has its saga already.
@@ -25,6 +26,7 @@ pub(crate) fn begin(sql: &mut dyn Sql, saga: &Saga, run: &RunKey, at: Millis) ->
         saga.last_error.as_deref().into(),
         at.into(),
     ];
+    sql.touch(&bound::SAGA, &[(&saga.operation_id).into()], Some(at))?;
     sql.execute(BEGIN, &params).map(drop)
 }
 
@@ -43,6 +45,7 @@ pub(crate) fn advance(sql: &mut dyn Sql, seen: &Saga, next: &Saga, at: Millis) -
         next.last_error.as_deref().into(),
         at.into(),
     ];
+    sql.touch(&bound::SAGA, &[(&seen.operation_id).into()], Some(at))?;
     exactly_one(sql.execute(ADVANCE, &params)?)
 }
 
@@ -108,5 +111,6 @@ const REMEMBER: &str = "
 
 /// Remembers which journal is meant.
 pub(crate) fn remember_journal(sql: &mut dyn Sql, host_id: &str) -> Result<(), StoreError> {
+    sql.touch(&bound::JOURNAL_HOST, &[1_i64.into()], None)?;
     sql.execute(REMEMBER, &[host_id.into()]).map(drop)
 }

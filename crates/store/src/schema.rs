@@ -3,11 +3,21 @@
 use wakeful_ports::store::StoreError;
 
 /// The schema this program writes: how many migrations a database has seen.
-pub const SCHEMA: u32 = 14;
+pub const SCHEMA: u32 = 15;
 
 /// The schema of the journal that this program writes. It has a number of its own, because it lives on when the other
 /// database is reset.
 pub const JOURNAL_SCHEMA: u32 = 3;
+
+/// From here on rows that govern are bound to a log: those that are there are bound with it.
+const SQLITE_RECORD: &str = include_str!("../migrations/sqlite/0015_record.sql");
+const POSTGRES_RECORD: &str = include_str!("../migrations/postgres/0015_record.sql");
+
+/// Whether bringing a database from a number up to date passes the migration from which on rows are bound.
+pub(crate) fn binds_records(migrations: &[&str], seen: u32) -> bool {
+    let mut passed = migrations.iter().skip(seen as usize);
+    seen > 0 && passed.any(|migration| [SQLITE_RECORD, POSTGRES_RECORD].contains(migration))
+}
 
 /// What each number brings, in the two dialects.
 pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
@@ -25,6 +35,7 @@ pub(crate) const SQLITE: [&str; SCHEMA as usize] = [
     include_str!("../migrations/sqlite/0012_trigger.sql"),
     include_str!("../migrations/sqlite/0013_alertness.sql"),
     include_str!("../migrations/sqlite/0014_set_back.sql"),
+    SQLITE_RECORD,
 ];
 
 /// See [`SQLITE`].
@@ -43,6 +54,7 @@ pub(crate) const POSTGRES: [&str; SCHEMA as usize] = [
     include_str!("../migrations/postgres/0012_trigger.sql"),
     include_str!("../migrations/postgres/0013_alertness.sql"),
     include_str!("../migrations/postgres/0014_set_back.sql"),
+    POSTGRES_RECORD,
 ];
 
 /// Everything that tells one kind of database from another.

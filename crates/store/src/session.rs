@@ -5,10 +5,12 @@ mod cause;
 mod deciding;
 mod proof;
 mod schedule;
+mod sql;
 mod trigger;
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 
 use wakeful_core::blob::BlobHash;
 use wakeful_core::budget::{Day, MicroUsd, Spent};
@@ -28,12 +30,15 @@ use wakeful_ports::records::{
     QueueRow, ReceiptRow, Reservation, RunFilter, RunRow, Runner, SagaRow, SpendDay, StepEnd, StepRow,
     WakeRow,
 };
+use wakeful_ports::stops::Stops as _;
 use wakeful_ports::store::{StoreError, Tx, View};
 
-use crate::sql::{Dialect, Param, Row, Sql};
+use crate::bound::Touched;
+use crate::sql::Sql;
+use crate::stops::Stops;
 use crate::{
-    agent, blob, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga, spend,
-    step, wake,
+    agent, blob, bound, care, entry, event, head, host, journal, message, naming, queue, run, runner, saga,
+    spend, step, wake,
 };
 
 /// An open transaction.
@@ -42,6 +47,8 @@ pub(crate) struct Session<'a> {
     blobs: Option<&'a Path>,
     failed: bool,
     registered: Option<RunnerId>,
+    stops: Option<Arc<Stops>>,
+    touched: Touched,
 }
 
 impl<'a> Session<'a> {
@@ -52,7 +59,15 @@ impl<'a> Session<'a> {
             blobs,
             failed: false,
             registered: None,
+            stops: None,
+            touched: Touched::default(),
         }
+    }
+
+    /// The same, in which pending stop requests hold beside what the database says.
+    pub(crate) fn beside(&mut self, stops: Arc<Stops>) -> &mut Self {
+        self.stops = Some(stops);
+        self
     }
 
     /// Whether a statement failed. Such a transaction must not commit even if its closure swallowed the error:
@@ -61,38 +76,32 @@ impl<'a> Session<'a> {
         self.failed
     }
 
+    /// The same where a pending brake holds the agent too.
+    fn with_pending(&self, overview: Overview) -> Overview {
+        let agent = &overview.agent.agent_id;
+        let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_braked(agent));
+        Overview {
+            is_braked: overview.is_braked || is_pending,
+            ..overview
+        }
+    }
+
     /// Removes the files of blobs that no row names.
     pub(crate) fn discard(&mut self, gone: &[BlobHash]) -> Result<(), StoreError> {
         let folder = self.blobs;
         gone.iter().try_for_each(|hash| blob::discard(self, folder, hash))
     }
 
+    /// Binds the rows that this transaction changed and that govern to the home's log. The last thing before its commit:
+    /// whoever locks that log holds all other locks already.
+    pub(crate) fn bind_records(&mut self) -> Result<(), StoreError> {
+        let touched = std::mem::take(&mut self.touched);
+        bound::bind(self, touched)
+    }
+
     /// The runner that registered itself in this transaction.
     pub(crate) fn into_registered(self) -> Option<RunnerId> {
         self.registered
-    }
-}
-
-impl Sql for Session<'_> {
-    fn dialect(&self) -> Dialect {
-        self.sql.dialect()
-    }
-
-    fn execute(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<u64, StoreError> {
-        self.sql.execute(sql, params).inspect_err(|_| self.failed = true)
-    }
-
-    fn query(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<Vec<Row>, StoreError> {
-        self.sql.query(sql, params).inspect_err(|_| self.failed = true)
-    }
-
-    fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
-        self.sql.run(sql, params).inspect_err(|_| self.failed = true)
-    }
-
-    fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
-        // Where it runs later nobody can go on from it, so nobody can here.
-        self.sql.run_once(sql, params).inspect_err(|_| self.failed = true)
     }
 }
 
@@ -110,11 +119,14 @@ impl View for Session<'_> {
     }
 
     fn overview(&mut self, agent: &AgentId) -> Result<Option<Overview>, StoreError> {
-        queue::overview(self, agent)
+        let overview = queue::overview(self, agent)?;
+        Ok(overview.map(|overview| self.with_pending(overview)))
     }
 
     fn overviews(&mut self, with_private: bool) -> Result<Vec<Overview>, StoreError> {
-        queue::overviews(self, with_private)
+        let overviews = queue::overviews(self, with_private)?;
+        let overviews = overviews.into_iter();
+        Ok(overviews.map(|overview| self.with_pending(overview)).collect())
     }
 
     fn heads(&mut self) -> Result<Vec<(AgentId, u64)>, StoreError> {
@@ -179,7 +191,8 @@ impl View for Session<'_> {
     }
 
     fn cancel_requested(&mut self, run: &RunKey) -> Result<bool, StoreError> {
-        run::cancel_requested(self, run)
+        let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_cancelled(run));
+        Ok(is_pending || run::cancel_requested(self, run)?)
     }
 
     fn events(&mut self, agent: &AgentId, after_seq: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
@@ -205,6 +218,10 @@ impl View for Session<'_> {
 
     fn spent(&mut self, day: Day, agent: &AgentId) -> Result<Spent, StoreError> {
         spend::spent(self, day, agent)
+    }
+
+    fn latest_spend_day(&mut self) -> Result<Option<Day>, StoreError> {
+        spend::latest_day(self)
     }
 
     fn spent_by_run(&mut self, run: &RunKey) -> Result<MicroUsd, StoreError> {
@@ -363,6 +380,7 @@ impl Tx for Session<'_> {
     }
 
     fn append_event(&mut self, agent: &AgentId, event: &Event) -> Result<(), StoreError> {
+        self.touched.note(Some(event.sealed.at));
         event::append(self, agent, event)
     }
 
@@ -388,8 +406,12 @@ impl Tx for Session<'_> {
         spend::set_cap(self, agent, daily, at)
     }
 
-    fn lock_spending(&mut self, day: Day) -> Result<(), StoreError> {
-        spend::lock(self, day)
+    fn lock_spending(&mut self, clock: Day) -> Result<Day, StoreError> {
+        spend::lock(self, clock)
+    }
+
+    fn reset_spend_day(&mut self, clock: Day) -> Result<(), StoreError> {
+        spend::reset_day(self, clock)
     }
 
     fn reserve(&mut self, reservation: &Reservation) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::{CapRow, ReceiptRow, Reservation, SpendDay};
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::bound;
 use crate::sql::{Param, Row, Sql, at_most_one, limit, records};
 
 /// Stands for all agents together.
@@ -26,6 +27,7 @@ pub(crate) fn set_cap(
     at: Millis,
 ) -> Result<(), StoreError> {
     let scope = scope(agent);
+    sql.touch(&bound::CAP, &[scope], Some(at))?;
     match daily {
         Some(daily) => sql.execute(SET_CAP, &[scope, daily.0.into(), at.into()]),
         None => sql.execute(UNSET_CAP, &[scope]),
@@ -63,8 +65,62 @@ const MAKE_DAY: &str = "
 const LOCK_SQLITE: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2";
 const LOCK_POSTGRES: &str = "SELECT day FROM spend_day WHERE agent_id = ?1 AND day = ?2 FOR UPDATE";
 
-/// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room.
-pub(crate) fn lock(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
+/// Keeps everybody else from reserving until this transaction ends: two that look at once would both find room. Gives the
+/// day to reserve on, which is never before one that was reserved on already.
+pub(crate) fn lock(sql: &mut dyn Sql, clock: Day) -> Result<Day, StoreError> {
+    let day = clock.not_before(latest_day(sql)?);
+    lock_day(sql, day)?;
+    Ok(day)
+}
+
+const LATEST: &str = "SELECT day FROM spend_day WHERE agent_id = '' ORDER BY day DESC LIMIT 1";
+
+/// The latest day that anything was reserved on.
+pub(crate) fn latest_day(sql: &mut dyn Sql) -> Result<Option<Day>, StoreError> {
+    let row = at_most_one(sql.query(LATEST, &[])?);
+    row.map(|mut row| row.int("spend_day.day").map(Day)).transpose()
+}
+
+const LATER_SPEND: &str = "SELECT operation_id FROM spend WHERE day > ?1";
+
+const LATER_SUMS: &str = "SELECT agent_id, day FROM spend_day WHERE day > ?1";
+
+const MOVE_SPEND: &str = "UPDATE spend SET day = ?1 WHERE day > ?1";
+
+const MOVE_SUMS: &str = "
+    INSERT INTO spend_day (agent_id, day, reserved_microusd, settled_microusd, requests)
+    SELECT agent_id, ?1, CAST(SUM(reserved_microusd) AS BIGINT), CAST(SUM(settled_microusd) AS BIGINT),
+        CAST(SUM(requests) AS BIGINT)
+    FROM spend_day WHERE day > ?1 GROUP BY agent_id
+    ON CONFLICT (agent_id, day) DO UPDATE SET
+        reserved_microusd = spend_day.reserved_microusd + excluded.reserved_microusd,
+        settled_microusd = spend_day.settled_microusd + excluded.settled_microusd,
+        requests = spend_day.requests + excluded.requests";
+
+const FORGET_LATER: &str = "DELETE FROM spend_day WHERE day > ?1";
+
+/// Counts what was spent on later days for this one: the clock was wrong, the money was spent.
+pub(crate) fn reset_day(sql: &mut dyn Sql, clock: Day) -> Result<(), StoreError> {
+    lock(sql, clock)?;
+    lock_day(sql, clock)?;
+    for mut row in sql.query(LATER_SPEND, &[clock.0.into()])? {
+        let operation = OperationId(row.digest("spend.operation_id")?);
+        sql.touch(&bound::SPEND, &[(&operation).into()], None)?;
+    }
+    for mut row in sql.query(LATER_SUMS, &[clock.0.into()])? {
+        let (agent, day) = (row.text("spend_day.agent_id")?, row.int("spend_day.day")?);
+        for day in [day, clock.0] {
+            sql.touch(&bound::SPEND_DAY, &[agent.as_str().into(), day.into()], None)?;
+        }
+    }
+    for statement in [MOVE_SPEND, MOVE_SUMS, FORGET_LATER] {
+        sql.execute(statement, &[clock.0.into()])?;
+    }
+    Ok(())
+}
+
+fn lock_day(sql: &mut dyn Sql, day: Day) -> Result<(), StoreError> {
+    sql.touch(&bound::SPEND_DAY, &[ALL.into(), day.0.into()], None)?;
     sql.execute(MAKE_DAY, &[ALL.into(), day.0.into()])?;
     let lock = sql.dialect().pick(LOCK_SQLITE, LOCK_POSTGRES);
     sql.query(lock, &[ALL.into(), day.0.into()]).map(drop)
@@ -111,6 +167,9 @@ pub(crate) fn reserve(sql: &mut dyn Sql, reservation: &Reservation) -> Result<()
         reservation.policy_version.as_str().into(),
         reservation.amount.0.into(),
     ];
+    // The row says only which day it is.
+    let at = reservation.day.begins();
+    sql.touch(&bound::SPEND, &[(&reservation.operation_id).into()], Some(at))?;
     sql.execute(RESERVE, &params)?;
     let (day, amount) = (reservation.day.0, signed(reservation.amount)?);
     add(sql, &reservation.agent_id, day, (amount, 0, 1))
@@ -137,7 +196,8 @@ pub(crate) fn settle(
     let reserved = amount(&mut row, "spend.reserved_microusd")?;
     let cost = cost.unwrap_or(reserved);
     // In the order in which reservations take them.
-    lock(sql, Day(day))?;
+    lock_day(sql, Day(day))?;
+    sql.touch(&bound::SPEND, &[operation.into()], None)?;
     sql.execute(SETTLE, &[operation.into(), cost.0.into()])?;
     add(sql, &agent_id, day, (-signed(reserved)?, signed(cost)?, 0))
 }
@@ -179,6 +239,7 @@ fn add(
             settled.into(),
             requests.into(),
         ];
+        sql.touch(&bound::SPEND_DAY, &[scope, day.into()], None)?;
         // A new row may not be negative, not even on its way into an old one.
         let statement = if reserved < 0 { MOVE } else { ADD };
         sql.execute(statement, &params)?;
@@ -243,6 +304,11 @@ pub(crate) fn put_receipt(sql: &mut dyn Sql, receipt: &ReceiptRow) -> Result<(),
         receipt.channel.as_str().into(),
         receipt.at.into(),
     ];
+    let key = [
+        receipt.provider.as_str().into(),
+        receipt.policy_version.as_str().into(),
+    ];
+    sql.touch(&bound::RECEIPT, &key, Some(receipt.at))?;
     sql.execute(PUT_RECEIPT, &params).map(drop)
 }
 

@@ -9,6 +9,8 @@ use wakeful_core::key::{ActionBase, DecisionId, Digest, OperationId, RunKey};
 use wakeful_core::time::Millis;
 use wakeful_ports::store::{ROWS_MAX, StoreError};
 
+use crate::bound::Bound;
+
 /// Runs statements of one transaction.
 pub(crate) trait Sql {
     /// Which database it is.
@@ -21,6 +23,10 @@ pub(crate) trait Sql {
     /// run it a little later, with the next one of the other kinds: then that one fails in its stead, or the commit.
     fn run(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
         self.execute(sql, params).map(drop)
+    }
+    /// Notes that this transaction changes a row that governs: before it commits, the row is bound to the home's log.
+    fn touch(&mut self, _: &'static Bound, _: &[Param<'_>], _: Option<Millis>) -> Result<(), StoreError> {
+        Ok(())
     }
     /// The same for a statement that must write one row; none means that somebody was there first.
     fn run_once(&mut self, sql: &'static str, params: &[Param<'_>]) -> Result<(), StoreError> {
@@ -140,13 +146,35 @@ macro_rules! param_of {
 }
 param_of!(text: AgentId, EventName, Incarnation, RuleId, RunnerId, ThreadId; digest: ActionBase, BlobHash, DecisionId, OperationId, RunKey);
 
+impl<'a> From<&'a Value> for Param<'a> {
+    fn from(value: &'a Value) -> Self {
+        match value {
+            Value::Null => Self::Null,
+            Value::Int(value) => Self::Int(*value),
+            Value::Text(value) => Self::Text(value),
+            Value::Bytes(value) => Self::Bytes(value),
+        }
+    }
+}
+
+impl From<Param<'_>> for Value {
+    fn from(param: Param<'_>) -> Self {
+        match param {
+            Param::Null => Self::Null,
+            Param::Int(value) => Self::Int(value),
+            Param::Text(value) => Self::Text(value.to_owned()),
+            Param::Bytes(value) => Self::Bytes(value.to_vec()),
+        }
+    }
+}
+
 /// How many rows a listing may return: what was asked for, within the bound of the port.
 pub(crate) fn limit(asked: u32) -> Param<'static> {
     asked.min(ROWS_MAX).into()
 }
 
 /// A stored value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Value {
     /// No value.
     Null,
@@ -248,6 +276,20 @@ impl Row {
     /// The next column, an agent's name.
     pub(crate) fn agent_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
         AgentId::parse(&self.text(column)?).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// The next column, whose log it is: an agent's name, or that of the home's own log.
+    pub(crate) fn log_id(&mut self, column: &'static str) -> Result<AgentId, StoreError> {
+        let text = self.text(column)?;
+        if text == AgentId::home_log().as_str() {
+            return Ok(AgentId::home_log());
+        }
+        AgentId::parse(&text).map_err(|_| StoreError::Malformed(column))
+    }
+
+    /// All columns that are left.
+    pub(crate) fn into_values(self) -> Vec<Value> {
+        self.0.collect()
     }
 
     /// The next column, yes or no.

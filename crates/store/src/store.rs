@@ -1,10 +1,12 @@
 //! The handle that everybody holds.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use wakeful_core::blob::{Blob, BlobHash};
 use wakeful_ports::care::SweptFiles;
 use wakeful_ports::records::PackedBlob;
+use wakeful_ports::stops::Stops as StopsPort;
 use wakeful_ports::store::{StoreError, Tx, View};
 
 use crate::pack::{self, INLINE_BYTES_MAX, Large};
@@ -13,6 +15,7 @@ use crate::schema::AGENT;
 use crate::session::Session;
 use crate::sqlite::copy::Upgraded;
 use crate::sqlite::{Database, Memory, SqliteOptions};
+use crate::stops::Stops;
 use crate::sweep::{self, FilesFound};
 use crate::trouble::Trouble;
 
@@ -21,6 +24,7 @@ use crate::trouble::Trouble;
 pub struct Store {
     inner: Inner,
     trouble: Arc<Trouble>,
+    stops: Arc<Stops>,
 }
 
 /// Which database is behind a handle. Cloning it is cheap.
@@ -74,8 +78,20 @@ impl Store {
     }
 
     fn around(inner: Inner) -> Self {
-        let trouble = Arc::default();
-        Self { inner, trouble }
+        let (trouble, stops) = (Arc::default(), Arc::default());
+        Self {
+            inner,
+            trouble,
+            stops,
+        }
+    }
+
+    /// The same with the file in which stop requests are kept that the database does not take. Called before the first
+    /// clone. Where there is no file, requests are held in memory until [`make_slot`](crate::make_slot) has made it.
+    #[must_use]
+    pub fn with_slot(self, path: PathBuf) -> Self {
+        let stops = Arc::new(Stops::with_slot(path));
+        Self { stops, ..self }
     }
 
     /// Takes back the registration of this process, finishes what is queued and ends all threads. Later calls on
@@ -162,7 +178,8 @@ impl wakeful_ports::store::Store for Store {
         T: Send + 'static,
         F: FnOnce(&mut dyn View) -> Result<T, StoreError> + Send + 'static,
     {
-        self.inner.read(move |session| f(session)).await
+        let stops = Arc::clone(&self.stops);
+        self.inner.read(move |session| f(session.beside(stops))).await
     }
 
     async fn write<T, F>(&self, f: F) -> Result<T, StoreError>
@@ -170,8 +187,15 @@ impl wakeful_ports::store::Store for Store {
         T: Send + 'static,
         F: Fn(&mut dyn Tx) -> Result<T, StoreError> + Send + 'static,
     {
-        self.trouble
-            .note(self.inner.write(move |session| f(session)).await)
+        let stops = Arc::clone(&self.stops);
+        let written = self
+            .inner
+            .write(move |session| f(session.beside(Arc::clone(&stops))));
+        self.trouble.note(written.await)
+    }
+
+    fn stops(&self) -> Option<Arc<dyn StopsPort>> {
+        Some(Arc::clone(&self.stops) as _)
     }
 
     fn trouble(&self) -> Option<StoreError> {

@@ -6,6 +6,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::TriggerRow;
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::sql::{Row, Sql, at_most_one, exactly_one};
 
 const ONE: &str = "
@@ -57,6 +58,11 @@ pub(crate) fn put(sql: &mut dyn Sql, row: &TriggerRow) -> Result<(), StoreError>
         row.last_at.into(),
         row.created_at.into(),
     ];
+    sql.touch(
+        &bound::TRIGGER,
+        &[(&row.trigger_id).into()],
+        row.last_at.or(Some(row.created_at)),
+    )?;
     exactly_one(sql.execute(PUT, &params)?)
 }
 
@@ -73,6 +79,7 @@ const PUT_SECRET: &str = "
 
 /// Keeps a secret where there is none. The first one stands.
 pub(crate) fn put_secret(sql: &mut dyn Sql, secret: &Digest) -> Result<(), StoreError> {
+    sql.touch(&bound::SECRET, &[1_i64.into()], None)?;
     sql.execute(PUT_SECRET, &[secret.into()]).map(drop)
 }
 

@@ -12,7 +12,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Stop, ToolHost};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 const ROUNDS: usize = 200;
 
@@ -59,6 +59,8 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             home,
             workspace,
             environment: std::env::vars().collect(),
+            closed: ClosedPlaces::default(),
+            limits: CommandLimits::default(),
             unsandboxed,
             pretend,
         })?;

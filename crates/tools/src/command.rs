@@ -21,7 +21,9 @@ use wakeful_ports::tool::Done;
 use crate::leftover::Folder;
 use crate::outcome::{Ending, Ran, cancelled, refused, sandbox_unavailable, spawn_failed};
 use crate::output::Kept;
+use crate::permissions::Guard;
 use crate::process::{Identity, kill_tree, wait_gone};
+use crate::sandbox::isolation::Isolation;
 use crate::sandbox::wire::{End, Heard, Link, Report, Spec, TERMINATE};
 use crate::sandbox::{SHOWN_NAME, SUPERVISE};
 
@@ -67,6 +69,8 @@ pub(crate) struct Job {
     pub(crate) folder: Folder,
     pub(crate) timeout: Duration,
     pub(crate) output_tokens: u32,
+    /// What it wrote to disks, known after it ran.
+    pub(crate) written_bytes: u64,
 }
 
 /// Nothing has run, because a user namespace was made that could not be used.
@@ -75,14 +79,17 @@ pub(crate) struct NoNamespaces;
 
 impl Job {
     /// Runs the command and leaves neither process nor folder behind.
-    pub(crate) fn run(&self, brake: &Brake) -> Result<Done, NoNamespaces> {
+    pub(crate) fn run(&mut self, brake: &Brake) -> Result<Done, NoNamespaces> {
         let begun = Instant::now();
+        let guard = Guard::new(&self.spec.home);
         let result = match self.start() {
             Err(fault) => Ok(refused(&fault)),
             Ok((mut supervisor, mut running)) => {
                 running.watch(brake, begun + self.timeout);
                 reap(&mut supervisor);
                 running.read_rest();
+                self.written_bytes = running.written_bytes;
+                running.repaired = guard.repair();
                 running.finish(begun.elapsed(), self.output_tokens)
             }
         };
@@ -172,10 +179,14 @@ struct Stream {
 struct Running {
     link: Link,
     streams: [Stream; 2],
-    /// The level, once the shell has been started.
-    level: Option<String>,
+    /// What is enforced, once the shell has been started.
+    isolation: Option<Isolation>,
     end: Option<(Ending, End)>,
     ending: Ending,
+    /// What the command wrote to disks.
+    written_bytes: u64,
+    /// What was changed about the home's files.
+    repaired: Vec<String>,
     /// Why the shell was not started.
     unstarted: Option<Unstarted>,
 }
@@ -198,9 +209,11 @@ impl Running {
         Self {
             link,
             streams,
-            level: None,
+            isolation: None,
             end: None,
             ending: Ending::Completed,
+            written_bytes: 0,
+            repaired: Vec::new(),
             unstarted: None,
         }
     }
@@ -273,8 +286,10 @@ impl Running {
         };
         for line in lines {
             match serde_json::from_slice(&line) {
-                Ok(Report::Started { level, .. }) => self.level = Some(level),
+                Ok(Report::Started { isolation, .. }) => self.isolation = Some(isolation),
                 Ok(Report::Ended(end)) => self.end = Some((self.ending, end)),
+                Ok(Report::Exceeded(exceeded)) => self.ending = Ending::Exceeded(exceeded),
+                Ok(Report::Written { bytes }) => self.written_bytes = bytes,
                 Ok(Report::NoNamespaces) => self.unstarted = Some(Unstarted::NoNamespaces),
                 Ok(Report::Refused { lacking }) => {
                     self.unstarted = Some(Unstarted::Fault(sandbox_unavailable(&lacking)));
@@ -309,14 +324,15 @@ impl Running {
     fn finish(self, duration: Duration, output_tokens: u32) -> Result<Done, NoNamespaces> {
         let [stdout, stderr] = self.streams.map(|stream| stream.kept);
         let (ending, end) = self.end.unwrap_or((self.ending.or_killed(), KILLED));
-        match (self.unstarted, self.level) {
+        match (self.unstarted, self.isolation) {
             (Some(Unstarted::NoNamespaces), _) => Err(NoNamespaces),
             (Some(Unstarted::Fault(fault)), _) => Ok(refused(&fault)),
-            (None, Some(level)) => {
+            (None, Some(isolation)) => {
                 let ran = Ran {
                     ending,
                     end,
-                    level,
+                    isolation,
+                    repaired: self.repaired,
                     stdout,
                     stderr,
                     duration,
@@ -336,6 +352,7 @@ fn never_begun(ending: Ending) -> Fault {
         ),
         Ending::TimedOut => Fault::new("timed_out", "the time was over before the command began", ""),
         Ending::Stopped => cancelled(),
+        Ending::Exceeded(exceeded) => exceeded.fault(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use crate::process::parent_of;
+use crate::process::{parent_of, started_at};
 use crate::sandbox::wire::Containment;
 use crate::sandbox::{KEEP, SHOWN_NAME, SUPERVISE};
 
@@ -29,7 +29,24 @@ pub fn is_own() -> bool {
     // Not our number: in a namespace it differs from the one in a `/proc` from outside.
     let own = fs::read_link("/proc/self").ok();
     let own = own.and_then(|link| link.to_str()?.parse::<i32>().ok());
-    let Some(mut pid) = own else { return false };
+    own.is_some_and(has_stage_above)
+}
+
+/// Whether a process that connected to a Unix socket of ours descends from a tool, of whichever Wakeful: the process of
+/// this number that began at this moment, in clock ticks after boot. So does one that has ended, or whose number another
+/// process has by now, because nothing can be known of it any more.
+#[must_use]
+pub fn is_process(pid: i32, started: Option<u64>) -> bool {
+    if !fs::exists("/proc/self/stat").unwrap_or(true) {
+        return false;
+    }
+    let is_same = || started.is_some() && started_at(pid) == started;
+    // Looked at again afterwards: what was found above it means nothing if it ended meanwhile.
+    !is_same() || has_stage_above(pid) || !is_same()
+}
+
+fn has_stage_above(pid: i32) -> bool {
+    let mut pid = pid;
     for _ in 0..ANCESTORS_MAX {
         match parent_of(pid) {
             Some(parent) if parent > 0 && is_stage(parent) => return true,
@@ -204,7 +221,9 @@ fn may_be_of(sockets: &Sockets, own: u32, process: Option<&[u32]>) -> bool {
 
 /// The users a process acts for.
 fn uids(pid: i32) -> Option<Vec<u32>> {
-    uids_in(&fs::read_to_string(format!("/proc/{pid}/status")).ok()?)
+    uids_in(&String::from_utf8_lossy(
+        &fs::read(format!("/proc/{pid}/status")).ok()?,
+    ))
 }
 
 fn uids_in(status: &str) -> Option<Vec<u32>> {
@@ -359,6 +378,23 @@ mod tests {
         drop(client);
         assert!(is_peer(peer), "nobody knows who has hung up");
         drop((listener, server));
+    }
+
+    #[test]
+    fn a_process_is_judged_by_its_number_and_its_start() {
+        let own = i32::try_from(std::process::id()).expect("a number");
+        let started = started_at(own);
+        assert!(started.is_some() && !is_process(own, started));
+        assert!(
+            is_process(own, started.map(|at| at + 1)),
+            "another has its number"
+        );
+        assert!(is_process(own, None) && is_process(0, Some(1)), "it is not known");
+        let mut child = std::process::Command::new("true").spawn().expect("a process");
+        let pid = i32::try_from(child.id()).expect("a number");
+        let started = started_at(pid);
+        child.wait().expect("it ended");
+        assert!(is_process(pid, started), "it has ended");
     }
 
     #[test]

@@ -3,15 +3,17 @@
 //! `<scratch>/<operation id>/tmp` is the command's `TMPDIR`; `process.json` beside it, out of the command's
 //! reach, names the supervisor, so that a later start of Wakeful finds it.
 
-use std::fs::{self, DirBuilder, Permissions};
+use std::fs::{self, DirBuilder};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use wakeful_core::key::OperationId;
 
 use crate::process::{Identity, kill_tree};
+use crate::quarantine;
+use crate::tree::{self, Bounds};
 
 /// How long clearing waits for what it killed.
 const CLEAR_MAX: Duration = Duration::from_secs(5);
@@ -65,22 +67,10 @@ impl Folder {
         self.remove();
     }
 
-    /// Removes the folder. What cannot be removed costs only its space, and the next clearing tries again.
+    /// Removes the folder. What cannot be removed within the bounds is quarantined.
     pub(crate) fn remove(&self) {
-        let removed = fs::remove_dir_all(&self.path);
-        if removed.is_err_and(|e| e.kind() != io::ErrorKind::NotFound) {
-            open_folders(&self.path);
-            let _left = fs::remove_dir_all(&self.path);
-        }
-    }
-}
-
-/// Gives us back folders whose permissions a command took away. Links are not followed.
-fn open_folders(folder: &Path) {
-    let _kept = fs::set_permissions(folder, Permissions::from_mode(0o700));
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            open_folders(&entry.path());
+        if let Some(left) = tree::remove(&self.path, Bounds::default()).left {
+            quarantine::put(&self.path, &left);
         }
     }
 }

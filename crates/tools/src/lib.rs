@@ -4,18 +4,24 @@
 //! |---|---|
 //! | [`tools`] | the tool host: what the model is told, checks, performance, clearing |
 //! | [`options`] | what the binary says once, at the start |
+//! | `written` | what each agent's commands wrote to disks within a day |
 //! | [`workspace`] | the folder commands may write to, apart from Wakeful's home |
 //! | `arguments` | the typed arguments of `ExecCommand` and what is wrong with bad ones |
 //! | `form` | how arguments are read and described |
+//! | [`guidance`] | the guidance files of workspaces, which commands cannot change |
 //! | `journal` | the tools that write to the person's journal |
 //! | `environment` | the few variables a command sees |
+//! | [`closed`] | places outside the home that commands cannot read |
 //! | `command` | one command from its start to its end, on a thread of its own |
 //! | [`descent`] | whether a process descends from a tool |
 //! | `output` | bounded keeping of both streams, and the part the model reads |
 //! | `outcome` | what a command leaves: the result as JSON, or the fault |
 //! | `leftover` | the private folder of an operation and what an interrupted one left in it |
+//! | [`tree`] | removing folder trees that commands made, within bounds |
+//! | [`quarantine`] | folders of commands that could not be removed |
 //! | [`outside`] | folders and Git repositories that are watched for changes |
 //! | `mounts` | what is mounted where, and every name of the home |
+//! | `permissions` | mode and owner of the home's files, compared around each command |
 //! | `process` | what `/proc` says: start times, descendants |
 //! | [`sandbox`] | the other side: what the re-executed program does before and around the command |
 //!
@@ -27,10 +33,12 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
+pub mod closed;
 mod command;
 pub mod descent;
 mod environment;
 mod form;
+pub mod guidance;
 mod journal;
 mod leftover;
 mod mounts;
@@ -38,12 +46,17 @@ pub mod options;
 mod outcome;
 mod output;
 pub mod outside;
+mod permissions;
 mod process;
+pub mod quarantine;
 pub mod sandbox;
 pub mod tools;
+pub mod tree;
 pub mod workspace;
+mod written;
 
-pub use options::{Pretend, ToolsOptions, Unsandboxed};
+pub use closed::ClosedPlaces;
+pub use options::{CommandLimits, Pretend, ToolsOptions, Unsandboxed};
 pub use tools::Tools;
 pub use workspace::{Workspace, WorkspaceError};
 

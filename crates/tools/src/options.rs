@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::closed::ClosedPlaces;
+
 /// Everything [`crate::Tools`] needs to know. The library itself reads no environment and no configuration.
 #[derive(Debug, Clone)]
 pub struct ToolsOptions {
@@ -21,10 +23,47 @@ pub struct ToolsOptions {
     pub scratch: PathBuf,
     /// The environment as the binary found it. Commands see only a few of its variables.
     pub environment: BTreeMap<String, String>,
+    /// What commands cannot read outside the home.
+    pub closed: ClosedPlaces,
+    /// What a command may use.
+    pub limits: CommandLimits,
     /// What to do where the kernel cannot enforce the sandbox.
     pub unsandboxed: Unsandboxed,
     /// For tests: abilities of the kernel to do without.
     pub pretend: Pretend,
+}
+
+/// What one command may use, together with everything it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandLimits {
+    /// Bytes of memory; without it half of what the machine has.
+    pub memory_bytes: Option<u64>,
+    /// Processes and threads, as the kernel counts them.
+    pub processes: u64,
+    /// Bytes written to disks by one command.
+    pub written_bytes: u64,
+    /// Bytes written to disks by all commands of one agent within 24 hours.
+    pub written_bytes_per_day: u64,
+}
+
+impl CommandLimits {
+    /// Enough for a parallel build on a large machine, and far from what a machine can hold.
+    pub const PROCESSES: u64 = 1_024;
+    /// Enough for a large build.
+    pub const WRITTEN_BYTES: u64 = 10 << 30;
+    /// Five of those.
+    pub const WRITTEN_BYTES_PER_DAY: u64 = 50 << 30;
+}
+
+impl Default for CommandLimits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: None,
+            processes: Self::PROCESSES,
+            written_bytes: Self::WRITTEN_BYTES,
+            written_bytes_per_day: Self::WRITTEN_BYTES_PER_DAY,
+        }
+    }
 }
 
 /// What to do with a command when the kernel offers no Landlock or no seccomp.

@@ -1,5 +1,6 @@
 //! What a command leaves: its result as the model reads it, or the fault that kept it from running.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -9,6 +10,8 @@ use wakeful_ports::tool::{Done, NOT_BEGUN};
 
 use crate::arguments::TOOL;
 use crate::output::{Kept, previews};
+use crate::sandbox::isolation::Isolation;
+use crate::sandbox::limits::{Exceeded, Limit};
 use crate::sandbox::wire::End;
 
 /// A command that ran.
@@ -17,7 +20,9 @@ pub(crate) struct Ran {
     pub(crate) ending: Ending,
     pub(crate) end: End,
     /// The isolation that was really enforced.
-    pub(crate) level: String,
+    pub(crate) isolation: Isolation,
+    /// Files of the home whose permissions had been changed, and were set back.
+    pub(crate) repaired: Vec<String>,
     pub(crate) stdout: Kept,
     pub(crate) stderr: Kept,
     pub(crate) duration: Duration,
@@ -32,6 +37,8 @@ pub(crate) enum Ending {
     TimedOut,
     /// Somebody said stop.
     Stopped,
+    /// It used more than it may.
+    Exceeded(Exceeded),
     /// Somebody outside killed the processes that watched over it, and it with them.
     Killed,
 }
@@ -46,6 +53,8 @@ struct Content<'a> {
     timed_out: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    limit: Option<String>,
     stdout_preview: &'a str,
     stderr_preview: &'a str,
     truncated: bool,
@@ -56,6 +65,11 @@ struct Content<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     stderr_artifact: Option<usize>,
     sandbox: &'a str,
+    /// Left out where all of it is enforced, which the level says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    isolation: Option<BTreeMap<&'static str, bool>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    permissions_repaired: Vec<String>,
     duration_ms: u64,
 }
 
@@ -98,26 +112,30 @@ impl Ran {
             End::Exit(code) => (code, None),
             End::Signal(signal) => (128 + signal, Some(signal)),
         };
+        let level = self.isolation.level();
         let content = Content {
             disposition: self.ending.disposition(),
             exit_status,
             signal,
             timed_out: (self.ending == Ending::TimedOut).then_some(true),
             stopped: (self.ending == Ending::Stopped).then_some(true),
+            limit: self.ending.limit(),
             stdout_preview: &out_preview.text,
             stderr_preview: &err_preview.text,
             truncated: out_preview.cut || err_preview.cut,
             artifacts,
             stdout_artifact,
             stderr_artifact,
-            sandbox: &self.level,
+            sandbox: &level,
+            isolation: (!self.isolation.is_whole()).then(|| self.isolation.lines()),
+            permissions_repaired: self.repaired,
             duration_ms: u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX),
         };
         match serde_json::to_string(&content) {
             Ok(content) => Done {
                 content,
                 code: self.ending.code(),
-                sandbox: Some(self.level),
+                sandbox: Some(level),
                 blobs,
                 again: None,
             },
@@ -136,6 +154,7 @@ impl Ending {
             Self::Completed => "completed",
             Self::TimedOut => "timed_out",
             Self::Stopped => "stopped",
+            Self::Exceeded(exceeded) => exceeded.code(),
             Self::Killed => "killed",
         }
     }
@@ -146,7 +165,16 @@ impl Ending {
             Self::Completed => None,
             Self::TimedOut => Some("timed_out".to_owned()),
             Self::Stopped => Some("cancelled".to_owned()),
+            Self::Exceeded(exceeded) => Some(exceeded.code().to_owned()),
             Self::Killed => Some("killed".to_owned()),
+        }
+    }
+
+    /// Which limit ended it, in words.
+    fn limit(self) -> Option<String> {
+        match self {
+            Self::Exceeded(exceeded) => Some(exceeded.message()),
+            Self::Completed | Self::TimedOut | Self::Stopped | Self::Killed => None,
         }
     }
 
@@ -154,9 +182,63 @@ impl Ending {
     pub(crate) const fn or_killed(self) -> Self {
         match self {
             Self::Completed | Self::Killed => Self::Killed,
-            Self::TimedOut => Self::TimedOut,
-            Self::Stopped => Self::Stopped,
+            Self::TimedOut | Self::Stopped | Self::Exceeded(_) => self,
         }
+    }
+}
+
+impl Exceeded {
+    /// The stable word for it.
+    pub(crate) const fn code(self) -> &'static str {
+        match self.limit {
+            Limit::Memory | Limit::MachineMemory => "memory_exceeded",
+            Limit::Processes => "too_many_processes",
+            Limit::Written | Limit::FreeSpace | Limit::FreeFiles => "disk_limit",
+        }
+    }
+
+    /// What happened, for the model and for people.
+    pub(crate) fn message(self) -> String {
+        let mib = |bytes: u64| bytes >> 20;
+        let (found, allowed) = (self.found, self.allowed);
+        match self.limit {
+            Limit::Memory => format!(
+                "the command used {} MiB of memory; the limit is {} MiB (tools.memory_mib_max)",
+                mib(found),
+                mib(allowed)
+            ),
+            Limit::MachineMemory => format!(
+                "the machine had {} MiB of memory left while the command ran; {} MiB must stay free",
+                mib(found),
+                mib(allowed)
+            ),
+            Limit::Processes => {
+                format!("the command had more than {allowed} processes and threads (tools.processes_max)")
+            }
+            Limit::Written => format!(
+                "the command wrote {} MiB; the limit is {} MiB (tools.written_mib_max, tools.written_mib_per_day)",
+                mib(found),
+                mib(allowed)
+            ),
+            Limit::FreeFiles => format!(
+                "only {found} more files could be made on the disk of Wakeful's home while the command ran; \
+                 {allowed} must stay possible"
+            ),
+            Limit::FreeSpace => format!(
+                "the disk of Wakeful's home had {} MiB left while the command ran; {} MiB must stay free",
+                mib(found),
+                mib(allowed)
+            ),
+        }
+    }
+
+    /// The same for a command that had not begun.
+    pub(crate) fn fault(self) -> Fault {
+        Fault::new(
+            self.code(),
+            &self.message(),
+            "use less, or ask a person to raise the limit",
+        )
     }
 }
 
@@ -174,6 +256,38 @@ pub(crate) fn refused(fault: &Fault) -> Done {
 /// The command could not be started.
 pub(crate) fn spawn_failed(message: &str, hint: &str) -> Fault {
     Fault::new("spawn_failed", message, hint)
+}
+
+/// The guidance files of the workspace cannot be kept from the command.
+pub(crate) fn unprotected(error: &std::io::Error) -> Fault {
+    Fault::new(
+        "guidance_unprotected",
+        &format!("the guidance files of the workspace cannot be protected: {error}"),
+        "a person has to make room in the home or make its folder `guidance` writable",
+    )
+}
+
+/// The same result with what was found out about it afterwards.
+pub(crate) fn with_findings(done: Done, findings: Vec<String>) -> Done {
+    if findings.is_empty() {
+        return done;
+    }
+    let mut content: serde_json::Value = match serde_json::from_str(&done.content) {
+        Ok(content) => content,
+        Err(_) => return done,
+    };
+    if let Some(members) = content.as_object_mut() {
+        let known = members.remove("findings");
+        let known = known
+            .and_then(|known| known.as_array().cloned())
+            .unwrap_or_default();
+        let found = findings.into_iter().map(serde_json::Value::from);
+        members.insert("findings".to_owned(), known.into_iter().chain(found).collect());
+    }
+    Done {
+        content: content.to_string(),
+        ..done
+    }
 }
 
 /// The kernel cannot enforce the sandbox.

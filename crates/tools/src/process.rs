@@ -1,6 +1,6 @@
 //! What `/proc` says about processes, and the hunt for those that no namespace holds together.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -42,23 +42,62 @@ impl Identity {
 
 /// Kills every descendant of this process, again and again until none is left or the time is over. This process
 /// must be a subreaper, so that orphans become its children and the kernel can say when there are none.
+///
+/// Processes that make others faster than they are killed must be stopped first, and each at the moment it is found:
+/// the kernel lists processes by number, and new ones have higher numbers, so that the list is read up to its end.
 pub(crate) fn kill_own_descendants(deadline: Instant) {
     loop {
-        match wait(WaitOptions::NOHANG) {
-            Ok(Some(_)) | Err(Errno::INTR) => continue,
-            Ok(None) => {}
-            // No child, so no descendant.
-            Err(_) => return,
+        let own = getpid().as_raw_nonzero().get();
+        let mut found = BTreeSet::from([own]);
+        // Twice without a new one: what was made before its parent was stopped may have a lower number.
+        let mut quiet = 0;
+        while quiet < 2 && Instant::now() < deadline {
+            quiet = if stop_new_descendants(&mut found) {
+                0
+            } else {
+                quiet + 1
+            };
         }
-        if Instant::now() >= deadline {
-            return;
-        }
-        for pid in descendants(getpid()) {
+        found.remove(&own);
+        for pid in found.iter().filter_map(|pid| Pid::from_raw(*pid)) {
             // It fails only when it is gone already.
             let _gone = kill_process(pid, Signal::KILL);
         }
         thread::sleep(LOOK_AGAIN);
+        if !reap(deadline) || Instant::now() >= deadline {
+            return;
+        }
     }
+}
+
+/// Takes in children that have ended. False when there is none left of any kind, and so no descendant.
+fn reap(deadline: Instant) -> bool {
+    while Instant::now() < deadline {
+        match wait(WaitOptions::NOHANG) {
+            Ok(Some(_)) | Err(Errno::INTR) => {}
+            Ok(None) => return true,
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+/// Stops every process whose parent is among those found, and adds it to them. True when there was one.
+fn stop_new_descendants(found: &mut BTreeSet<i32>) -> bool {
+    let before = found.len();
+    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse().ok()) else {
+            continue;
+        };
+        if found.contains(&pid) || !Stat::read(pid).is_some_and(|stat| found.contains(&stat.parent)) {
+            continue;
+        }
+        found.insert(pid);
+        if let Some(pid) = Pid::from_raw(pid) {
+            let _gone = kill_process(pid, Signal::STOP);
+        }
+    }
+    found.len() > before
 }
 
 /// Kills a process and everything that descends from it, and waits until it is gone.
@@ -132,12 +171,23 @@ fn boot_id() -> Option<String> {
     )
 }
 
+/// What the kernel tells of a process. Its name may hold any bytes, so it must not be able to hide by them.
+fn stat_line(pid: i32) -> Option<String> {
+    let bytes = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// The parent of a process. Whether it runs does not matter: one whose first thread has ended counts as gone, and is still
 /// the parent of its children.
 pub(crate) fn parent_of(pid: i32) -> Option<i32> {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let line = stat_line(pid)?;
     let mut fields = line.rsplit_once(')')?.1.split_ascii_whitespace();
     fields.nth(1)?.parse().ok()
+}
+
+/// When a process began, in clock ticks since the boot. None for one that has ended.
+pub(crate) fn started_at(pid: i32) -> Option<u64> {
+    Stat::read(pid).map(|stat| stat.start_time)
 }
 
 struct Stat {
@@ -147,7 +197,7 @@ struct Stat {
 
 impl Stat {
     fn read(pid: i32) -> Option<Self> {
-        Self::parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+        Self::parse(&stat_line(pid)?)
     }
 
     /// Reads the line that proc(5) describes. A process that has ended and only waits to be asked for counts

@@ -19,16 +19,21 @@ use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
 use crate::arguments::{Arguments, TOOL};
 use crate::command::{Brake, Job, NoNamespaces};
 use crate::environment;
+use crate::guidance::Guard;
 use crate::journal;
 use crate::leftover::Folder;
-use crate::options::{Pretend, ToolsOptions};
-use crate::outcome::{not_begun, refused, spawn_failed};
+use crate::options::{CommandLimits, Pretend, ToolsOptions};
+use crate::outcome::{not_begun, refused, spawn_failed, unprotected, with_findings};
 use crate::sandbox::wire::Spec;
 use crate::workspace::{Workdir, Workspace, WorkspaceError};
+use crate::written::Written;
 
 /// Commands of this process that run at the same time, over all runs; each has a thread and three processes. Others wait for
 /// their turn.
 pub const COMMANDS_MAX: usize = 32;
+
+/// The folder beside an operation's temporary one for what is mounted over closed places.
+const COVERS: &str = "covers";
 
 /// Their places. One for the whole process, because every run has tools of its own.
 static PLACES: Semaphore = Semaphore::const_new(COMMANDS_MAX);
@@ -61,6 +66,8 @@ impl Tools {
     /// Checks the folders and makes the scratch folder. Starts nothing.
     pub fn new(options: ToolsOptions) -> Result<Self, WorkspaceError> {
         let workspace = Workspace::new(&options.home, &options.workspace)?;
+        // Looked up again for every command; here so that nothing begins in a workspace that cannot be used.
+        workspace.closed_places(&options.closed)?;
         let unusable = |source| WorkspaceError::Unusable {
             path: options.scratch.clone(),
             source,
@@ -108,7 +115,7 @@ impl Tools {
 
 impl Inner {
     /// Prepares a command. Looks at folders, so not on a thread that must not wait.
-    fn job(&self, operation_id: OperationId, arguments: Arguments) -> Result<Job, Fault> {
+    fn job(&self, operation_id: OperationId, arguments: Arguments, left: u64) -> Result<Job, Fault> {
         let workdir = match self.workspace.workdir(arguments.workdir.as_deref()) {
             Workdir::Inside(path) => path,
             Workdir::Outside => return Err(outside()),
@@ -123,6 +130,8 @@ impl Inner {
         };
         let folder = Folder::of(&self.scratch, operation_id);
         let temporary = folder.temporary();
+        let closed = self.workspace.closed_places(&self.options.closed);
+        let closed = closed.map_err(|error| Fault::new(error.code(), &error.to_string(), error.hint()))?;
         let options = &self.options;
         let (timeout_ms, output_tokens) = (arguments.timeout_ms(), arguments.output_tokens());
         let no_namespaces = options.pretend.no_namespaces || self.no_namespaces.load(Ordering::Relaxed);
@@ -133,7 +142,14 @@ impl Inner {
             workdir,
             environment: environment::of_command(&options.environment, &temporary),
             home: self.workspace.home().to_owned(),
+            closed,
+            covers: temporary.parent().unwrap_or(&temporary).join(COVERS),
             writable: vec![self.workspace.path().to_owned(), temporary],
+            read_only: Vec::new(),
+            limits: CommandLimits {
+                written_bytes: options.limits.written_bytes.min(left),
+                ..options.limits
+            },
             unsandboxed: options.unsandboxed,
             pretend: Pretend {
                 no_namespaces,
@@ -147,10 +163,41 @@ impl Inner {
             folder,
             timeout,
             output_tokens,
+            written_bytes: 0,
         })
     }
 
-    fn run(&self, mut job: Job, brake: &Brake) -> Done {
+    /// Runs a command within what its agent may still write today, and keeps what it wrote.
+    fn begin(&self, act: &Act, arguments: Arguments, brake: &Brake) -> Done {
+        let written = Written::of(self.workspace.home(), &act.agent_id);
+        let most = self.options.limits.written_bytes_per_day;
+        let left = most.saturating_sub(written.bytes(act.at));
+        if left == 0 {
+            return refused(&day_s_writing_used(most));
+        }
+        match self.job(act.operation_id, arguments, left) {
+            Err(fault) => refused(&fault),
+            Ok(mut job) => {
+                let done = self.run(&mut job, brake);
+                // A record that cannot be written counts this command for nothing; its own limit held.
+                let _unwritable = written.add(act.at, job.written_bytes);
+                done
+            }
+        }
+    }
+
+    /// Runs a command, and undoes what it did to guidance files.
+    fn run(&self, job: &mut Job, brake: &Brake) -> Done {
+        let guard = match Guard::take(self.workspace.home(), self.workspace.path()) {
+            Ok(guard) => guard,
+            Err(error) => return refused(&unprotected(&error)),
+        };
+        job.spec.read_only = guard.files();
+        let done = self.run_guarded(job, brake);
+        with_findings(done, guard.release())
+    }
+
+    fn run_guarded(&self, job: &mut Job, brake: &Brake) -> Done {
         let done = job.run(brake).or_else(|NoNamespaces| {
             self.no_namespaces.store(true, Ordering::Relaxed);
             job.spec.pretend.no_namespaces = true;
@@ -189,6 +236,15 @@ impl Inner {
         let Some(turn) = place(&stop).await else {
             return refused(&not_begun());
         };
+        // A stop that came before would otherwise race with the shell's first lines.
+        let is_stopped = tokio::select! {
+            biased;
+            () = stop.stopped() => true,
+            () = std::future::ready(()) => false,
+        };
+        if is_stopped {
+            return refused(&crate::outcome::cancelled());
+        }
         let Ok(brake) = Brake::new().map(Arc::new) else {
             return refused(&spawn_failed(
                 "no descriptor is left",
@@ -199,8 +255,7 @@ impl Inner {
         let guard = PullOnDrop(Arc::clone(&brake));
         let (answer, mut answered) = oneshot::channel();
         let work = move || {
-            let job = self.job(act.operation_id, arguments);
-            let done = job.map_or_else(|fault| refused(&fault), |job| self.run(job, &brake));
+            let done = self.begin(&act, arguments, &brake);
             drop(turn);
             // Nobody may be listening any more.
             let _unheard = answer.send(done);
@@ -298,6 +353,15 @@ impl Drop for PullOnDrop {
     }
 }
 
+fn day_s_writing_used(most: u64) -> Fault {
+    let message = format!(
+        "the commands of this agent wrote {} MiB within 24 hours",
+        most >> 20
+    );
+    let hint = "wait, or ask a person to raise tools.written_mib_per_day";
+    Fault::new("disk_limit", &message, hint)
+}
+
 fn outside() -> Fault {
     let fault = Fault::new(
         "outside_workspace",
@@ -311,132 +375,4 @@ fn outside() -> Fault {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-    use std::future::{Future, poll_fn};
-    use std::pin::{Pin, pin};
-    use std::task::Poll;
-
-    use tokio::sync::watch;
-    use wakeful_core::id::AgentId;
-    use wakeful_core::key::Digest;
-    use wakeful_core::time::Millis;
-    use wakeful_ports::tool::NOT_BEGUN;
-
-    use super::*;
-    use crate::options::Unsandboxed;
-
-    /// Told that nothing may begin any more, and told that nothing stands against a beginning. What has begun has time.
-    struct Told {
-        bar: watch::Receiver<bool>,
-        clear: watch::Receiver<bool>,
-    }
-
-    async fn is_set(flag: &watch::Receiver<bool>) {
-        let mut flag = flag.clone();
-        let _gone = flag.wait_for(|set| *set).await;
-    }
-
-    impl Stop for Told {
-        async fn stopped(&self) {
-            std::future::pending().await
-        }
-
-        async fn barred(&self) {
-            is_set(&self.bar).await;
-        }
-
-        async fn cleared(&self) {
-            is_set(&self.clear).await;
-        }
-    }
-
-    /// The tools of one run, whose commands cannot begin: there is no such program.
-    fn tools(root: &std::path::Path) -> Tools {
-        let folder = |name: &str| {
-            let path = root.join(name);
-            fs::create_dir_all(&path).expect("a folder");
-            path
-        };
-        Tools::new(ToolsOptions {
-            program: root.join("no-such-program"),
-            program_args_prefix: Vec::new(),
-            home: folder("home"),
-            workspace: folder("workspace"),
-            scratch: folder("home/scratch"),
-            environment: BTreeMap::new(),
-            unsandboxed: Unsandboxed::Allow,
-            pretend: Pretend::default(),
-        })
-        .expect("tools")
-    }
-
-    fn act() -> Act {
-        Act {
-            operation_id: OperationId(Digest::of(b"one")),
-            tool: TOOL.to_owned(),
-            input: serde_json::json!({"cmd": "true"}),
-            agent_id: AgentId::parse("main").expect("a name"),
-            at: Millis(0),
-        }
-    }
-
-    /// Lets a future go as far as it can; true when it has ended.
-    async fn has_ended<F: Future>(future: &mut Pin<&mut F>) -> bool {
-        poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
-    }
-
-    #[tokio::test]
-    async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_nothing_stands_against_it()
-    {
-        let root = tempfile::tempdir().expect("a folder");
-        let most = u32::try_from(COMMANDS_MAX).expect("a few");
-        let all = PLACES.acquire_many(most).await.expect("all places");
-        let (set, bar) = watch::channel(false);
-        let (let_in, clear) = watch::channel(false);
-        let told = || Told {
-            bar: bar.clone(),
-            clear: clear.clone(),
-        };
-        let (one, another) = (tools(root.path()), tools(root.path()));
-        let mut first = pin!(one.perform(act(), told()));
-        let mut second = pin!(another.perform(act(), told()));
-        assert!(
-            !has_ended(&mut first).await && !has_ended(&mut second).await,
-            "there is no place"
-        );
-        drop(all);
-        assert!(
-            !has_ended(&mut first).await,
-            "there is one, and it is not cleared"
-        );
-        assert_eq!(PLACES.available_permits(), COMMANDS_MAX - 2);
-        let _ = let_in.send(true);
-        assert_eq!(first.await.code.as_deref(), Some("spawn_failed"), "it began");
-        assert_eq!(second.await.code.as_deref(), Some("spawn_failed"));
-        assert_eq!(
-            PLACES.available_permits(),
-            COMMANDS_MAX,
-            "every place is given back"
-        );
-        drop(set);
-        // In one test, because the places are those of the whole process.
-        one_waits_and_is_barred().await;
-    }
-
-    async fn one_waits_and_is_barred() {
-        let root = tempfile::tempdir().expect("a folder");
-        let most = u32::try_from(COMMANDS_MAX).expect("a few");
-        let all = PLACES.acquire_many(most).await.expect("all places");
-        let ((set, bar), (_let_in, clear)) = (watch::channel(false), watch::channel(false));
-        let tools = tools(root.path());
-        let mut waiting = pin!(tools.perform(act(), Told { bar, clear }));
-        assert!(!has_ended(&mut waiting).await);
-        // A brake is set, and a place becomes free before whoever watches has seen it.
-        drop(all);
-        assert!(!has_ended(&mut waiting).await);
-        let _ = set.send(true);
-        assert_eq!(waiting.await.code.as_deref(), Some(NOT_BEGUN));
-        assert_eq!(PLACES.available_permits(), COMMANDS_MAX);
-    }
-}
+mod tests;

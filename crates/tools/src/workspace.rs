@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::closed::{ClosedPlaces, TooMany};
 use crate::mounts::{Mount, names_of};
 
 /// A workspace and a home that have nothing to do with each other. Both are absolute and free of symlinks.
@@ -34,6 +35,25 @@ pub enum WorkspaceError {
         /// The resolved home.
         home: PathBuf,
     },
+    /// It lies in a place that commands cannot read, such as another home.
+    #[error("the workspace {} lies in {}, which is closed to commands", workspace.display(), place.display())]
+    InClosedPlace {
+        /// The resolved workspace.
+        workspace: PathBuf,
+        /// The closed place.
+        place: PathBuf,
+    },
+    /// A file with a key lies in it, where commands could read it.
+    #[error("the workspace {} contains {}, which holds a key", workspace.display(), file.display())]
+    KeyFileInside {
+        /// The resolved workspace.
+        workspace: PathBuf,
+        /// The file as the settings name it.
+        file: PathBuf,
+    },
+    /// More places are closed to commands than the sandbox can be told of.
+    #[error("more places are closed to commands than the sandbox can be told of")]
+    TooManyClosedPlaces,
     /// The scratch folder is not in the home, so that commands could reach it.
     #[error("the scratch folder {} is not in the home {}", scratch.display(), home.display())]
     ScratchOutside {
@@ -57,6 +77,9 @@ impl WorkspaceError {
         match self {
             Self::Unusable { .. } => "workspace_unusable",
             Self::Overlap { .. } => "workspace_overlaps_home",
+            Self::InClosedPlace { .. } => "workspace_in_closed_place",
+            Self::KeyFileInside { .. } => "key_file_in_workspace",
+            Self::TooManyClosedPlaces => "closed_places_too_many",
             Self::ScratchOutside { .. } => "scratch_outside_home",
             Self::NotText { .. } => "workspace_not_utf8",
         }
@@ -68,6 +91,13 @@ impl WorkspaceError {
         match self {
             Self::Unusable { .. } => "create the folder, or name another one",
             Self::Overlap { .. } => "choose a workspace outside the home, or another home",
+            Self::InClosedPlace { .. } => {
+                "choose a workspace outside the places that hold credentials or other homes"
+            }
+            Self::KeyFileInside { .. } => {
+                "move the file out of the workspace and set its new path, or choose another workspace"
+            }
+            Self::TooManyClosedPlaces => "remove homes and copies that are not needed any more",
             Self::ScratchOutside { .. } => "choose a scratch folder inside the home",
             Self::NotText { .. } => "choose a folder whose path is UTF-8",
         }
@@ -106,6 +136,26 @@ impl Workspace {
             path: workspace,
             home,
         })
+    }
+
+    /// Looks up what is closed to commands. Refuses a workspace that lies in such a place, or that contains a key.
+    pub(crate) fn closed_places(&self, closed: &ClosedPlaces) -> Result<Vec<PathBuf>, WorkspaceError> {
+        let workspace = || self.path.clone();
+        if let Some(file) = closed.key_file_in(&self.path) {
+            return Err(WorkspaceError::KeyFileInside {
+                workspace: workspace(),
+                file: file.to_owned(),
+            });
+        }
+        let places = closed.existing(&self.home);
+        let places = places.map_err(|TooMany| WorkspaceError::TooManyClosedPlaces)?;
+        match places.iter().find(|place| self.path.starts_with(place)) {
+            Some(place) => Err(WorkspaceError::InClosedPlace {
+                workspace: workspace(),
+                place: place.clone(),
+            }),
+            None => Ok(places),
+        }
     }
 
     /// The resolved workspace.

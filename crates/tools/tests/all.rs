@@ -8,7 +8,10 @@
 )]
 
 mod call;
+mod closed;
 mod ending;
+mod guidance;
 mod kit;
+mod limits;
 mod place;
 mod walls;

@@ -7,9 +7,11 @@ mod ledger;
 pub(crate) mod outside;
 mod proof;
 mod scheduling;
+pub(crate) mod stopping;
 pub(crate) mod why;
 
 pub(crate) use self::deciding::{Standing, by_a_person};
+use self::stopping::{CancelAnswer, pending_cancel};
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
     Accepted, Admission, AgentList, AgentState, AgentStatus, CreateAgent, Event, EventPage, Queued, Run,
@@ -21,7 +23,7 @@ use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
 use wakeful_ports::records::{RunFilter, Visibility};
 use wakeful_runtime::Governance;
-use wakeful_runtime::desk::{Clerk, Conversation, Desk as _, NewAgent, Post};
+use wakeful_runtime::desk::{Cancelled, Clerk, Conversation, Desk as _, NewAgent, Post};
 use wakeful_runtime::problem::Problem;
 use wakeful_server::view::{self, Going};
 use wakeful_store::Store;
@@ -275,10 +277,13 @@ impl Front {
     }
 
     /// Asks the daemon for the end of a run, or takes its message out of the queue.
-    pub(crate) async fn cancel(&self, run: RunKey) -> Result<Run, Failure> {
+    pub(crate) async fn cancel(&self, run: RunKey) -> Result<CancelAnswer, Failure> {
         match self {
             Self::Daemon(client) => Ok(client.post(&format!("/api/runs/{run}/cancel"), &()).await?),
-            Self::Here(clerk) => Ok(view::run(&clerk.cancel(run).await?)),
+            Self::Here(clerk) => Ok(match clerk.cancel_at_once(run).await? {
+                Cancelled::Stored(report) => CancelAnswer::Run(Box::new(view::run(&report))),
+                Cancelled::Pending(pending) => CancelAnswer::Pending(pending_cancel(run, &pending)),
+            }),
         }
     }
 

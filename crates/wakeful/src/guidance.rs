@@ -15,6 +15,7 @@ use rustix::fs::OFlags;
 use wakeful_core::id::AgentId;
 use wakeful_core::prompt::{GUIDANCE_BYTES_MAX, Guidance, GuidanceFile, GuidanceKind};
 use wakeful_ports::guidance::Guide;
+use wakeful_tools::guidance::{KINDS, Reading, reading, settle};
 
 /// Finds the guidance of agents whose home this is.
 #[derive(Debug, Clone)]
@@ -38,13 +39,38 @@ impl GuidanceFiles {
     pub(crate) fn read(&self, agent: &AgentId, workspace: &Path) -> Guidance {
         let mut notes = Vec::new();
         let agent = first(&self.agent_home(agent), &[GuidanceKind::AgentsMd], &mut notes);
-        let kinds = [GuidanceKind::AgentsMd, GuidanceKind::ClaudeMd];
-        let workspace = first(workspace, &kinds, &mut notes);
+        let workspace = self.of_workspace(workspace, &mut notes);
         Guidance {
             agent,
             workspace,
             notes,
         }
+    }
+
+    /// The guidance of a workspace: its files, or what stood there before the commands that are under way.
+    fn of_workspace(&self, workspace: &Path, notes: &mut Vec<String>) -> Option<GuidanceFile> {
+        let root = workspace.canonicalize().ok()?;
+        let kept = match reading(&self.home, &root) {
+            Reading::Files(_hold) => return first(&root, &KINDS, notes),
+            Reading::Kept(kept) => kept,
+        };
+        let mut texts = KINDS.into_iter().zip(kept);
+        let (kind, text) = texts.find_map(|(kind, text)| Some((kind, text?)))?;
+        let text = text.get(..=GUIDANCE_BYTES_MAX).unwrap_or(&text);
+        Some(GuidanceFile {
+            path: root.join(kind.file_name()).display().to_string(),
+            kind,
+            text: String::from_utf8_lossy(text).into_owned(),
+        })
+    }
+
+    /// Puts back what a command changed that a crash cut off. What cannot be put back is not read either.
+    fn settle(&self, workspace: &Path) -> Vec<String> {
+        let Ok(root) = workspace.canonicalize() else {
+            return Vec::new();
+        };
+        let settled = settle(&self.home, &root);
+        settled.unwrap_or_else(|error| vec![format!("{} cannot be looked after: {error}", root.display())])
     }
 }
 
@@ -55,7 +81,12 @@ impl Guide for GuidanceFiles {
         workspace: &'a str,
     ) -> Pin<Box<dyn Future<Output = Guidance> + Send + 'a>> {
         let (here, agent, workspace) = (self.clone(), agent.clone(), PathBuf::from(workspace));
-        let reading = tokio::task::spawn_blocking(move || here.read(&agent, &workspace));
+        let reading = tokio::task::spawn_blocking(move || {
+            let mut notes = here.settle(&workspace);
+            let mut guidance = here.read(&agent, &workspace);
+            guidance.notes.append(&mut notes);
+            guidance
+        });
         Box::pin(async { reading.await.unwrap_or_default() })
     }
 }

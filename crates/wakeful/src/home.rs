@@ -76,7 +76,20 @@ impl Home {
                 .create(&folder)
                 .map_err(|error| read_only(&error, "cannot write in the home"))?;
         }
+        crate::closed::remember(home.root());
+        home.make_slot();
         Ok(home)
+    }
+
+    /// Makes the file that keeps stop requests while the database takes none. Where it cannot be made now, requests are
+    /// held in memory, and whoever makes one is told so.
+    pub(crate) fn make_slot(&self) {
+        let _ = wakeful_store::make_slot(&self.brake_slot());
+    }
+
+    /// Brakes and cancellations that the database does not have yet.
+    pub(crate) fn brake_slot(&self) -> PathBuf {
+        self.root.join("brake.slot")
     }
 
     /// Opens a home for reading; there must be one.

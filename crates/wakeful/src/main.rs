@@ -6,6 +6,7 @@
 //! | [`announce`] | tells people that a decision waits: desktop, webhook, command |
 //! | [`config`] | settings: the file, the environment, the flags, one over the other |
 //! | [`archive`] | the file of a backup, written and read |
+//! | [`closed`] | what commands must not read outside the home |
 //! | [`home`] | the folder everything lives in, and its lock |
 //! | [`place`] | opens home and database, and builds the engine on them |
 //! | [`front`], [`reach`] | where a verb asks: which daemon, or the database itself |
@@ -19,6 +20,7 @@
 mod announce;
 mod archive;
 mod cli;
+mod closed;
 mod config;
 mod daemon;
 mod device;

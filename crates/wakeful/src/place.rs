@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use wakeful_models::Models;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::records::Runner;
 use wakeful_ports::store::{Store as _, StoreError};
+use wakeful_runtime::desk::Clerk;
 use wakeful_runtime::proof::sign;
 use wakeful_runtime::saga::{Recovered, recover};
 use wakeful_runtime::{Engine, Governance, Halt, Observer, Waiting};
@@ -15,6 +17,7 @@ use wakeful_store::{PostgresOptions, SqliteOptions, Store, Upgraded};
 use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use crate::cli::Shared;
+use crate::closed;
 use crate::config::{self, Config, Overrides};
 use crate::device;
 use crate::failure::Failure;
@@ -31,6 +34,9 @@ pub(crate) const SANDBOX_VERB: &str = "sandbox";
 
 /// Connections to PostgreSQL: one verb drives one run at a time, and looks for requests beside it.
 const CONNECTIONS: usize = 2;
+
+/// How long a verb tries to store stop requests that are kept in the home.
+const STOPS_WAIT: Duration = Duration::from_secs(2);
 
 /// Of a daemon, which drives many agents at once.
 const DAEMON_CONNECTIONS: usize = 8;
@@ -90,12 +96,18 @@ pub(crate) async fn reading<T>(
     look: impl AsyncFnOnce(&Store) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     let store = match shared.database() {
-        Some(url) => Store::open_postgres_read_only(&postgres(url, CONNECTIONS))
-            .await
-            .map_err(unreadable)?,
+        Some(url) => {
+            let store = Store::open_postgres_read_only(&postgres(url, CONNECTIONS)).await;
+            let store = store.map_err(unreadable)?;
+            match Home::open(&shared.home()?) {
+                Ok(home) => store.with_slot(home.brake_slot()),
+                Err(_) => store,
+            }
+        }
         None => {
             let home = Home::open(&shared.home()?)?;
-            Store::open_sqlite_read_only(&SqliteOptions::new(home.database(), home.blobs()))?
+            let store = Store::open_sqlite_read_only(&SqliteOptions::new(home.database(), home.blobs()))?;
+            store.with_slot(home.brake_slot())
         }
     };
     let seen = look(&store).await;
@@ -109,19 +121,39 @@ impl Place {
     pub(crate) async fn open_for_writing(shared: &Shared) -> Result<Self, Failure> {
         let home = Home::open_or_create(&shared.home()?)?;
         // A database of its own has its own leases; the lock is only about the home's own database.
-        match shared.database() {
+        let place = match shared.database() {
             None => {
                 let lock = home.lock()?;
-                Self::open_own(home, Some(lock))
+                Self::open_own(home, Some(lock))?
             }
-            Some(url) => Self::open_server(home, url, CONNECTIONS).await,
+            Some(url) => Self::open_server(home, url, CONNECTIONS).await?,
+        };
+        place.store_pending_stops().await;
+        Ok(place)
+    }
+
+    /// Stores stop requests that an earlier process had to keep in the home. They hold in any case.
+    async fn store_pending_stops(&self) {
+        let is_any = self
+            .store
+            .stops()
+            .is_some_and(|stops| !stops.pending().is_empty());
+        if is_any {
+            let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
+            let clerk = Clerk::alone(self.store.clone(), clock, entropy);
+            let _ = tokio::time::timeout(STOPS_WAIT, clerk.store_pending_stops()).await;
         }
     }
 
     /// For leaving a request beside whoever holds the lock.
     pub(crate) async fn open_beside(shared: &Shared) -> Result<Self, Failure> {
         match shared.database() {
-            None => Self::open_own(Home::open(&shared.home()?)?, None),
+            None => {
+                let home = Home::open(&shared.home()?)?;
+                // A home of an older program has none yet.
+                home.make_slot();
+                Self::open_own(home, None)
+            }
             Some(url) => {
                 let home = Home::open_or_create(&shared.home()?)?;
                 Self::open_server(home, url, CONNECTIONS).await
@@ -188,6 +220,7 @@ impl Place {
 
     fn open_own(home: Home, lock: Option<HomeLock>) -> Result<Self, Failure> {
         let store = Store::open_sqlite(&SqliteOptions::new(home.database(), home.blobs()), &fresh_id())?;
+        let store = store.with_slot(home.brake_slot());
         Ok(Self {
             journal: HomeJournal::new(store.clone(), Source::of(&home, None), Access::Write),
             settings: Arc::new(Config::shut()),
@@ -201,6 +234,7 @@ impl Place {
 
     async fn open_server(home: Home, url: &str, connections: usize) -> Result<Self, Failure> {
         let store = Store::open_postgres(&postgres(url, connections), &fresh_id()).await?;
+        let store = store.with_slot(home.brake_slot());
         let place = Self {
             journal: HomeJournal::new(store.clone(), Source::of(&home, Some(url)), Access::Write),
             settings: Arc::new(Config::shut()),
@@ -276,6 +310,8 @@ impl Place {
             workspace: tooling.workspace.text.clone().into(),
             scratch: self.home.scratch(),
             environment: environment(),
+            closed: closed::places(&self.settings),
+            limits: self.settings.tools.limits(),
             unsandboxed: match tooling.sandboxing {
                 Sandboxing::Required => Unsandboxed::Refuse,
                 Sandboxing::Optional => Unsandboxed::Allow,

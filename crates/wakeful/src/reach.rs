@@ -26,7 +26,12 @@ const AWAY_MAX: Duration = Duration::from_secs(20);
 const AWAY_LOOK: Duration = Duration::from_millis(250);
 
 /// Codes of failures of a daemon that may be back in a moment.
-const PASSING: [&str; 3] = ["daemon_unreachable", "stopping", "recovering"];
+const PASSING: [&str; 4] = [
+    "daemon_unreachable",
+    "stopping",
+    "recovering",
+    "too_many_connections",
+];
 
 /// Who answers in a home.
 pub(crate) enum Who {
@@ -87,12 +92,33 @@ pub(crate) async fn daemon(shared: &Shared) -> Result<Option<Client>, Failure> {
     }
 }
 
+/// The same without asking it how it stands, which a stop request does not wait for.
+pub(crate) fn daemon_now(shared: &Shared) -> Result<Option<Client>, Failure> {
+    match RunFolder::of(&shared.home()?).found() {
+        Found::Alive(record) if record.database == shared.database().map(database_name) => {
+            client_of(&record).map(Some)
+        }
+        Found::Alive(_) | Found::Nobody | Found::Stale => Ok(None),
+    }
+}
+
 /// A client of the daemon that left this record, whatever its database.
 pub(crate) fn client_of(record: &Record) -> Result<Client, Failure> {
-    Ok(Client::new(
-        record.http_addr.clone(),
-        token::read(&record.token_file)?,
-    ))
+    Ok(client_with(record, token::read(&record.token_file)?))
+}
+
+/// The same for calls that need no token.
+pub(crate) fn client_without_token(record: &Record) -> Client {
+    client_with(record, String::new())
+}
+
+/// By the socket in the home, which nothing on the network can keep busy.
+fn client_with(record: &Record, token: String) -> Client {
+    let client = Client::new(record.http_addr.clone(), token);
+    match &record.socket_path {
+        Some(socket) => client.by_socket(socket.clone()),
+        None => client,
+    }
 }
 
 /// The patience of somebody who watches, while the daemon is away.

@@ -67,7 +67,10 @@ impl Drop for WorkspacePath {
 pub(crate) fn explain(error: &WorkspaceError) -> Failure {
     let hint = match error {
         WorkspaceError::Overlap { .. } => "run it in a project folder, or give --workspace DIR",
-        WorkspaceError::Unusable { .. }
+        WorkspaceError::InClosedPlace { .. }
+        | WorkspaceError::KeyFileInside { .. }
+        | WorkspaceError::TooManyClosedPlaces
+        | WorkspaceError::Unusable { .. }
         | WorkspaceError::ScratchOutside { .. }
         | WorkspaceError::NotText { .. } => error.hint(),
     };

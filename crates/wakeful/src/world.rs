@@ -164,7 +164,8 @@ fn pid_started(pid: u32) -> Option<u64> {
 
 /// What the kernel tells of a process, from its state on.
 fn stat(pid: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = std::fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = String::from_utf8_lossy(&stat);
     // The name in parentheses may contain anything, so fields are counted after its end.
     let (_, fields) = stat.rsplit_once(')')?;
     Some(fields.to_owned())

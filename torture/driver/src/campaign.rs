@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use wakeful_ports::planted::BUGS;
 
 use crate::episode::{AGENTS, CLIENTS, Kind, Outcome, Plan, play};
+use crate::hostile;
 use crate::load::Sides;
 use crate::pairs::Pairs;
 use crate::place::{Tools, build_disk};
@@ -69,6 +70,7 @@ enum Only {
     Points,
     Power,
     Faults,
+    Hostile,
 }
 
 /// How a campaign ended.
@@ -151,13 +153,15 @@ impl Campaign {
             Only::Kill,
             Only::Points,
             Only::Faults,
+            Only::Hostile,
         ];
         let mut turn = 0;
         while Instant::now() < until && self.wrong.is_empty() {
             let next = every.get(turn % every.len()).copied().unwrap_or(Only::Kill);
             turn += 1;
             // A disk of ours is not PostgreSQL's.
-            let apart = self.tools.database.is_some() && matches!(next, Only::Power | Only::Faults);
+            let apart =
+                self.tools.database.is_some() && matches!(next, Only::Power | Only::Faults | Only::Hostile);
             if !apart && self.options.only.is_none_or(|only| only == next) {
                 self.play_one(next, DEATHS)?;
             }
@@ -172,6 +176,7 @@ impl Campaign {
         if self.tools.database.is_none() {
             self.play_one(Only::Power, 12)?;
             self.play_one(Only::Faults, 3)?;
+            self.play_hostile()?;
         }
         self.play_planted()
     }
@@ -194,8 +199,27 @@ impl Campaign {
         }
     }
 
+    /// A world whose commands attack the program.
+    fn play_hostile(&mut self) -> Result<()> {
+        self.worlds += 1;
+        let folder = self.folder.path().join(format!("w{}", self.worlds));
+        let tally = hostile::play(&folder, &self.tools, self.rng.next());
+        let is_sound = tally.as_ref().is_ok_and(Tally::is_sound);
+        if self.options.keep || !is_sound {
+            self.folder.disable_cleanup(true);
+        }
+        let tally = tally.with_context(|| format!("hostile world in {}", folder.display()))?;
+        if !is_sound {
+            self.wrong
+                .push(json!({"folder": folder, "kind": "hostile", "broken": tally.broken}));
+        }
+        self.tally += tally;
+        Ok(())
+    }
+
     fn play_one(&mut self, kind: Only, deaths: u64) -> Result<()> {
         let kind = match kind {
+            Only::Hostile => return self.play_hostile(),
             Only::Kill => Kind::Kill,
             Only::Points => Kind::Points(self.pairs.next(deaths / 2, &mut self.rng)),
             Only::Power => Kind::Power,

@@ -166,6 +166,11 @@ impl Life {
         self.end()
     }
 
+    /// `kill -9`, where another life follows.
+    pub(crate) fn die(&mut self) -> Result<()> {
+        self.end()
+    }
+
     fn end(&mut self) -> Result<()> {
         // It may have ended by itself a moment ago.
         let _ = self.child.kill();

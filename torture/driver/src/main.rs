@@ -5,6 +5,7 @@
 //! - [`load`] and [`script`] are the clients and what they ask for; [`http`] is how, [`history`] what they put down.
 //! - [`people`] answer, brake and cancel; [`around`] is the journal, a watched folder and the clock.
 //! - [`daemon`] is one life of the program, [`power`] what a power cut leaves of its files, [`fault`] how a disk fails.
+//! - [`hostile`] is a world whose commands try to harm the program.
 //! - [`server`] makes a database for each world on PostgreSQL.
 //! - [`place`] is where a world is, [`tally`] what is counted, [`rng`] chance, [`moment`] time as the API spells it.
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod daemon;
 mod episode;
 mod fault;
 mod history;
+mod hostile;
 mod http;
 mod load;
 mod moment;

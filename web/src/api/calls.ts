@@ -3,6 +3,7 @@ import createClient from "openapi-fetch";
 import { failureOf, unreachable } from "./failure";
 import type { paths } from "./schema.gen";
 import { setAnonymous } from "./session";
+import { removeToken, tokenHeaders } from "./token";
 import type { AnswerDecision, CreateAgent, SetBrake, SetCap } from "./types";
 
 /** Enough to fill a screen several times over; more is asked for by the reader. */
@@ -12,7 +13,12 @@ const SUBSCRIPTIONS_PER_PAGE = 100;
 
 // Some paths also answer as streams; those are followed elsewhere, and here everything is JSON. Fetch is looked up at the
 // time of the call, and not when the module loads, so that a test can answer in the network's place.
-const client = createClient<paths, "application/json">({ fetch: (request) => globalThis.fetch(request) });
+const client = createClient<paths, "application/json">({ fetch: (request) => globalThis.fetch(withToken(request)) });
+
+function withToken(request: Request): Request {
+  for (const [name, value] of Object.entries(tokenHeaders())) request.headers.set(name, value);
+  return request;
+}
 
 interface Answer<T> {
   data?: T;
@@ -68,7 +74,15 @@ export const releaseBrake = (agentId?: string) => answered(client.POST("/api/bra
 export const getBudget = () => answered(client.GET("/api/budget"));
 export const setCap = (body: SetCap) => answered(client.POST("/api/budget", { body }));
 export const getSpending = (id: string) => answered(client.GET("/api/agents/{agent_id}/spending", { params: agent(id) }));
-export const logout = () => answered(client.POST("/api/logout"));
+export const enterLogin = (code: string) => answered(client.POST("/login", { body: { code } }));
+export const getLogins = () => answered(client.GET("/api/logins"));
+export const revokeLogin = (id: string) => answered(client.DELETE("/api/logins/{login_id}", { params: { path: { login_id: id } } }));
+export const createStreamTicket = () => answered(client.POST("/api/stream-tickets"));
+
+/** Ends this browser's login. Without its token the browser is logged out even when the daemon does not answer. */
+export async function logout(): Promise<void> {
+  await answered(client.POST("/api/logout")).finally(removeToken);
+}
 
 /** Chooses an agent's model; without one the default holds again. */
 export const setModel = (id: string, model: string | undefined) =>

@@ -8,6 +8,7 @@ import {
   getDecision,
   getDecisions,
   getEventsBefore,
+  getLogins,
   getQuarantined,
   getRun,
   getRuntimeStatus,
@@ -54,6 +55,9 @@ export const quarantinedQuery = queryOptions({
   queryKey: ["quarantined"],
   queryFn: async () => (await getQuarantined()).runs,
 });
+
+/** The browsers that are logged in. No event tells of them, so they are asked for whenever they are shown. */
+export const loginsQuery = queryOptions({ queryKey: ["logins"], queryFn: async () => (await getLogins()).logins, staleTime: 0 });
 
 export const brakesQuery = queryOptions({ queryKey: ["brakes"], queryFn: getBrakes });
 

@@ -405,7 +405,8 @@ export interface paths {
         put?: never;
         /**
          * Sets a brake on one agent or on all. What comes is kept, nothing begins, and what runs is stopped. One that is on
-         *     stays as it was set.
+         *     stays as it was set. It is in force when this answers, also where the database does not take it: then `not_durable` says
+         *     why, and it is stored as soon as that is possible.
          */
         post: operations["set_brake"];
         delete?: never;
@@ -423,7 +424,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Releases a brake. What it held goes on where it stood. Nothing happens where there was none. */
+        /**
+         * Releases a brake. What it held goes on where it stood. Nothing happens where there was none. It counts only when the
+         *     database has it.
+         */
         post: operations["release_brake"];
         delete?: never;
         options?: never;
@@ -720,9 +724,61 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Makes a link that logs a browser in, once, within two minutes. Only for whoever holds the token. */
+        /** Makes a link that logs a browser in, once, within a minute. Only with the API's token. */
         post: operations["create_login_link"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/login-pages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Writes a login link into a file that only the daemon's user can read, for a browser to open. Only with the API's token. */
+        post: operations["create_login_page"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logins": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The browsers that are logged in. */
+        get: operations["logins"];
+        put?: never;
+        post?: never;
+        /** Ends all logins. */
+        delete: operations["revoke_all_logins"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/logins/{login_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends a login: its requests are refused, its streams end, and a restart does not bring it back. */
+        delete: operations["revoke_login"];
         options?: never;
         head?: never;
         patch?: never;
@@ -737,10 +793,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /**
-         * Logs this browser out and has it delete its cookie.
-         * @description A copy of the cookie that was taken before is refused until the daemon restarts; only a new token ends it for good.
-         */
+        /** Ends the login of this browser and deletes its cookie. */
         post: operations["logout"];
         delete?: never;
         options?: never;
@@ -1145,6 +1198,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/stream-tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Makes a ticket that opens one event stream of this browser, where no header can be sent. Programs need none. */
+        post: operations["create_stream_ticket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/subscriptions": {
         parameters: {
             query?: never;
@@ -1262,10 +1332,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Exchanges the code of a link for a cookie, and shows the page. */
-        get: operations["login"];
+        /** The page, which takes the code of a link from the fragment of its address. */
+        get: operations["login_page"];
         put?: never;
-        post?: never;
+        /** Exchanges the code of a link for a login: a cookie, and the token that must go with it. */
+        post: operations["login"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1724,6 +1795,8 @@ export interface components {
             at: string;
             /** @description By which way it came. */
             channel: components["schemas"]["Channel"];
+            /** @description Why it is not durable yet; absent where it is. */
+            not_durable?: components["schemas"]["NotDurable"];
             /** @description Why, in the words of whoever set it; empty where they said nothing. */
             reason: string;
         };
@@ -2029,6 +2102,11 @@ export interface components {
             pattern?: components["schemas"]["SchedulePattern"] | null;
             /** @description What it says to the agent. */
             say?: string | null;
+        };
+        /** @description Exchanges the code of a login link for a login. */
+        EnterLogin: {
+            /** @description The code of the link. */
+            code: string;
         };
         /** @description Contents to erase, of a run or of some events, and why. They must have ended. */
         EraseContent: {
@@ -2520,15 +2598,58 @@ export interface components {
             /** @description Whose guidance it is. */
             root: components["schemas"]["GuidanceRoot"];
         };
+        /** @description A fresh login. The cookie comes in the response's header. */
+        LoggedIn: {
+            /** @description The page keeps it in its origin's storage and sends it as `X-Wakeful-Token` beside the cookie. It is not shown again. */
+            token: string;
+        };
+        /** @description A browser that is logged in. */
+        Login: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string;
+            /**
+             * @description Its id, not a secret.
+             * @example 0a1b2c3d
+             */
+            id: string;
+            /** @description Whether the request for this list came with this login. */
+            is_current: boolean;
+            /**
+             * Format: date-time
+             * @description When it last sent a request, to within an hour.
+             */
+            last_used_at: string;
+            /**
+             * @description Which browser it is, as far as it said.
+             * @example Chrome on Linux
+             */
+            name: string;
+        };
         /** @description A link that logs a browser in, once. */
         LoginLink: {
             /**
              * Format: date-time
-             * @description It is worth nothing afterwards.
+             * @description The link stops working at this time.
              */
             expires_at: string;
-            /** @description Open it. */
+            /** @description Open it in a browser. The code is in the fragment, which browsers do not send to servers. */
             url: string;
+        };
+        /** @description The browsers that are logged in, newest first; at most 64. */
+        LoginList: {
+            logins: components["schemas"]["Login"][];
+        };
+        /** @description A file on the daemon's machine that leads a browser to a login link. */
+        LoginPage: {
+            /**
+             * Format: date-time
+             * @description The link in it stops working at this time.
+             */
+            expires_at: string;
+            /** @description The file. Only the user that runs the daemon can read it; it is deleted when the link is used or expires. */
+            path: string;
         };
         /**
          * @description Who may wake an agent.
@@ -2560,6 +2681,15 @@ export interface components {
             schedule_id: string;
             /** @description Whether it is at work. */
             status: components["schemas"]["ScheduleStatus"];
+        };
+        /** @description Why a brake or a cancellation that is in force is not in the database yet. */
+        NotDurable: {
+            /** @description What is in the way, such as `disk_full`, `database_unreachable` or `database_slow`. */
+            code: string;
+            /** @description Whether it is kept in the home and so survives a restart. */
+            is_kept: boolean;
+            /** @description One sentence about it. */
+            message: string;
         };
         /** @description Something written down. */
         Note: {
@@ -2600,6 +2730,13 @@ export interface components {
             scope: string;
             /** @description What the day had seen, spent and put aside, when the run was parked. */
             spent_usd: string;
+        };
+        /** @description A cancellation that is in force and not in the database yet. */
+        PendingCancel: {
+            /** @description Why it is not durable yet. */
+            not_durable: components["schemas"]["NotDurable"];
+            /** @description The run that ends. */
+            run_key: string;
         };
         /**
          * @description In which part of a daemon's life something failed.
@@ -3339,6 +3476,16 @@ export interface components {
          * @enum {string}
          */
         StepStatus: "planned" | "intended" | "ok" | "failed" | "denied" | "outcome_unknown";
+        /** @description A ticket that opens one event stream. */
+        StreamTicket: {
+            /**
+             * Format: date-time
+             * @description The ticket stops working at this time.
+             */
+            expires_at: string;
+            /** @description Send it as the parameter `ticket` of the stream, with the cookie of the same login. It works once, within 30 seconds. */
+            ticket: string;
+        };
         /** @description An agent whose work cannot go on. */
         Stuck: {
             /** @description Which agent. */
@@ -4144,6 +4291,8 @@ export interface operations {
                 after_seq?: number;
                 /** @description The newest of those with a smaller number, oldest first. Not together with `after_seq`, not for a stream. */
                 before_seq?: number;
+                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
+                ticket?: string;
                 /** @description Most rows of a page. */
                 limit?: number;
             };
@@ -5468,6 +5617,8 @@ export interface operations {
             query?: {
                 /** @description Go on from here, as an earlier answer said. When absent, a page has the newest, and a stream begins with the next. */
                 cursor?: string;
+                /** @description For a stream of a browser: a one-use ticket, which stands in for the header `X-Wakeful-Token`. */
+                ticket?: string;
                 /** @description Most rows of a page. */
                 limit?: number;
             };
@@ -6187,6 +6338,130 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    create_login_page: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginPage"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    logins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The logins, newest first */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoginList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_all_logins: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No browser is logged in any more */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revoke_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a login. */
+                login_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The login is ended */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            /** @description There is no such login */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErrorBody"];
+                };
+            };
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     logout: {
         parameters: {
             query?: never;
@@ -6196,7 +6471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The cookie is deleted in the browser, and refused as long as this daemon lives */
+            /** @description The login is ended for good, and the cookie deleted in the browser */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6469,6 +6744,15 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Run"];
+                };
+            };
+            /** @description It is in force here, and the database does not have it yet */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PendingCancel"];
                 };
             };
             400: components["responses"]["BadRequest"];
@@ -7343,6 +7627,35 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
+    create_stream_ticket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The ticket */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StreamTicket"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            500: components["responses"]["Broken"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
     subscriptions: {
         parameters: {
             query?: {
@@ -7658,27 +7971,17 @@ export interface operations {
             503: components["responses"]["Unavailable"];
         };
     };
-    login: {
+    login_page: {
         parameters: {
-            query: {
-                /** @description The code of a link. */
-                code: string;
-            };
+            query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody?: never;
         responses: {
-            /** @description Logged in; go on to the page */
-            303: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content?: never;
-            };
-            /** @description That is no code */
-            400: {
+            /** @description The page */
+            200: {
                 headers: {
                     [name: string]: unknown;
                 };
@@ -7686,16 +7989,51 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            400: components["responses"]["BadRequest"];
             403: components["responses"]["Forbidden"];
+            421: components["responses"]["Misdirected"];
+            422: components["responses"]["Unmet"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadTooLarge"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EnterLogin"];
+            };
+        };
+        responses: {
+            /** @description Logged in; the cookie is in the header */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LoggedIn"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["RequestTimeout"];
             /** @description The link was used, or is too old */
             410: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/html": string;
+                    "application/json": components["schemas"]["ErrorBody"];
                 };
             };
+            413: components["responses"]["BodyTooLarge"];
+            415: components["responses"]["NotJson"];
             421: components["responses"]["Misdirected"];
             422: components["responses"]["Unmet"];
             429: components["responses"]["TooManyRequests"];

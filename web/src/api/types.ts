@@ -22,6 +22,7 @@ export type Event = Schemas["Event"];
 export type FailureArtifact = Schemas["FailureArtifact"];
 export type Gate = Schemas["Gate"];
 export type Level = Schemas["Level"];
+export type Login = Schemas["Login"];
 export type Parked = Schemas["Parked"];
 export type Problem = Schemas["Problem"];
 export type Queued = Schemas["Queued"];

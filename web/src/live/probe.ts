@@ -1,5 +1,6 @@
 // Why a stream does not open. An EventSource only says that it failed, so the reason is asked for separately.
 import { setAnonymous } from "../api/session";
+import { tokenHeaders } from "../api/token";
 
 export type Standing = "ready" | "recovering" | "stopping" | "anonymous" | "unreachable";
 
@@ -15,7 +16,7 @@ export async function probe(): Promise<Standing> {
       // One whose storage refuses to write can still be looked at.
       if (status !== "failing") return status === "stopping" ? "stopping" : "recovering";
     }
-    const { status } = await fetch("/api/runtime/status", { signal });
+    const { status } = await fetch("/api/runtime/status", { signal, headers: tokenHeaders() });
     setAnonymous(status === 401);
     if (status === 401) return "anonymous";
     return status === 200 ? "ready" : "unreachable";

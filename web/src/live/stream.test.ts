@@ -24,20 +24,23 @@ let stream: Stream;
 let states: StreamState[];
 let seqs: number[];
 let standings: Standing[];
+let tickets: number;
 
-beforeEach(() => {
+beforeEach(async () => {
   vi.useFakeTimers();
   FakeSource.all = [];
-  [states, seqs, standings] = [[], [], []];
+  [states, seqs, standings, tickets] = [[], [], [], 0];
   vi.stubGlobal("EventSource", FakeSource);
   stream = new Stream({
     address: (position) => `/events?after_seq=${position}`,
     position: "7",
     probe: async () => standings.shift() ?? "ready",
+    ticket: async () => `t${++tickets}`,
     onEvent: (event) => seqs.push(event.seq),
     onDelta: () => undefined,
     onState: (state) => states.push(state),
   });
+  await vi.advanceTimersByTimeAsync(0);
 });
 
 afterEach(() => {
@@ -49,7 +52,7 @@ const source = () => FakeSource.all.at(-1) as FakeSource;
 
 it("begins at the given position and is live when the line is open", () => {
   source().onopen?.();
-  expect(source().url).toBe("/events?after_seq=7");
+  expect(source().url).toBe("/events?after_seq=7&ticket=t1");
   expect(states).toEqual(["connecting", "live"]);
 });
 
@@ -60,7 +63,7 @@ it("goes on after the last event it saw when the daemon comes back", async () =>
   source().onerror?.();
   await vi.advanceTimersByTimeAsync(5_000);
   source().onopen?.();
-  expect(source().url).toBe("/events?after_seq=8");
+  expect(source().url).toBe("/events?after_seq=8&ticket=t2");
   expect(states).toEqual(["connecting", "live", "unreachable", "recovering", "connecting", "live"]);
   expect(FakeSource.all.map((one) => one.isClosed)).toEqual([true, false]);
 });
@@ -96,14 +99,14 @@ it("opens again where the server dropped a slow reader", async () => {
   source().say("event", sampleEvent(9), "9");
   source().say("dropped", { code: "too_slow", after_seq: 9 }, "9");
   await vi.advanceTimersByTimeAsync(300);
-  expect(FakeSource.all.map((one) => one.url)).toEqual(["/events?after_seq=7", "/events?after_seq=9"]);
+  expect(FakeSource.all.map((one) => one.url)).toEqual(["/events?after_seq=7&ticket=t1", "/events?after_seq=9&ticket=t2"]);
 });
 
 it("takes a place that comes by itself", async () => {
   source().say("cursor", { after_seq: 12 }, "12");
   source().onerror?.();
   await vi.advanceTimersByTimeAsync(300);
-  expect(source().url).toBe("/events?after_seq=12");
+  expect(source().url).toBe("/events?after_seq=12&ticket=t2");
 });
 
 it("stops asking when it is closed", async () => {
@@ -111,4 +114,21 @@ it("stops asking when it is closed", async () => {
   stream.close();
   await vi.advanceTimersByTimeAsync(60_000);
   expect(FakeSource.all).toHaveLength(1);
+});
+
+it("tries again when there is no ticket", async () => {
+  stream.close();
+  FakeSource.all = [];
+  const given = [Promise.reject(new Error("no answer")), Promise.resolve("second")];
+  stream = new Stream({
+    address: () => "/events",
+    position: "",
+    probe: async () => "ready",
+    ticket: () => given.shift() as Promise<string>,
+    onEvent: () => undefined,
+    onDelta: () => undefined,
+    onState: () => undefined,
+  });
+  await vi.advanceTimersByTimeAsync(300);
+  expect(FakeSource.all.map((one) => one.url)).toEqual(["/events?ticket=second"]);
 });

@@ -14,6 +14,8 @@ export interface Follow {
   onDelta: (delta: Delta) => void;
   onState: (state: StreamState) => void;
   probe: () => Promise<Standing>;
+  /** A fresh one-use ticket: an EventSource cannot send the header that other requests carry. */
+  ticket: () => Promise<string>;
 }
 
 /** The first wait is short, because most of the time the daemon only restarts; the longest is bearable to look at. */
@@ -36,7 +38,7 @@ export class Stream {
   constructor(private readonly follow: Follow) {
     this.position = follow.position;
     follow.onState("connecting");
-    this.open();
+    void this.open();
   }
 
   close(): void {
@@ -50,10 +52,13 @@ export class Stream {
     this.source = undefined;
   }
 
-  private open(): void {
-    const source = new EventSource(this.follow.address(this.position));
-    this.source = source;
+  private async open(): Promise<void> {
     this.openedAt = Infinity;
+    const ticket = await this.follow.ticket().catch(() => undefined);
+    if (this.isClosed) return;
+    if (ticket === undefined) return this.lose();
+    const source = new EventSource(withTicket(this.follow.address(this.position), ticket));
+    this.source = source;
     source.onopen = () => {
       this.openedAt = Date.now();
       this.follow.onState("live");
@@ -85,7 +90,7 @@ export class Stream {
     if (standing === "ready") {
       // A cut line is not worth a word. A stream that is refused again and again is, to a reader, a lost connection.
       this.follow.onState(this.refusals === 0 ? "connecting" : "unreachable");
-      this.timer = setTimeout(() => this.open(), waitAfter(this.refusals));
+      this.timer = setTimeout(() => void this.open(), waitAfter(this.refusals));
       this.misses = 0;
       this.refusals += 1;
     } else {
@@ -94,6 +99,10 @@ export class Stream {
       this.misses += 1;
     }
   }
+}
+
+function withTicket(address: string, ticket: string): string {
+  return `${address}${address.includes("?") ? "&" : "?"}ticket=${ticket}`;
 }
 
 function waitAfter(failures: number): number {

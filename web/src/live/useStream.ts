@@ -1,6 +1,7 @@
 // Connects a page with its stream: events are handed over in batches, answers that they make stale are fetched again.
 import { useQueryClient, type QueryKey } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
+import { createStreamTicket } from "../api/calls";
 import type { Event } from "../api/types";
 import { setConnection } from "./connection";
 import { probe } from "./probe";
@@ -61,6 +62,7 @@ export function useStream(name: string, following: Following): Speech {
       address: (position) => latest.current.address(position),
       position: latest.current.position as string,
       probe,
+      ticket: async () => (await createStreamTicket()).ticket,
       onDelta: (delta) => say((before) => hear(before, delta)),
       onEvent: (event, position) => {
         say((before) => heed(before, event));

@@ -34,6 +34,8 @@ it("says how a command was confined, and that it was not", () => {
     "Ran confined: it could write only in its workspace and a private temporary folder, and had no network " +
       "(Landlock, seccomp and a process namespace of its own)",
   );
+  const part = sandboxWords("partly_enforced: landlock-abi7+seccomp+subreaper; not enforced: metadata, process_count");
+  expect(part).toMatch(/^Ran confined: .*\. Not enforced: metadata, process count$/);
   expect(sandboxWords("not_enforced")).toContain("without confinement");
   expect(sandboxWords("something new")).toBe("Isolation: something new");
 });

@@ -47,6 +47,7 @@ const RULES: Record<string, string> = {
   registered_tool: "the tool is registered, and nothing forbids it in this run",
   denied_tool: "this run may not use this tool",
   unknown_tool: "there is no such tool",
+  outside_cause: "something other than you caused this run (a webhook, a watched folder or another agent), so it asks before each command",
   outcome_unknown_undecided: "the same call was cut off earlier, and nobody knows whether it happened",
 };
 
@@ -73,6 +74,8 @@ const MEANS: Record<string, string> = {
 /** How a command was confined. The level is what the kernel really enforced, so it is never guessed at. */
 export function sandboxWords(sandbox: string): string {
   if (sandbox === "not_enforced") return "Ran without confinement: this machine's kernel cannot";
+  const [known = "", open] = sandbox.split("; not enforced: ");
+  if (open) return `${sandboxWords(known.replace(/^partly_/, ""))}. Not enforced: ${open.replaceAll("_", " ")}`;
   const [level, means] = sandbox.split(": ");
   if (level !== "enforced" || !means) return `Isolation: ${sandbox}`;
   const names = means.split("+").map((one) => (one.startsWith("landlock") ? "Landlock" : (MEANS[one] ?? one)));

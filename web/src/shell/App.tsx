@@ -10,6 +10,7 @@ import { Glyph, type GlyphName } from "../ui/Glyph";
 import { ConnectionBanner } from "./ConnectionBanner";
 import { ErrorBoundary } from "./ErrorBoundary";
 import { Login } from "./Login";
+import { Logins } from "./Logins";
 import { Nowhere } from "./Nowhere";
 import { briefingPath, Link, routeOf, usePathname, type Route } from "./router";
 import { ShortcutList, useShortcuts } from "./Shortcuts";
@@ -57,40 +58,56 @@ function Page({ route }: { route: Route }) {
 
 function TopBar({ route, isAnonymous, onHelp }: { route: Route; isAnonymous: boolean; onHelp: () => void }) {
   const [theme, turnTheme] = useTheme();
+  const [isListing, setListing] = useState(false);
   const client = useQueryClient();
   const leave = async () => {
     await logout().catch(() => undefined);
+    setListing(false);
     client.clear();
     setAnonymous(true);
   };
   return (
-    <header className="top">
-      <Link to={briefingPath} className="brand">
-        <Mark />
-        Wakeful
-      </Link>
-      <nav aria-label="Pages">
-        {!isAnonymous && (
-          <Link to={briefingPath} current={route.page === "briefing"}>
-            Briefing
-          </Link>
-        )}
-      </nav>
-      <div className="top-acts">
-        {!isAnonymous && <BrakeButton />}
-        <button type="button" className="icon-button" onClick={turnTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>
-          <Glyph name={THEME_GLYPHS[theme]} />
-        </button>
-        <button type="button" className="icon-button" onClick={onHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
-          <Glyph name="keys" />
-        </button>
-        {!isAnonymous && (
-          <button type="button" className="icon-button" onClick={() => void leave()} aria-label="Log out" title="Log out">
-            <Glyph name="leave" />
+    <>
+      <header className="top">
+        <Link to={briefingPath} className="brand">
+          <Mark />
+          Wakeful
+        </Link>
+        <nav aria-label="Pages">
+          {!isAnonymous && (
+            <Link to={briefingPath} current={route.page === "briefing"}>
+              Briefing
+            </Link>
+          )}
+        </nav>
+        <div className="top-acts">
+          {!isAnonymous && <BrakeButton />}
+          <button type="button" className="icon-button" onClick={turnTheme} aria-label={`Colours: ${theme}`} title={`Colours: ${theme}`}>
+            <Glyph name={THEME_GLYPHS[theme]} />
           </button>
-        )}
-      </div>
-    </header>
+          <button type="button" className="icon-button" onClick={onHelp} aria-label="Keyboard shortcuts" title="Keyboard shortcuts (?)">
+            <Glyph name="keys" />
+          </button>
+          {!isAnonymous && (
+            <button
+              type="button"
+              className="icon-button"
+              onClick={() => setListing(true)}
+              aria-label="Logged-in browsers"
+              title="Logged-in browsers"
+            >
+              <Glyph name="device" />
+            </button>
+          )}
+          {!isAnonymous && (
+            <button type="button" className="icon-button" onClick={() => void leave()} aria-label="Log out" title="Log out">
+              <Glyph name="leave" />
+            </button>
+          )}
+        </div>
+      </header>
+      {isListing && !isAnonymous && <Logins onClose={() => setListing(false)} onLogout={() => void leave()} />}
+    </>
   );
 }
 

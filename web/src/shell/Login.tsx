@@ -1,6 +1,8 @@
 import { useEffect } from "react";
 import { probe } from "../live/probe";
 import { Glyph } from "../ui/Glyph";
+import { Trouble } from "../ui/Trouble";
+import { loginFailure } from "./enter";
 import { useTitle } from "./useTitle";
 
 /** A browser without a session. There is no password to ask for: whoever can run the program may come in. */
@@ -12,17 +14,19 @@ export function Login() {
     window.addEventListener("focus", ask);
     return () => window.removeEventListener("focus", ask);
   }, []);
+  const failure = loginFailure();
   return (
     <section className="login" aria-labelledby="login-title">
       <Glyph name="moon" />
       <h1 id="login-title" tabIndex={-1}>
         You are not logged in
       </h1>
+      {failure && <Trouble doing="log in with this link" thrown={failure} />}
       <p>This page opens to whoever can run Wakeful on this machine. In a terminal, type:</p>
       <pre className="code" tabIndex={0}>
         wakeful open
       </pre>
-      <p className="quiet">It opens this page with a link that works once. Afterwards this browser is known until you log out.</p>
+      <p className="quiet">It opens this page with a link that works once. Afterwards this browser stays logged in for 30 days, or until you log out.</p>
     </section>
   );
 }

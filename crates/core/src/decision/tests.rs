@@ -81,6 +81,17 @@ fn an_answer_to_another_version_is_refused() {
 }
 
 #[test]
+fn an_answer_at_or_after_the_deadline_is_refused() {
+    let decision = asked(Some(10));
+    assert!(decision.answer(reply(APPROVE), Millis(NOW.0 + 9)).is_ok());
+    let deadline = Millis(NOW.0 + 10);
+    for late in [10, 11, 1_000_000] {
+        let refused = decision.answer(reply(APPROVE), Millis(NOW.0 + late));
+        assert_eq!(refused, Err(Unanswerable::Late { deadline }));
+    }
+}
+
+#[test]
 fn an_option_that_was_not_offered_is_refused_with_those_that_were() {
     let error = asked(None).answer(reply("aprove"), NOW).expect_err("taken");
     assert_eq!(

@@ -8,7 +8,7 @@ mod refusal;
 
 use serde_json::{Value, json};
 
-pub use self::refusal::BadSource;
+pub use self::refusal::{BadSource, Excess};
 use crate::change::Token;
 use crate::id::SourceId;
 use crate::journal::RecordId;
@@ -23,6 +23,31 @@ pub const ENTRIES_MAX: usize = 100_000;
 
 /// Most folders above an entry.
 pub const DEPTH_MAX: usize = 64;
+
+/// Most entries of a folder source that are listed, those that are ignored among them.
+pub const LISTED_MAX: usize = 1_000_000;
+
+/// Most bytes that all names of a folder source have together: they are held in memory during a look.
+pub const NAMES_BYTES_MAX: usize = 32 * 1_024 * 1_024;
+
+/// How long one look at a source may take.
+pub const LOOK_MS_MAX: u64 = 600_000;
+
+/// Largest ignore file that is read.
+pub const IGNORE_BYTES_MAX: u64 = 256 * 1_024;
+
+/// Most lines of an ignore file.
+pub const IGNORE_LINES_MAX: usize = 10_000;
+
+/// Longest line of an ignore file; it also bounds how deep braces nest.
+pub const IGNORE_LINE_BYTES_MAX: usize = 1_024;
+
+/// Most patterns that apply to one folder, from its own ignore files and from those above it. A compiled pattern may
+/// take 20 KiB.
+pub const IGNORE_PATTERNS_MAX: usize = 4_000;
+
+/// Most patterns that are compiled in one look.
+pub const IGNORE_PATTERNS_OF_LOOK_MAX: usize = 100_000;
 
 /// The largest file whose content is hashed. A larger one is known by its size and the time of its last write.
 pub const HASHED_BYTES_MAX: u64 = 64 * 1_024 * 1_024;

@@ -1,7 +1,35 @@
 //! Why something outside cannot be watched or looked at.
 
-use super::{ENTRIES_MAX, PATH_BYTES_MAX, SOURCES_MAX};
+use super::{
+    ENTRIES_MAX, IGNORE_BYTES_MAX, IGNORE_LINE_BYTES_MAX, IGNORE_LINES_MAX, IGNORE_PATTERNS_MAX,
+    IGNORE_PATTERNS_OF_LOOK_MAX, LOOK_MS_MAX, NAMES_BYTES_MAX, PATH_BYTES_MAX, SOURCES_MAX,
+};
 use crate::id::SourceId;
+
+/// What an ignore file has too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Excess {
+    /// Its size.
+    #[error("{0} bytes; at most {IGNORE_BYTES_MAX}")]
+    Bytes(u64),
+    /// Its lines.
+    #[error("{0} lines; at most {IGNORE_LINES_MAX}")]
+    Lines(usize),
+    /// The bytes of one line.
+    #[error("a line of {0} bytes; at most {IGNORE_LINE_BYTES_MAX}")]
+    Line(usize),
+    /// The patterns that apply to its folder.
+    #[error("{0} patterns, together with those of the folders above; at most {IGNORE_PATTERNS_MAX}")]
+    Patterns(usize),
+    /// The patterns of all ignore files of the source.
+    #[error(
+        "{0} patterns, together with the source's other ignore files; at most {IGNORE_PATTERNS_OF_LOOK_MAX}"
+    )]
+    PatternsOfAll(usize),
+    /// What its patterns compile to.
+    #[error("patterns that are too complex to compile")]
+    Compiled,
+}
 
 /// Why something outside cannot be watched or looked at. Nothing was written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -54,6 +82,21 @@ pub enum BadSource {
         /// How many were counted.
         found: usize,
     },
+    /// An ignore file is larger than is read. The source is not scanned until it is shorter: without its patterns, files
+    /// that are meant to be ignored would be reported.
+    #[error("ignore file too large: {path} has {excess}; the source is not scanned until it is shortened")]
+    IgnoreTooLarge {
+        /// The ignore file.
+        path: String,
+        /// What it has too much of.
+        excess: Excess,
+    },
+    /// The names in it are longer than is kept.
+    #[error("the names in {0} have more than {NAMES_BYTES_MAX} bytes together")]
+    NamesTooLong(String),
+    /// A look takes too long.
+    #[error("scanning {0} takes longer than {LOOK_MS_MAX} ms")]
+    TooSlow(String),
     /// The kernel watches no more folders for this user.
     #[error("the kernel watches no more folders for this user, so changes in {0} are found only by looking")]
     TooManyWatches(String),
@@ -79,6 +122,9 @@ impl BadSource {
             Self::Elsewhere(_) => "source_elsewhere",
             Self::TooManySources => "too_many_sources",
             Self::TooManyFiles { .. } => "too_many_files",
+            Self::IgnoreTooLarge { .. } => "ignore_too_large",
+            Self::NamesTooLong(_) => "names_too_long",
+            Self::TooSlow(_) => "source_too_slow",
             Self::TooManyWatches(_) => "too_many_watches",
             Self::Busy(_) => "source_busy",
         }
@@ -99,7 +145,10 @@ impl BadSource {
             }
             Self::Elsewhere(_) => "call it there",
             Self::TooManySources => "take one away: `wakeful source remove ID`",
-            Self::TooManyFiles { .. } => {
+            Self::IgnoreTooLarge { .. } => {
+                "shorten the ignore file: ignore whole folders instead of single files"
+            }
+            Self::TooManyFiles { .. } | Self::NamesTooLong(_) | Self::TooSlow(_) => {
                 "leave folders out in a .wakefulignore, written like a .gitignore; or watch a folder below"
             }
             Self::TooManyWatches(_) => {

@@ -335,7 +335,8 @@ pub const fn is_of_machine(kind: Kind) -> bool {
         | Kind::RunQuarantined
         | Kind::RunReleased
         | Kind::ContentErased
-        | Kind::DataPruned => false,
+        | Kind::DataPruned
+        | Kind::RecordBound => false,
     }
 }
 

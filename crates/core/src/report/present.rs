@@ -197,7 +197,7 @@ const fn category(kind: Kind) -> Category {
             Category::Runtime
         }
         Kind::DecisionAsked | Kind::DecisionEscalated | Kind::DecisionAnswered => Category::Waiting,
-        Kind::ProviderRoundCompleted | Kind::DataPruned => Category::Trace,
+        Kind::ProviderRoundCompleted | Kind::DataPruned | Kind::RecordBound => Category::Trace,
         Kind::AssistantRoundRecorded => Category::AssistantProgress,
         Kind::PolicyDecided | Kind::ToolExecuted | Kind::ActionCalledOff => Category::Tool,
         Kind::RuntimeError | Kind::RunParked | Kind::RunQuarantined => Category::OperatorNotification,
@@ -227,6 +227,7 @@ fn row(kind: Kind, payload: &Value) -> Row {
         Kind::RunReleased => deciding::released(payload),
         Kind::ContentErased => notice::content_erased(payload),
         Kind::DataPruned => Row::plain(Level::Trace, "Old data taken away"),
+        Kind::RecordBound => Row::plain(Level::Trace, "Settings changed"),
     }
 }
 

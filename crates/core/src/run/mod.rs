@@ -22,10 +22,12 @@ use serde_json::json;
 
 use crate::blob::BlobHash;
 use crate::budget::{Exceeded, MicroUsd};
+use crate::cause::Cause;
 use crate::conversation::{Role, Usage};
 use crate::failure::{Category, FailureArtifact, ModelFailure, ModelFailureKind, clip};
 use crate::json::NotCanonical;
 use crate::key::{DecisionId, OperationId, RunKey};
+use crate::policy::OutsideRuns;
 use crate::report::{Draft, Kind, PREVIEW_CHARS_MAX};
 use crate::retry::RetryPolicy;
 use crate::step::{Action, EffectClass, Fate, model_operation};
@@ -46,7 +48,8 @@ pub const MACHINE: &str = "turn";
 /// | 2 | questions to people, and waits |
 /// | 3 | runs that start others |
 /// | 4 | [`Turn::unpaid`], and what a person says into a run ([`Reads::interjected`]) |
-pub const MACHINE_VERSION: u32 = 4;
+/// | 5 | [`Turn::outside`] |
+pub const MACHINE_VERSION: u32 = 5;
 
 /// The oldest version whose states are still read.
 pub const MACHINE_VERSION_OLDEST: u32 = 1;
@@ -106,6 +109,9 @@ pub struct Turn {
     /// Agents of which it may start runs.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub may_start: BTreeSet<String>,
+    /// What holds for its plain actions because of its outside cause; none for a run of the operator.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outside: Option<OutsideRuns>,
     /// The folder its commands run in. Fixed when the run begins, so that a resumed run goes on in the same place.
     #[serde(default)]
     pub workspace: String,
@@ -275,6 +281,7 @@ impl Turn {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: BTreeSet::new(),
+            outside: None,
             workspace: String::new(),
             rounds: 0,
             requests: 0,
@@ -310,6 +317,19 @@ impl Turn {
     #[must_use]
     pub fn starting(mut self, agents: BTreeSet<String>) -> Self {
         self.may_start = agents;
+        self
+    }
+
+    /// The same turn with what caused it, all that it takes up included. One outside cause makes it an outside run, for
+    /// which this setting holds.
+    #[must_use]
+    pub fn caused_by<'a>(
+        mut self,
+        causes: impl IntoIterator<Item = &'a Cause>,
+        setting: OutsideRuns,
+    ) -> Self {
+        let is_outside = causes.into_iter().any(Cause::is_outside);
+        self.outside = is_outside.then_some(setting);
         self
     }
 

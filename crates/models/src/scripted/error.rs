@@ -1,4 +1,7 @@
 //! What is wrong with a script, where, and what to do about it.
+//!
+//! A caller of the API may name any file that the daemon can read, so an error never repeats what stands in the file: it
+//! says line, column, the fields of the format, and what kind of error it is.
 
 use serde_path_to_error::{Path, Segment};
 use serde_saphyr as yaml;
@@ -6,7 +9,38 @@ use wakeful_core::failure::clip;
 use yaml::budget::BudgetBreach;
 
 /// Longest field path and longest message in characters: an error is read on a few lines.
-const QUOTE_CHARS_MAX: usize = 300;
+const TEXT_CHARS_MAX: usize = 300;
+
+/// The keys of the format. Any other key is contents of the file and shown as a question mark.
+const KEYS: [&str; 27] = [
+    "after",
+    "boundary",
+    "cached_read",
+    "cached_read_tokens",
+    "cached_write",
+    "cached_write_tokens",
+    "delay_ms",
+    "fail",
+    "input",
+    "input_tokens",
+    "kind",
+    "max_output_tokens",
+    "message",
+    "name",
+    "output",
+    "output_tokens",
+    "price",
+    "reasoning_tokens",
+    "repeat_last",
+    "retry",
+    "retry_after_ms",
+    "rounds",
+    "status",
+    "text",
+    "thinking",
+    "tools",
+    "usage",
+];
 
 /// Farthest distance at which an unknown key is taken for a slip of the pen.
 const SLIP_MAX: usize = 2;
@@ -19,7 +53,8 @@ pub struct ScriptError {
     pub script: String,
     /// Where in the file, as far as it is known.
     pub place: Option<Place>,
-    /// Which field, such as `rounds[1].tools[0].name`. Empty when it is about the whole file.
+    /// Which field, such as `rounds[1].tools[0].name`; a key that the format does not have is `?`. Empty when it is about
+    /// the whole file.
     pub field: String,
     /// What is wrong and the way out.
     pub message: String,
@@ -58,8 +93,8 @@ impl ScriptError {
         Self {
             script: script.to_owned(),
             place,
-            field: printable(&field),
-            message: printable(&message),
+            field: clip(&field, TEXT_CHARS_MAX),
+            message: clip(&message, TEXT_CHARS_MAX),
         }
     }
 
@@ -77,20 +112,6 @@ impl ScriptError {
     }
 }
 
-/// Keys and tags come from the file: they may be of any length and hold what a terminal would obey.
-fn printable(text: &str) -> String {
-    let text = clip(text, QUOTE_CHARS_MAX);
-    text.chars()
-        .map(|c| {
-            if c.is_control() {
-                char::REPLACEMENT_CHARACTER
-            } else {
-                c
-            }
-        })
-        .collect()
-}
-
 /// The path as a person would write it.
 fn spelled(path: &Path) -> String {
     let mut text = String::new();
@@ -100,8 +121,8 @@ fn spelled(path: &Path) -> String {
             // Rounds are read together with their place, and the reader of the pair calls the round `value`.
             Segment::Map { .. } if depth == 2 => {}
             Segment::Map { key } => join(&mut text, key),
-            Segment::Enum { variant } => join(&mut text, variant),
-            Segment::Unknown => {}
+            // Its only enum is a plain word, which has no fields.
+            Segment::Enum { .. } | Segment::Unknown => {}
         }
     }
     text
@@ -111,7 +132,7 @@ fn join(path: &mut String, key: &str) {
     if !path.is_empty() {
         path.push('.');
     }
-    path.push_str(key);
+    path.push_str(if KEYS.contains(&key) { key } else { "?" });
 }
 
 /// Our words for what the parser found, and the key it is about where the path does not have it yet.
@@ -133,15 +154,22 @@ fn explain(error: &yaml::Error) -> (String, Option<String>) {
             ("is missing; every entry needs it".into(), Some((*field).into()))
         }
         E::SerdeUnknownField { field, expected, .. } => (unknown_key(field, expected), None),
+        E::SerdeUnknownVariant { expected, .. } => (
+            format!("is no known word; known here: {}", expected.join(", ")),
+            None,
+        ),
+        E::UnsupportedTag { .. } => ("has a tag; tags are not taken, so leave it out".into(), None),
+        E::NonFiniteFloat { .. } => ("must be a finite number".into(), None),
         E::DuplicateMappingKey { key, .. } => ("stands twice; keep one of the two".into(), key.clone()),
         E::InvalidScalar {
             ty: "u64" | "u16", ..
         } => ("must be a whole number, not negative".into(), None),
         E::InvalidBooleanStrict { .. } => ("must be `true` or `false`".into(), None),
         E::Unexpected { expected, .. } => (wrong_shape(expected).into(), None),
-        E::Message { msg, .. } => (msg.clone(), None),
-        // The parser's own sentence; its Display would repeat the place.
-        other => (without_place(other), None),
+        // Our own checks begin like this; what the parser says of a value quotes it.
+        E::Message { msg, .. } if msg.starts_with("must be ") => (msg.clone(), None),
+        E::ExternalMessage { msg, .. } => (syntax(msg), None),
+        _ => ("is not what stands here in a script".into(), None),
     }
 }
 
@@ -177,11 +205,11 @@ fn unknown_key(key: &str, expected: &[&str]) -> String {
     }
 }
 
-fn without_place(error: &yaml::Error) -> String {
-    let text = error.to_string();
-    match text.rsplit_once(" at line ") {
-        Some((sentence, _)) => format!("is no valid YAML here: {sentence}"),
-        None => format!("is no valid YAML: {text}"),
+/// The parser's own sentence, unless it quotes the file.
+fn syntax(sentence: &str) -> String {
+    match sentence.contains(['`', '\'', '"']) {
+        true => "is no valid YAML here".to_owned(),
+        false => format!("is no valid YAML here: {sentence}"),
     }
 }
 

@@ -9,7 +9,7 @@ use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
 
 use super::StoreError;
-use crate::records::RunRow;
+use crate::records::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
 
 /// What a log is proved by.
 pub trait ProofView {
@@ -44,6 +44,29 @@ pub trait ProofView {
     ) -> Result<Vec<(AgentId, Place)>, StoreError>;
     /// What was said in a run: the places in its thread after one, each with its content.
     fn contents(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<(i64, BlobHash)>, StoreError>;
+    /// The tables whose rows are bound to the home's log.
+    fn bound_tables(&mut self) -> Vec<&'static str>;
+    /// Rows of such a table by key, after one.
+    fn bound_rows(
+        &mut self,
+        table: &str,
+        after: Option<&[KeyPart]>,
+        limit: u32,
+    ) -> Result<Vec<BoundRow>, StoreError>;
+    /// Rows that follow from other rows and are not what those say, some of each kind.
+    fn misfits(&mut self) -> Result<Vec<Misfit>, StoreError>;
+    /// The entries of a run in its thread, after a place.
+    fn lines(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<LineRow>, StoreError>;
+    /// The decisions of a run, oldest first, each with its columns compared with its body.
+    fn asked(&mut self, run: &RunKey) -> Result<Vec<AskedRow>, StoreError>;
+    /// The queue, by agent and place, after one.
+    fn queue_places(
+        &mut self,
+        after: Option<(&AgentId, u64)>,
+        limit: u32,
+    ) -> Result<Vec<QueuePlace>, StoreError>;
+    /// What retention took from a run; none where there is no such run.
+    fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError>;
 }
 
 /// What is signed and what is erased.

@@ -27,6 +27,12 @@ enum Called {
 
 impl<S: Store> Clerk<S> {
     pub(super) async fn call_off(&self, run: RunKey) -> Result<RunReport, EngineError> {
+        self.request_end(run).await?;
+        report::load(&self.store, run).await
+    }
+
+    /// Asks for the end of a run in the database, or takes its message out of the queue.
+    pub(super) async fn request_end(&self, run: RunKey) -> Result<(), EngineError> {
         let at = self.clock.now();
         let payload = serde_json::json!({"run_key": run, "verdict": CALLED_OFF});
         let sealed = self.seal(Draft::new(Kind::WakeDecided, payload), Some(run), at)?;
@@ -50,7 +56,7 @@ impl<S: Store> Clerk<S> {
                 self.work.look_at(agent);
             }
         }
-        report::load(&self.store, run).await
+        Ok(())
     }
 
     /// Has agents looked at whose runs were changed from outside.

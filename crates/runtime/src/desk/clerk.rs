@@ -18,7 +18,7 @@ use wakeful_ports::store::{Store, StoreError, Tx, View};
 use super::spoil;
 use super::work::Work;
 use super::{
-    AgentView, Asked, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
+    AgentView, Asked, Cancelled, Conversation, Desk, Line, NewAgent, Post, Posted, RunGlance, SESSION,
     TRANSCRIPT_BYTES_MAX, Waiting,
 };
 use crate::cause::{Arrival, Arrived};
@@ -38,6 +38,8 @@ pub struct Clerk<S> {
     pub(super) hub: Arc<Hub>,
     pub(super) work: Arc<Work>,
     pub(super) governance: Governance,
+    /// Held while a stop request is stored or a brake released: one must not undo the other.
+    pub(super) stop_lock: Arc<tokio::sync::Mutex<()>>,
     door: Door,
 }
 
@@ -65,6 +67,7 @@ impl<S: Store> Clerk<S> {
             hub,
             work,
             governance: Governance::default(),
+            stop_lock: Arc::default(),
             door: Door::Daemon,
         }
     }
@@ -357,6 +360,15 @@ impl<S: Store> Desk for Clerk<S> {
 
     fn cancel(&self, run: RunKey) -> Asked<'_, RunReport> {
         Box::pin(self.call_off(run))
+    }
+
+    fn cancel_at_once(&self, run: RunKey) -> Asked<'_, Cancelled> {
+        Box::pin(self.cancel_soon(run))
+    }
+
+    fn probe(&self) -> Asked<'_, ()> {
+        let read = self.store.read(|view| view.care());
+        Box::pin(async { Ok(read.await.map(drop)?) })
     }
 
     fn events_after(&self, agent: AgentId, seq: u64, limit: u32) -> Asked<'_, Vec<EventRow>> {

@@ -1,11 +1,13 @@
 //! Questions, brakes and runs that stand aside, at the desk.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use wakeful_core::decision::{Channel, Decision, Reply, Unanswerable, in_order};
 use wakeful_core::failure::clip;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
+use wakeful_core::proof::record::attach;
 use wakeful_core::report::{Draft, Event, Kind, Sealed};
 use wakeful_core::time::Millis;
 use wakeful_core::wake::{Lifecycle, Refusal};
@@ -14,12 +16,14 @@ use wakeful_ports::records::{
     AnnouncementRow, BrakeRow, DecisionFilter, IN_TURN, Owed, RUN_ABANDONED, RUN_OPEN, RUN_QUARANTINED,
     RunRow,
 };
+use wakeful_ports::stops::PendingStop;
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, Tx};
 
 use super::clerk::{announce, append};
 use super::{Arguments, Asked, Clerk, arguments};
 use crate::report::{self, RunReport};
 use crate::subrun::{end_children, lock_all, parent_of};
+use crate::wait::late_draft;
 use crate::{EngineError, Observer as _};
 
 /// Longest reason for a brake.
@@ -48,6 +52,10 @@ pub trait Deciding: Send + Sync + 'static {
     fn brake(&self, agent: Option<AgentId>, reason: String, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
     /// Releases a brake.
     fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>>;
+    /// Brakes and cancellations that are in force and that the database does not have yet.
+    fn pending_stops(&self) -> Vec<PendingStop> {
+        Vec::new()
+    }
     /// Lets a run that stands aside go on where it stood.
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport>;
     /// Ends a run that stands aside.
@@ -65,6 +73,8 @@ enum Named {
 enum Found {
     Taken(Box<Decision>, Box<Event>),
     Refused(Unanswerable),
+    /// The answer came after the deadline. The question has grown more severe, or is called off.
+    Late(Unanswerable, AgentId, Box<Event>),
     Unknown,
 }
 
@@ -99,13 +109,18 @@ impl<S: Store> Clerk<S> {
 
     async fn answer_one(&self, hex_prefix: String, reply: Reply) -> Result<Decision, EngineError> {
         let id = self.named(hex_prefix).await?.inquiry.decision_id;
-        let now = self.clock.now();
-        // Sealed inside the transaction: which version an answer makes is known only with the lock.
-        let salt = self.entropy.bytes32();
-        let found = self.write(move |tx| answer_in(tx, id, &reply, (now, salt)));
+        // Sealed inside the transaction: which version an answer makes is known only with the lock. What time it is, too:
+        // an answer that waited for the lock may have missed its deadline.
+        let (clock, salt) = (Arc::clone(&self.clock), self.entropy.bytes32());
+        let found = self.write(move |tx| answer_in(tx, id, &reply, (clock.now(), salt)));
         match found.await? {
             Found::Unknown => Err(EngineError::UnknownDecision(id.to_string())),
             Found::Refused(why) => Err(why.into()),
+            Found::Late(why, agent, event) => {
+                self.hub.saw(&agent, &[*event]);
+                self.work.look_at(agent);
+                Err(why.into())
+            }
             Found::Taken(decision, event) => {
                 fail::point("decision.after_answer");
                 self.hub.saw(&decision.agent_id, &[*event]);
@@ -115,34 +130,31 @@ impl<S: Store> Clerk<S> {
         }
     }
 
-    async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
-        let payload = serde_json::json!({
-            "is_on": true, "scope": scope(brake.agent_id.as_ref()), "reason": brake.reason, "channel": brake.channel,
-        });
-        let agent = brake.agent_id.clone();
-        self.change_brake(agent, payload, move |tx| tx.put_brake(&brake))
-            .await?;
-        self.all_brakes().await
+    /// Changes what concerns all agents, and in the same transaction writes that into their logs.
+    pub(super) async fn tell_all_of(
+        &self,
+        payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.change_all((Kind::AgentStateChanged, None), payload, change)
+            .await
     }
 
-    async fn lift(&self, agent: Option<AgentId>, channel: Channel) -> Result<Vec<BrakeRow>, EngineError> {
-        let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
-        let lifted = agent.clone();
-        self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
-            .await?;
-        let now = self.clock.now();
-        // It is released, whatever becomes of this look.
-        let ready = self.store.read(move |view| view.agents_with_work(now)).await;
-        let ready = ready.inspect_err(|_| self.look_everywhere())?;
-        ready.into_iter().for_each(|agent| self.work.look_at(agent));
-        self.all_brakes().await
+    pub(super) async fn change_brake(
+        &self,
+        agent: Option<AgentId>,
+        payload: serde_json::Value,
+        change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
+    ) -> Result<(), EngineError> {
+        self.change_all((Kind::BrakeChanged, agent), payload, change)
+            .await
     }
 
     /// Lays a hand on the brake, and in the same transaction writes that into the log of whom it concerns: one agent or
     /// all. Where there are very many, the last of them are told after it, because a brake does not wait.
-    async fn change_brake(
+    async fn change_all(
         &self,
-        agent: Option<AgentId>,
+        (kind, agent): (Kind, Option<AgentId>),
         payload: serde_json::Value,
         change: impl Fn(&mut dyn Tx) -> Result<bool, StoreError> + Send + 'static,
     ) -> Result<(), EngineError> {
@@ -157,7 +169,7 @@ impl<S: Store> Clerk<S> {
         let concerned: BTreeSet<AgentId> = concerned.into_iter().collect();
         let now = self.clock.now();
         let told = concerned.into_iter().map(|agent| {
-            let draft = Draft::new(Kind::BrakeChanged, payload.clone());
+            let draft = Draft::new(kind, payload.clone());
             Ok((agent, self.seal(draft, None, now)?))
         });
         let told = told.collect::<Result<Vec<_>, EngineError>>()?;
@@ -191,10 +203,6 @@ impl<S: Store> Clerk<S> {
         for (agent, event) in events {
             self.hub.saw(&agent, &[event]);
         }
-    }
-
-    async fn all_brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
-        Ok(self.store.read(|view| view.brakes()).await?)
     }
 
     async fn move_aside(&self, run: RunKey, status: &'static str) -> Result<RunReport, EngineError> {
@@ -276,6 +284,13 @@ impl<S: Store> Deciding for Clerk<S> {
 
     fn release(&self, agent: Option<AgentId>, channel: Channel) -> Asked<'_, Vec<BrakeRow>> {
         Box::pin(self.lift(agent, channel))
+    }
+
+    fn pending_stops(&self) -> Vec<PendingStop> {
+        self.store
+            .stops()
+            .map(|stops| stops.pending())
+            .unwrap_or_default()
     }
 
     fn retry(&self, run: RunKey) -> Asked<'_, RunReport> {
@@ -360,11 +375,22 @@ fn answer_in(
     };
     let answered = match decision.answer(reply.clone(), now) {
         Ok(answered) => answered,
+        Err(why @ Unanswerable::Late { .. }) => {
+            let Some(next) = decision.overdue(now) else {
+                return Ok(Found::Refused(why));
+            };
+            tx.put_decision(&next, decision.version)?;
+            tx.rouse_run(&decision.run_key)?;
+            let sealed = Sealed::new(late_draft(&next), now, Some(decision.run_key), salt)
+                .map_err(|_| StoreError::Malformed("a deadline"))?;
+            let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
+            return Ok(Found::Late(why, decision.agent_id, Box::new(event)));
+        }
         Err(why) => return Ok(Found::Refused(why)),
     };
     tx.put_decision(&answered, decision.version)?;
     tx.rouse_run(&decision.run_key)?;
-    let draft = Draft::new(
+    let mut draft = Draft::new(
         Kind::DecisionAnswered,
         serde_json::json!({
             "decision_id": id, "operation_id": answered.inquiry.operation_id, "tool": answered.inquiry.tool,
@@ -372,6 +398,7 @@ fn answer_in(
             "version": answered.version,
         }),
     );
+    attach(&mut draft, &answered);
     let sealed = Sealed::new(draft, now, Some(decision.run_key), salt)
         .map_err(|_| StoreError::Malformed("an answer"))?;
     let event = append(tx, &decision.agent_id, &mut head, &sealed)?;
@@ -387,6 +414,6 @@ fn tell_all(tx: &mut dyn Tx, told: &[(AgentId, Sealed)]) -> Result<Vec<(AgentId,
     Ok(events)
 }
 
-fn scope(agent: Option<&AgentId>) -> &str {
+pub(super) fn scope(agent: Option<&AgentId>) -> &str {
     agent.map_or("all", AgentId::as_str)
 }

@@ -21,6 +21,9 @@ pub trait Ledger: Send + Sync + 'static {
     fn spending(&self, agent: AgentId) -> Asked<'_, Vec<SpendDay>>;
     /// Sets the cap of an agent or of all together, or takes it away. Who waits for money is looked at again.
     fn set_cap(&self, agent: Option<AgentId>, daily: Option<MicroUsd>) -> Asked<'_, Budget>;
+    /// Makes the clock's day the day of the budget, where a clock that was wrong moved it ahead. What was spent on later
+    /// days counts for this one, and the log of every agent says who did it.
+    fn reset_day(&self, channel: &'static str) -> Asked<'_, Budget>;
     /// Chooses an agent's model for the runs that begin from now on, or gives it the default back.
     fn set_model(&self, agent: AgentId, model_ref: Option<String>) -> Asked<'_, AgentView>;
     /// Keeps that a person confirmed a provider under these rules.
@@ -52,12 +55,13 @@ pub struct Budget {
 impl<S: Store> Ledger for Clerk<S> {
     fn budget(&self) -> Asked<'_, Budget> {
         Box::pin(async move {
-            let day = Day::of(self.clock.now());
-            let (caps, today, days) = self
+            let clock = Day::of(self.clock.now());
+            let (day, caps, today, days) = self
                 .store
                 .read(move |view| {
+                    let day = clock.not_before(view.latest_spend_day()?);
                     let days = view.spend_days(None, Day(day.0 - DAYS_SHOWN + 1))?;
-                    Ok((view.caps()?, view.spent_on(day)?, days))
+                    Ok((day, view.caps()?, view.spent_on(day)?, days))
                 })
                 .await?;
             let cap_default = self.governance.daily_cap;
@@ -103,6 +107,25 @@ impl<S: Store> Ledger for Clerk<S> {
                 (None, Some(agent)) => return Err(EngineError::UnknownAgent(agent)),
                 (None, None) => {}
             }
+            self.budget().await
+        })
+    }
+
+    fn reset_day(&self, channel: &'static str) -> Asked<'_, Budget> {
+        Box::pin(async move {
+            let now = self.clock.now();
+            let clock = Day::of(now);
+            let latest = self.store.read(|view| view.latest_spend_day()).await?;
+            if latest.is_none_or(|latest| latest <= clock) {
+                return self.budget().await;
+            }
+            let payload = serde_json::json!({
+                "change": "budget_day", "from": latest, "to": clock, "channel": channel,
+            });
+            self.tell_all_of(payload, move |tx| tx.reset_spend_day(clock).map(|()| true))
+                .await?;
+            let waiting = self.store.read(move |view| view.agents_with_work(now)).await?;
+            waiting.into_iter().for_each(|agent| self.work.look_at(agent));
             self.budget().await
         })
     }

@@ -150,7 +150,7 @@ fn only_records(
         after = newest.seq;
         for event in page.iter().filter(|event| event.seq <= last) {
             match Kind::parse(&event.kind) {
-                Some(Kind::ContentErased | Kind::DataPruned) => record = Some(event.seq),
+                Some(Kind::ContentErased | Kind::DataPruned | Kind::RecordBound) => record = Some(event.seq),
                 Some(_) | None => return Ok(None),
             }
         }

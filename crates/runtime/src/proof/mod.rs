@@ -1,6 +1,7 @@
 //! Proof over any store: the core judges, here the rows are brought, in pages, so that memory stays flat however long a
 //! log is.
 
+mod audit;
 mod contents;
 mod erase;
 mod export;
@@ -12,12 +13,13 @@ use wakeful_core::proof::chain::Link;
 use wakeful_core::proof::replay::Recorded;
 use wakeful_ports::records::{EventRow, JournalRow};
 
+pub use self::audit::{ALTERATIONS_MAX, Alteration, Audit, Compared};
 pub(crate) use self::erase::erase;
 pub use self::erase::{Erase, Erased, REASON_CHARS_MAX, What, reason};
 pub use self::export::{ExportError, Exported, Leaving, export};
 pub use self::notary::{EVENTS_BETWEEN, Notary, REST_MS, sign};
 pub use self::replay::{Replayed, replay};
-pub use self::verify::{Verdict, Wanted, verify};
+pub use self::verify::{Verdict, Verified, Wanted, verify};
 
 /// An event as the core judges it.
 fn link(row: &EventRow) -> Link<'_> {

@@ -1,10 +1,11 @@
 //! Running a recorded run again, with neither model nor tools: its journal is all that it needs.
 
-use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::key::RunKey;
 use wakeful_core::proof::replay::{Difference, Replay, Ties, Told};
-use wakeful_ports::records::{EventRow, RUN_OPEN, RUN_QUARANTINED, RunRow};
+use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED, RunRow};
 use wakeful_ports::store::{Store, StoreError, View};
 
+use super::audit::{self, Alteration, Compared, Noted, Rebuilt, check_run};
 use super::recorded;
 use crate::EngineError;
 use crate::run::decode;
@@ -28,6 +29,8 @@ pub struct Replayed {
     pub ties: Ties,
     /// Where it first led elsewhere.
     pub difference: Option<Difference>,
+    /// Rows and contents of it that are not as they were written.
+    pub alterations: Vec<Alteration>,
 }
 
 /// Runs a recorded run again and compares every state, every effect and every event. A run that is still open is compared
@@ -39,18 +42,36 @@ pub async fn replay<S: Store>(store: &S, run: RunKey) -> Result<Replayed, Engine
     if is_pruned {
         return Err(EngineError::RunPruned { run });
     }
-    let ran = again(store, &row).await?;
+    let noted = noted(store, &row).await?;
+    let (ran, _) = again_with(store, &row, &noted.told).await?;
     let (ties, difference) = match ran.found {
         Ok(ties) => (ties, None),
         Err(difference) => (Ties::default(), Some(difference)),
     };
+    let mut alterations = match difference {
+        Some(_) => Vec::new(),
+        None => altered(store, &row, &noted).await?,
+    };
+    for content in ran.replay.iter().flat_map(Replay::contents) {
+        alterations.extend(audit::blob(store, *content).await?);
+    }
     Ok(Replayed {
         row,
         transitions: ran.replay.as_ref().map_or(0, Replay::rows),
         events: ran.events,
         ties,
         difference,
+        alterations,
     })
+}
+
+/// Rows of a run that its journal and the log do not lead to.
+async fn altered<S: Store>(store: &S, row: &RunRow, noted: &Noted) -> Result<Vec<Alteration>, EngineError> {
+    let whose = (&row.agent_id, row.run_key);
+    match check_run(store, whose, noted, &mut Compared::default()).await {
+        Ok(found) => Ok(found),
+        Err(error) => Ok(vec![audit::unreadable(&row.run_key, error)?]),
+    }
 }
 
 /// A run after it was run again.
@@ -63,41 +84,59 @@ pub(super) struct Ran {
     pub(super) found: Result<Ties, Difference>,
 }
 
-/// Runs a run again.
+/// Runs a run again, with the events that its log has.
 pub(super) async fn again<S: Store>(store: &S, row: &RunRow) -> Result<Ran, EngineError> {
-    let (run, agent) = (row.run_key, row.agent_id.clone());
+    let noted = noted(store, row).await?;
+    Ok(again_with(store, row, &noted.told).await?.0)
+}
+
+/// What the log says of one run.
+async fn noted<S: Store>(store: &S, row: &RunRow) -> Result<Noted, EngineError> {
+    let (agent, run) = (row.agent_id.clone(), row.run_key);
+    Ok(store.read(move |view| told(view, &agent, &run)).await?)
+}
+
+/// Runs a run again and compares it with events; also says which rows its journal leads to.
+pub(super) async fn again_with<S: Store>(
+    store: &S,
+    row: &RunRow,
+    told: &[Told],
+) -> Result<(Ran, Rebuilt), EngineError> {
+    let run = row.run_key;
+    let mut rebuilt = Rebuilt::default();
     let turn = match decode(row) {
         Ok(turn) => turn,
         // What is kept of an ended run is compared, not gone on with.
         Err(EngineError::Broken { why, .. }) => {
-            return Ok(Ran {
+            let ran = Ran {
                 replay: None,
                 events: 0,
                 found: Err(Difference::NoState(why)),
-            });
+            };
+            return Ok((ran, rebuilt));
         }
         Err(error) => return Err(error),
     };
     let mut replay = Replay::new(turn);
-    let compared = match steps(store, row, &mut replay).await? {
+    let compared = match steps(store, row, &mut replay, &mut rebuilt).await? {
         Some(Difference::Erased(_)) => return Err(EngineError::RunErased { run }),
         Some(difference) => Err(difference),
         None => replay.end(row.version, &row.state),
     };
-    let told = store.read(move |view| told(view, &agent, &run)).await?;
     let found = compared.and_then(|()| {
-        let ties = replay.told(&told)?;
+        let ties = replay.told(told)?;
         // Whoever drives it may have told more since its row was read.
         if has_ended(row) {
-            replay.told_no_more(&told)?;
+            replay.told_no_more(told)?;
         }
         Ok(ties)
     });
-    Ok(Ran {
+    let ran = Ran {
         replay: Some(replay),
         events: told.len(),
         found,
-    })
+    };
+    Ok((ran, rebuilt))
 }
 
 /// Whether nobody goes on with a run.
@@ -109,6 +148,7 @@ async fn steps<S: Store>(
     store: &S,
     row: &RunRow,
     replay: &mut Replay,
+    rebuilt: &mut Rebuilt,
 ) -> Result<Option<Difference>, EngineError> {
     let (run, version, mut after) = (row.run_key, row.version, 0);
     loop {
@@ -126,37 +166,27 @@ async fn steps<S: Store>(
                 let longer = has_ended(row).then_some(Difference::Length { rows, version });
                 return Ok(longer);
             }
-            if let Err(difference) = replay.step(&recorded(input)) {
-                return Ok(Some(difference));
+            match replay.step(&recorded(input)) {
+                Ok(moved) => rebuilt.take(run, &moved, input.at),
+                Err(difference) => return Ok(Some(difference)),
             }
         }
     }
 }
 
 /// What the log tells of a run.
-fn told(
-    view: &mut dyn View,
-    agent: &wakeful_core::id::AgentId,
-    run: &RunKey,
-) -> Result<Vec<Told>, StoreError> {
+fn told(view: &mut dyn View, agent: &wakeful_core::id::AgentId, run: &RunKey) -> Result<Noted, StoreError> {
+    let mut noted = Noted::default();
     let Some((first, last)) = view.run_span(agent, run)? else {
-        return Ok(Vec::new());
+        return Ok(noted);
     };
-    let (mut told, mut after) = (Vec::new(), first.saturating_sub(1));
+    let mut after = first.saturating_sub(1);
     while after < last {
         let page = view.events(agent, after, EVENTS_PAGE)?;
         let Some(newest) = page.last() else { break };
         after = newest.seq;
         let own = page.iter().filter(|event| event.run_key == Some(*run));
-        told.extend(own.map(digest));
+        own.for_each(|event| noted.note(event));
     }
-    Ok(told)
-}
-
-fn digest(event: &EventRow) -> Told {
-    let payload = event.payload.as_ref();
-    (
-        event.kind.clone(),
-        payload.map(|(payload, _)| Digest::of(payload)),
-    )
+    Ok(noted)
 }

@@ -9,6 +9,7 @@ use wakeful_core::time::Millis;
 use wakeful_ports::records::EventRow;
 use wakeful_ports::store::{ROWS_MAX, Store, StoreError, View};
 
+use super::audit::{Alteration, Audit, LogWatch, Task, unreadable};
 use super::link;
 use crate::EngineError;
 
@@ -31,6 +32,17 @@ pub struct Wanted {
     pub hash: Option<Digest>,
     /// Whose signature every log must have.
     pub key: Option<Fingerprint>,
+    /// Whether contents and rows are compared as well.
+    pub contents: bool,
+}
+
+/// What came of it, beside the verdict on each log.
+#[derive(Debug, Clone, Default)]
+pub struct Verified {
+    /// Whether the hash that was kept elsewhere is among those of the events, or none was asked for.
+    pub is_found: bool,
+    /// What is not as it was written beside the logs.
+    pub audit: Audit,
 }
 
 /// What was found of one agent's log.
@@ -46,23 +58,59 @@ pub struct Verdict {
     pub flaw: Option<Flaw>,
 }
 
-/// Walks one log or all, and tells what it finds of each. True when the hash that was kept elsewhere is among them, or
-/// none was asked for.
+/// How often contents and rows are compared again when something differs.
+const CONFIRMATIONS: usize = 2;
+
+/// Walks one log or all, and tells what it finds of each; compares contents and rows where that is wanted.
+///
+/// A daemon may write while pages are read, and a row that changed between its event and its look differs for a moment. So
+/// where a log has grown meanwhile, a difference counts only when it is found again.
 pub async fn verify<S: Store>(
     store: &S,
     wanted: &Wanted,
+    tell: impl FnMut(Verdict),
+) -> Result<Verified, EngineError> {
+    let mut before = ends(store).await?;
+    let mut verified = pass(store, wanted, tell).await?;
+    for _ in 0..CONFIRMATIONS {
+        let now = ends(store).await?;
+        if verified.audit.alterations.is_empty() || now == before {
+            break;
+        }
+        before = now;
+        let again = pass(store, wanted, drop).await?.audit.alterations;
+        let is_still_there = |one: &Alteration| {
+            let is_same = |other: &Alteration| (&one.place, &one.row) == (&other.place, &other.row);
+            again.iter().any(is_same)
+        };
+        verified.audit.alterations.retain(is_still_there);
+    }
+    Ok(verified)
+}
+
+/// Where the logs end.
+async fn ends<S: Store>(store: &S) -> Result<(Vec<(AgentId, u64)>, Option<Place>), EngineError> {
+    let ends = store.read(|view| Ok((view.heads()?, view.log_end(&AgentId::home_log())?)));
+    Ok(ends.await?)
+}
+
+async fn pass<S: Store>(
+    store: &S,
+    wanted: &Wanted,
     mut tell: impl FnMut(Verdict),
-) -> Result<bool, EngineError> {
-    let mut is_found = wanted.hash.is_none();
+) -> Result<Verified, EngineError> {
+    let mut verified = Verified {
+        is_found: wanted.hash.is_none(),
+        ..Verified::default()
+    };
     let mut given = wanted.heads.clone();
     if let Some(agent) = &wanted.agent {
         let name = agent.clone();
         let known = store.read(move |view| view.log_end(&name)).await?;
         known.ok_or_else(|| EngineError::UnknownAgent(agent.clone()))?;
         given.retain(|head| head.agent_id == *agent);
-        let (verdict, found) = one(store, agent, wanted, take(&mut given, agent)).await?;
-        tell(verdict);
-        return Ok(is_found || found);
+        tell(one(store, (agent, wanted), take(&mut given, agent), &mut verified).await?);
+        return Ok(verified);
     }
     let mut after: Option<AgentId> = None;
     loop {
@@ -72,9 +120,12 @@ pub async fn verify<S: Store>(
         let Some((last, _)) = page.last() else { break };
         after = Some(last.clone());
         for (agent, _) in &page {
-            let (verdict, found) = one(store, agent, wanted, take(&mut given, agent)).await?;
-            is_found |= found;
-            tell(verdict);
+            let walked = one(store, (agent, wanted), take(&mut given, agent), &mut verified).await;
+            match walked {
+                Ok(verdict) => tell(verdict),
+                Err(error) if wanted.contents => verified.audit.add([unreadable(agent, error)?]),
+                Err(error) => return Err(error),
+            }
         }
     }
     // Heads of agents of which nothing is left.
@@ -84,7 +135,10 @@ pub async fn verify<S: Store>(
         let flaw = heads.iter().find_map(|head| walk.head(head).err());
         tell(verdict(agent, &walk, None, flaw));
     }
-    Ok(is_found)
+    if wanted.contents {
+        verified.audit.whole(store).await?;
+    }
+    Ok(verified)
 }
 
 /// Takes the heads of one agent out of those that were given, oldest first.
@@ -194,10 +248,10 @@ impl Journey {
 
 async fn one<S: Store>(
     store: &S,
-    agent: &AgentId,
-    wanted: &Wanted,
+    (agent, wanted): (&AgentId, &Wanted),
     given: Vec<SignedHead>,
-) -> Result<(Verdict, bool), EngineError> {
+    verified: &mut Verified,
+) -> Result<Verdict, EngineError> {
     let (name, since) = (agent.clone(), wanted.since);
     let frame = store.read(move |view| frame(view, &name, since)).await?;
     let end = frame.end.seq;
@@ -213,23 +267,44 @@ async fn one<S: Store>(
         store.read(move |view| page(view, &name, after, end))
     };
     let mut next = read(frame.start.seq).await?;
-    let mut flaw = None;
+    let (mut flaw, mut watch) = (None, LogWatch::default());
     while let (None, Some(last)) = (&flaw, next.events.last().map(|event| event.seq)) {
         let checking = tokio::task::spawn_blocking(move || {
             let passed = journey.pass(&next);
-            (journey, passed)
+            (journey, passed, next)
         });
         let (checked, following) = tokio::join!(checking, read(last));
         // A panic there would be a mistake of ours; nothing is known of the log then.
-        let (back, passed) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
+        let (back, passed, page) = checked.map_err(|_| EngineError::Panicked(agent.clone()))?;
         (journey, flaw, next) = (back, passed.err(), following?);
+        if wanted.contents && flaw.is_none() {
+            let tasks = page.events.iter().flat_map(|event| watch.take(event));
+            compare(store, agent, tasks.collect(), verified).await?;
+        }
     }
     let flaw = flaw.or_else(|| journey.arrive(&frame, wanted.key).err());
+    if wanted.contents && flaw.is_none() {
+        compare(store, agent, watch.rest(), verified).await?;
+    }
     let Journey {
         walk,
         newest,
         is_found,
         ..
     } = journey;
-    Ok((verdict(agent.clone(), &walk, newest, flaw), is_found))
+    verified.is_found |= is_found;
+    Ok(verdict(agent.clone(), &walk, newest, flaw))
+}
+
+/// Compares rows with what a part of a log says of them.
+async fn compare<S: Store>(
+    store: &S,
+    agent: &AgentId,
+    tasks: Vec<Task>,
+    verified: &mut Verified,
+) -> Result<(), EngineError> {
+    for task in tasks {
+        verified.audit.perform(store, agent, task).await?;
+    }
+    Ok(())
 }

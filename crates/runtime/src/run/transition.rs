@@ -124,8 +124,7 @@ impl Transition {
         self.write_with(tx, heads.own, fence).map(Written::Events)
     }
 
-    /// When the run is to be looked at again: for one that waits for an answer, at the deadline, or at once where the
-    /// answer was faster. At once as well where somebody asked for its end.
+    /// When the run is to be looked at again: at a deadline, or at once where an answer or a cancel request is there.
     fn due(&self, tx: &mut dyn Tx) -> Result<Option<Millis>, StoreError> {
         let rests = self.waits_on.is_some() || !self.waits_on_runs.is_empty() || self.run.due_at.is_some();
         if rests && tx.cancel_requested(&self.run.run_key)? {
@@ -298,12 +297,13 @@ impl<S: Store, M: Model, T: ToolHost> Engine<S, M, T> {
         cause: (&Input, &Reads),
         mut blobs: Vec<Blob>,
     ) -> Result<Transition, EngineError> {
-        let (now, run_key) = (self.clock.now(), before.run_key);
+        let (now, run_key) = (self.moment(&before), before.run_key);
         let usage = replied_usage(cause.0);
         let (journal, state) = journal(&before, &moved, cause, now).map_err(|e| broken(run_key, &e))?;
         within_bounds(run_key, &state)?;
         let mut events = moved.events;
         bind(&run_key, &recorded(&journal), &mut events);
+        self.attach_asked(&before, &moved.decisions, (&mut events, now));
         let seal = |draft| Sealed::new(draft, now, Some(run_key), self.entropy.bytes32());
         let events: Result<Vec<Sealed>, NotCanonical> = events.into_iter().map(seal).collect();
         let events = events.map_err(|e| broken(run_key, &e))?;

@@ -1,4 +1,4 @@
-//! One-time codes that a browser exchanges for a cookie. Only their hashes are kept, in memory, for two minutes.
+//! One-time codes that a browser exchanges for a login. Only their hashes are kept, in memory, for a minute.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -6,36 +6,41 @@ use std::sync::{Mutex, PoisonError};
 use subtle::{Choice, ConstantTimeEq as _};
 use wakeful_core::key::Digest;
 
-/// How long a code is worth something: long enough to click, too short to be found later.
-pub(crate) const CODE_MS: u64 = 2 * 60 * 1_000;
+use super::page::LoginPageFile;
+
+/// How long a code works: long enough for a browser to start, too short to be found later.
+pub(crate) const CODE_MS: u64 = 60_000;
 
 /// Most codes that wait. A person opens one window at a time; the oldest goes first.
 const CODES_MAX: usize = 64;
 
-/// The codes that nobody has used yet.
+/// The codes that were not used yet.
 #[derive(Default)]
 pub(crate) struct Codes(Mutex<VecDeque<Waiting>>);
 
 struct Waiting {
     hash: Digest,
     expires_ms: u64,
+    /// The file that holds the code. Dropping it deletes the file.
+    _page: Option<LoginPageFile>,
 }
 
 impl Codes {
-    /// Takes a fresh code in. `now_ms` is on the clock that never goes back.
-    pub(crate) fn add(&self, code: &str, now_ms: u64) {
+    /// Adds a fresh code. `now_ms` is on the monotonic clock.
+    pub(crate) fn add(&self, code: &str, page: Option<LoginPageFile>, now_ms: u64) {
+        self.remove_expired(now_ms);
         let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.retain(|waiting| waiting.expires_ms > now_ms);
         if codes.len() >= CODES_MAX {
             codes.pop_front();
         }
         codes.push_back(Waiting {
             hash: Digest::of(code.as_bytes()),
             expires_ms: now_ms.saturating_add(CODE_MS),
+            _page: page,
         });
     }
 
-    /// Whether the code was good. It is not any more.
+    /// Whether the code was valid. It is used up.
     pub(crate) fn take(&self, code: &str, now_ms: u64) -> bool {
         let hash = Digest::of(code.as_bytes());
         let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -48,6 +53,12 @@ impl Codes {
         });
         found.into()
     }
+
+    /// Forgets expired codes and deletes their files.
+    pub(crate) fn remove_expired(&self, now_ms: u64) {
+        let mut codes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        codes.retain(|waiting| waiting.expires_ms > now_ms);
+    }
 }
 
 #[cfg(test)]
@@ -57,8 +68,8 @@ mod tests {
     #[test]
     fn a_code_is_good_once() {
         let codes = Codes::default();
-        codes.add("a", 0);
-        codes.add("b", 0);
+        codes.add("a", None, 0);
+        codes.add("b", None, 0);
         assert!(!codes.take("c", 1));
         assert!(codes.take("a", 1));
         assert!(!codes.take("a", 1));
@@ -66,17 +77,17 @@ mod tests {
     }
 
     #[test]
-    fn a_code_is_good_for_two_minutes() {
+    fn a_code_is_good_for_a_minute() {
         let codes = Codes::default();
-        codes.add("a", 0);
-        assert!(!codes.take("a", CODE_MS));
+        codes.add("a", None, 0);
+        assert!(!codes.take("a", 60_000));
     }
 
     #[test]
     fn codes_are_kept_within_a_bound_and_the_newest_stays() {
         let codes = Codes::default();
         for n in 0..=CODES_MAX {
-            codes.add(&n.to_string(), 0);
+            codes.add(&n.to_string(), None, 0);
         }
         assert_eq!(codes.0.lock().expect("lock").len(), CODES_MAX);
         assert!(!codes.take("0", 1) && codes.take(&CODES_MAX.to_string(), 1));

@@ -10,6 +10,7 @@ use wakeful_runtime::hub::{Listener, News};
 
 use super::{QUIET_MS, STALL_MS_MAX, Stay};
 use crate::app::Stage;
+use crate::login::Session;
 
 /// A listener with its patience.
 pub(super) struct Ear {
@@ -53,6 +54,7 @@ impl Ear {
             // In this order: the end goes before everything, and silence is what is left.
             biased;
             () = stopping(&mut self.stay.stage) => Heard::Over,
+            () = logged_out(self.stay.session.as_mut()) => Heard::Over,
             news = self.listener.recv() => self.heard(news),
             () = tokio::time::sleep_until(quiet_at) => Heard::Quiet,
         }
@@ -75,9 +77,10 @@ impl Ear {
         self.stale = self.listener.len();
     }
 
-    /// Whether the daemon is stopping.
+    /// Whether the daemon is stopping, or the reader's login has ended.
     pub(super) fn is_over(&self) -> bool {
-        matches!(&*self.stay.stage.borrow(), Stage::Stopping)
+        let is_stopping = matches!(&*self.stay.stage.borrow(), Stage::Stopping);
+        is_stopping || self.stay.session.as_ref().is_some_and(Session::is_over)
     }
 
     /// A frame is handed over.
@@ -89,6 +92,14 @@ impl Ear {
     /// once the one before has left, so the time since then is the reader's.
     pub(super) fn was_stalled(&self) -> bool {
         self.spoke_at.elapsed() > Duration::from_millis(STALL_MS_MAX)
+    }
+}
+
+/// Waits for the end of a reader's login; for ever where a program reads.
+async fn logged_out(session: Option<&mut Session>) {
+    match session {
+        Some(session) => session.over().await,
+        None => std::future::pending().await,
     }
 }
 

@@ -42,6 +42,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::http::HeaderMap;
+use axum::http::request::Parts;
 use axum::response::Response;
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use wakeful_api::EventFeed;
@@ -52,6 +53,8 @@ use crate::app::{App, Stage};
 use crate::error::ApiError;
 use crate::event::{AgentEvents, AllEvents};
 use crate::extract::limit;
+use crate::guard::Caller;
+use crate::login::Session;
 
 use self::cursor::Positions;
 pub(crate) use self::patience::Patient;
@@ -73,7 +76,7 @@ const QUIET_MS: u64 = 15_000;
 pub(crate) async fn agent(
     app: App,
     agent: AgentId,
-    headers: &HeaderMap,
+    head: &Parts,
     asked: AgentEvents,
 ) -> Result<Response, ApiError> {
     if asked.before_seq.is_some() {
@@ -84,24 +87,24 @@ pub(crate) async fn agent(
             "give after_seq, or ask for JSON",
         ));
     }
-    let after_seq = match last_event_id(headers)? {
+    let after_seq = match last_event_id(&head.headers)? {
         Some(id) => Some(seq_of(id)?),
         None => asked.after_seq,
     };
-    let stream = agent::open(app.desk()?, agent, after_seq, Stay::at(&app)?).await;
+    let stream = agent::open(app.desk()?, agent, after_seq, Stay::at(&app, head)?).await;
     stream
         .map(flow::respond)
         .map_err(|refused| refused.into_answer(&app))
 }
 
 /// The events of all listed agents from a cursor on, or from now on. The header `Last-Event-ID` goes before `cursor`.
-pub(crate) async fn all(app: App, headers: &HeaderMap, asked: AllEvents) -> Result<Response, ApiError> {
-    let cursor = match last_event_id(headers)? {
+pub(crate) async fn all(app: App, head: &Parts, asked: AllEvents) -> Result<Response, ApiError> {
+    let cursor = match last_event_id(&head.headers)? {
         Some(id) => Some(id),
         None => asked.cursor.as_deref(),
     };
     let from = cursor.map(Positions::decode).transpose()?;
-    let stream = all::open(app.desk()?, from, Stay::at(&app)?).await;
+    let stream = all::open(app.desk()?, from, Stay::at(&app, head)?).await;
     stream
         .map(flow::respond)
         .map_err(|refused| refused.into_answer(&app))
@@ -118,12 +121,21 @@ pub(crate) async fn feed(app: App, asked: AllEvents) -> Result<Json<EventFeed>, 
 /// What a stream holds as long as it lives.
 struct Stay {
     stage: watch::Receiver<Stage>,
+    /// The login of the browser that reads; none for a program with the API's token.
+    session: Option<Session>,
     /// Given back when the stream ends; nobody looks at it before.
     _permit: OwnedSemaphorePermit,
 }
 
 impl Stay {
-    fn at(app: &App) -> Result<Self, ApiError> {
+    fn at(app: &App, head: &Parts) -> Result<Self, ApiError> {
+        let session = match head.extensions.get::<Caller>() {
+            Some(Caller::Browser(login)) => {
+                let session = app.logins.session(*login, app.clock.now());
+                Some(session.ok_or_else(ApiError::unauthorized)?)
+            }
+            Some(Caller::Bearer | Caller::Anybody) | None => None,
+        };
         let permit = Arc::clone(&app.streams).try_acquire_owned();
         let permit = permit.map_err(|_| {
             let message = "as many streams are open as this daemon serves";
@@ -135,6 +147,7 @@ impl Stay {
         })?;
         Ok(Self {
             stage: app.stage.clone(),
+            session,
             _permit: permit,
         })
     }

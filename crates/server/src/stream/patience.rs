@@ -29,6 +29,11 @@ impl<C> Patient<C> {
         }
     }
 
+    /// Whether a write waits for the client.
+    pub(crate) const fn is_waiting(&self) -> bool {
+        self.giving_up.is_some()
+    }
+
     /// Lets a write through that moved; one that did not may wait its time.
     fn bear<T>(&mut self, context: &mut Context<'_>, moved: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if moved.is_ready() {

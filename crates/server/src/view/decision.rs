@@ -2,11 +2,13 @@
 
 use wakeful_api::{
     Announcement, Answer, Badge, BlastRadius, Brake, BrakeList, Channel, Decision, DecisionKind,
-    DecisionList, DecisionOption, DecisionStatus, InputGone, Severity,
+    DecisionList, DecisionOption, DecisionStatus, InputGone, NotDurable, Severity,
 };
 use wakeful_core::decision;
+use wakeful_core::stop::StopTarget;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{AnnouncementRow, BrakeRow, Owed};
+use wakeful_ports::stops::PendingStop;
 use wakeful_runtime::desk::{Arguments, Gone};
 
 /// Most questions in one answer: more than anybody answers at a sitting.
@@ -89,23 +91,48 @@ fn announcement(row: &AnnouncementRow) -> Announcement {
     }
 }
 
-/// The brakes that are on.
+/// The brakes that are on, given what the database does not have yet.
 #[must_use]
-pub fn brakes(rows: &[BrakeRow]) -> BrakeList {
+pub fn brakes(rows: &[BrakeRow], pending: &[PendingStop]) -> BrakeList {
     BrakeList {
         is_on: rows.iter().any(|row| row.agent_id.is_none()),
-        brakes: rows.iter().map(brake).collect(),
+        brakes: rows.iter().map(|row| brake(row, pending)).collect(),
     }
 }
 
 /// A brake that is on.
 #[must_use]
-pub fn brake(row: &BrakeRow) -> Brake {
+pub fn brake(row: &BrakeRow, pending: &[PendingStop]) -> Brake {
+    let target = StopTarget::brake(row.agent_id.as_ref());
+    let pending = pending.iter().find(|pending| pending.request.target == target);
     Brake {
         agent_id: row.agent_id.as_ref().map(ToString::to_string),
         reason: row.reason.clone(),
         channel: channel(row.channel),
         at: row.at.rfc3339(),
+        not_durable: pending.map(not_durable),
+    }
+}
+
+/// Why a request that is in force is not in the database yet.
+#[must_use]
+pub fn not_durable(pending: &PendingStop) -> NotDurable {
+    let code = match pending.code.as_str() {
+        // No process has tried to store it yet.
+        "" => "not_stored",
+        code => code,
+    };
+    let kept = if pending.is_kept {
+        "it is kept in brake.slot in the home and survives a restart"
+    } else {
+        "it could not be kept in the home either and ends with this process"
+    };
+    NotDurable {
+        code: code.to_owned(),
+        message: format!(
+            "in force, but not in the database yet ({code}); {kept}; it is stored as soon as the database takes it"
+        ),
+        is_kept: pending.is_kept,
     }
 }
 

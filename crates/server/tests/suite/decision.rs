@@ -6,7 +6,7 @@ use std::task::{Context, Waker};
 use serde_json::{Value, json};
 
 use super::desk::question;
-use super::login::cookie;
+use super::login::Browser;
 use super::world::{HOST, World, posted};
 
 fn json(body: &str) -> Value {
@@ -109,9 +109,9 @@ async fn a_hand_on_the_brake_is_kept_with_the_way_it_came() {
         (&json!(true), &json!("api"))
     );
     assert_eq!(list["brakes"][0]["reason"], "it runs wild");
-    let cookie = cookie(&world).await;
+    let browser = Browser::enter(&world).await;
     let origin = format!("http://{HOST}");
-    let headers = [("cookie", cookie.as_str()), ("origin", origin.as_str())];
+    let headers = browser.headers(&[("origin", origin.as_str())]);
     let by_page = world
         .send(posted("/api/brake", r#"{"agent_id":"main"}"#, &headers))
         .await;

@@ -315,6 +315,10 @@ impl Ledger for OneAgent {
         self.budget()
     }
 
+    fn reset_day(&self, _: &'static str) -> Asked<'_, Budget> {
+        self.budget()
+    }
+
     fn set_model(&self, agent: AgentId, _model_ref: Option<String>) -> Asked<'_, AgentView> {
         self.agent(agent)
     }

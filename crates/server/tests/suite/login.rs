@@ -1,82 +1,160 @@
-//! How a browser comes in, stays and leaves.
+//! How a browser logs in, stays logged in and is logged out.
 
 use axum::http::Method;
+use serde_json::{Value, json};
 use wakeful_server::Limits;
 
 use super::world::{Answer, HOST, TOKEN, World, posted, request};
 
 const PAUSE: &str = "/api/agents/main/pause";
 
-async fn link(world: &World) -> String {
+/// A browser that is logged in: what it sends with every request.
+pub(super) struct Browser {
+    pub(super) cookie: String,
+    pub(super) token: String,
+}
+
+impl Browser {
+    /// Logs in with a fresh link.
+    pub(super) async fn enter(world: &World) -> Self {
+        let entered = enter(world, &code(world).await).await;
+        assert_eq!(entered.status, 200, "{entered:?}");
+        let set = entered.header("set-cookie");
+        let body: Value = serde_json::from_str(&entered.body).expect("JSON");
+        Self {
+            cookie: set.split(';').next().unwrap_or_default().to_owned(),
+            token: body["token"].as_str().expect("a token").to_owned(),
+        }
+    }
+
+    /// Its headers and others.
+    pub(super) fn headers<'a>(&'a self, others: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
+        let own = [
+            ("cookie", self.cookie.as_str()),
+            ("x-wakeful-token", self.token.as_str()),
+        ];
+        [&own, others].concat()
+    }
+
+    pub(super) async fn get(&self, world: &World, path: &str) -> Answer {
+        world.send(request(Method::GET, path, &self.headers(&[]))).await
+    }
+
+    pub(super) async fn ask(&self, world: &World, method: Method, path: &str) -> Answer {
+        let headers = self.headers(&[("sec-fetch-site", "same-origin")]);
+        world.send(request(method, path, &headers)).await
+    }
+
+    /// A fresh ticket for a stream.
+    pub(super) async fn ticket(&self, world: &World) -> String {
+        let answer = self.ask(world, Method::POST, "/api/stream-tickets").await;
+        assert_eq!(answer.status, 201, "{answer:?}");
+        let body: Value = serde_json::from_str(&answer.body).expect("JSON");
+        body["ticket"].as_str().expect("a ticket").to_owned()
+    }
+
+    /// The ids of the logins, newest first, and the one that is this browser's.
+    pub(super) async fn logins(&self, world: &World) -> (Vec<String>, String) {
+        let list: Value = serde_json::from_str(&self.get(world, "/api/logins").await.body).expect("JSON");
+        let logins = list["logins"].as_array().expect("a list").clone();
+        let id = |login: &Value| login["id"].as_str().expect("an id").to_owned();
+        let current = logins.iter().find(|login| login["is_current"] == true).map(id);
+        (logins.iter().map(id).collect(), current.expect("this login"))
+    }
+}
+
+/// The code of a fresh link.
+pub(super) async fn code(world: &World) -> String {
     let answer = world.post("/api/login-links", "").await;
     assert_eq!(answer.status, 201);
-    let link: serde_json::Value = serde_json::from_str(&answer.body).expect("JSON");
-    let url = link["url"].as_str().expect("a URL").to_owned();
-    url.strip_prefix(&format!("http://{HOST}"))
-        .expect("our address")
-        .to_owned()
+    let link: Value = serde_json::from_str(&answer.body).expect("JSON");
+    let url = link["url"].as_str().expect("a URL");
+    let code = url.strip_prefix(&format!("http://{HOST}/login#code="));
+    code.expect("our address").to_owned()
 }
 
-async fn open(world: &World, link: &str) -> Answer {
-    world.send(request(Method::GET, link, &[])).await
+/// What the page does with a code.
+async fn enter(world: &World, code: &str) -> Answer {
+    let body = json!({"code": code}).to_string();
+    world.send(posted("/login", &body, &[])).await
 }
 
-/// What a browser sends back.
-pub(super) async fn cookie(world: &World) -> String {
-    let entered = open(world, &link(world).await).await;
-    let set = entered.header("set-cookie").to_owned();
-    set.split(';').next().unwrap_or_default().to_owned()
+/// The refusal of a stream that is opened as `EventSource` does: with the cookie, and with what stands in the address.
+pub(super) async fn refused_stream(world: &World, cookie: &str, query: &str) -> Answer {
+    let headers = [
+        ("cookie", cookie),
+        ("accept", "text/event-stream"),
+        ("sec-fetch-site", "same-origin"),
+    ];
+    let path = format!("/api/events?{query}");
+    let response = world.open(request(Method::GET, &path, &headers)).await;
+    assert_ne!(response.status(), 200, "the stream was opened");
+    Answer::read(response).await
+}
+
+pub(super) fn refused() -> (u16, String) {
+    (401, "unauthorized".to_owned())
 }
 
 #[tokio::test]
-async fn a_link_becomes_a_cookie_once() {
+async fn a_link_becomes_a_login_once() {
     let world = World::new();
-    let link = link(&world).await;
-    let entered = open(&world, &link).await;
-    assert_eq!((entered.status.as_u16(), entered.header("location")), (303, "/"));
+    let code = code(&world).await;
+    let entered = enter(&world, &code).await;
+    assert_eq!(entered.status, 200);
     let set = entered.header("set-cookie");
     let (value, attributes) = set.split_once(';').expect("attributes");
-    assert!(value.starts_with("wakeful_session=v1."), "{set}");
+    assert!(value.starts_with("wakeful_session=v2."), "{set}");
     assert_eq!(attributes, " HttpOnly; SameSite=Strict; Path=/; Max-Age=2592000");
-    let again = open(&world, &link).await;
-    assert_eq!((again.status.as_u16(), again.header("set-cookie")), (410, ""));
-    assert!(again.header("content-type").starts_with("text/html") && again.body.contains("wakeful open"));
-    let answer = world
-        .send(request(Method::GET, "/api/agents", &[("cookie", value)]))
-        .await;
-    assert_eq!(answer.status, 200);
+    let again = enter(&world, &code).await;
+    assert_eq!(again.code(), (410, "login_link_expired".to_owned()));
+    assert_eq!(again.header("set-cookie"), "");
+    let browser = Browser::enter(&world).await;
+    assert_eq!(browser.get(&world, "/api/agents").await.status, 200);
 }
 
 #[tokio::test]
-async fn a_link_is_worth_nothing_after_two_minutes() {
+async fn a_link_is_worth_nothing_after_a_minute() {
     let world = World::new();
-    let link = link(&world).await;
-    world.time.pass(120_000);
-    assert_eq!(open(&world, &link).await.status, 410);
+    let (first, second) = (code(&world).await, code(&world).await);
+    world.time.pass(59_999);
+    assert_eq!(enter(&world, &first).await.status, 200);
+    world.time.pass(1);
+    assert_eq!(enter(&world, &second).await.code().0, 410);
 }
 
 #[tokio::test]
 async fn looking_at_a_link_does_not_use_it_up() {
     let world = World::new();
-    let link = link(&world).await;
-    assert_eq!(world.send(request(Method::HEAD, &link, &[])).await.status, 204);
-    assert_eq!(open(&world, &link).await.status, 303);
+    let code = code(&world).await;
+    for method in [Method::HEAD, Method::GET] {
+        assert_eq!(world.send(request(method, "/login", &[])).await.status, 200);
+    }
+    assert_eq!(enter(&world, &code).await.status, 200);
 }
 
 #[tokio::test]
-async fn what_is_no_code_is_refused_with_a_page() {
+async fn a_login_is_entered_only_from_our_own_page() {
     let world = World::new();
-    for path in ["/login", "/login?code=", "/login?code=12", "/login?code=1&x=2"] {
-        let answer = open(&world, path).await;
-        assert_eq!(answer.status, 400, "{path}");
-        assert!(answer.body.contains("<h1>Not logged in</h1>"), "{path}");
+    let code = code(&world).await;
+    let body = json!({"code": code}).to_string();
+    for origin in ["null", "http://127.0.0.1:8080", "http://evil.example"] {
+        let answer = world.send(posted("/login", &body, &[("origin", origin)])).await;
+        assert_eq!(answer.code(), (403, "origin_refused".to_owned()), "{origin}");
     }
-    assert_eq!(
-        open(&world, &format!("/login?code={}", "0".repeat(64)))
-            .await
-            .status,
-        410
-    );
+    let form = [("content-type", "application/x-www-form-urlencoded")];
+    assert_eq!(world.send(posted("/login", &body, &form)).await.code().0, 415);
+    assert_eq!(enter(&world, &code).await.status, 200, "none of them used it up");
+}
+
+#[tokio::test]
+async fn what_is_no_code_is_refused() {
+    let world = World::new();
+    for code in ["", "12", &"G".repeat(64)] {
+        let answer = enter(&world, code).await;
+        assert_eq!(answer.code(), (400, "bad_login_code".to_owned()), "{code}");
+    }
+    assert_eq!(enter(&world, &"0".repeat(64)).await.code().0, 410);
 }
 
 #[tokio::test]
@@ -86,40 +164,105 @@ async fn guessing_codes_is_slowed_down() {
         turns_per_minute: 0,
         failures_per_minute: 1,
     });
-    let guess = format!("/login?code={}", "1".repeat(64));
-    assert_eq!(open(&world, &guess).await.status, 410);
+    let guess = "1".repeat(64);
+    assert_eq!(enter(&world, &guess).await.code().0, 410);
     assert_eq!(
-        open(&world, &guess).await.code(),
+        enter(&world, &guess).await.code(),
         (429, "rate_limited".to_owned())
     );
 }
 
 #[tokio::test]
-async fn a_cookie_outlives_the_daemon_but_not_its_token() {
+async fn a_login_page_holds_the_link_and_is_deleted_with_it() {
     let world = World::new();
-    let cookie = cookie(&world).await;
-    let ask = || request(Method::GET, "/api/agents", &[("cookie", &cookie)]);
-    assert_eq!(World::new().send(ask()).await.status, 200, "after a restart");
-    let limits = Limits {
-        client_per_minute: 0,
-        turns_per_minute: 0,
-        failures_per_minute: 0,
+    let write = async || {
+        let answer = world.post("/api/login-pages", "").await;
+        assert_eq!(answer.status, 201);
+        let page: Value = serde_json::from_str(&answer.body).expect("JSON");
+        let path = page["path"].as_str().expect("a path").to_owned();
+        let html = world.logins.pages.lock().expect("a lock")[std::path::Path::new(&path)].clone();
+        let (_, rest) = html.split_once("/login#code=").expect("a link");
+        let code = rest[..64].to_owned();
+        assert!(!answer.body.contains(&code), "{}", answer.body);
+        code
     };
-    let rotated = World::with_token(&TOKEN.replace('a', "b"), limits);
-    assert_eq!(rotated.send(ask()).await.code().0, 401);
-    world.time.pass(30 * 24 * 60 * 60 * 1_000);
-    assert_eq!(world.send(ask()).await.code().0, 401, "after a month");
+    let count = || world.logins.pages.lock().expect("a lock").len();
+    let (used, expiring) = (write().await, write().await);
+    assert_eq!(count(), 2);
+    assert_eq!(enter(&world, &used).await.status, 200);
+    assert_eq!(count(), 1, "deleted when it was used");
+    world.time.pass(60_000);
+    assert_eq!(enter(&world, &expiring).await.code().0, 410);
+    assert_eq!(count(), 0, "deleted when it expired");
+}
+
+#[tokio::test]
+async fn a_cookie_alone_opens_nothing() {
+    let world = World::new();
+    let browser = Browser::enter(&world).await;
+    let headers = [
+        ("cookie", browser.cookie.as_str()),
+        ("sec-fetch-site", "same-origin"),
+    ];
+    for (method, path) in [
+        (Method::GET, "/api/agents"),
+        (Method::GET, "/metrics"),
+        (Method::GET, "/api/events"),
+        (Method::GET, "/api/logins"),
+        (Method::POST, PAUSE),
+        (Method::POST, "/api/stream-tickets"),
+        (Method::POST, "/api/logout"),
+    ] {
+        let answer = world.send(request(method, path, &headers)).await;
+        assert_eq!(answer.code(), refused(), "{path}");
+    }
+    assert_eq!(
+        refused_stream(&world, &browser.cookie, "").await.code(),
+        refused()
+    );
+}
+
+#[tokio::test]
+async fn a_token_alone_opens_nothing() {
+    let world = World::new();
+    let browser = Browser::enter(&world).await;
+    let headers = [("x-wakeful-token", browser.token.as_str())];
+    let answer = world.send(request(Method::GET, "/api/agents", &headers)).await;
+    assert_eq!(answer.code(), refused());
+}
+
+#[tokio::test]
+async fn the_token_of_another_login_opens_nothing() {
+    let world = World::new();
+    let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
+    let secret = mine.cookie.rsplit_once('.').expect("a secret").1.to_owned();
+    for token in [other.token.as_str(), secret.as_str(), "", TOKEN] {
+        let headers = [("cookie", mine.cookie.as_str()), ("x-wakeful-token", token)];
+        let answer = world.send(request(Method::GET, "/api/agents", &headers)).await;
+        assert_eq!(answer.code(), refused(), "{token}");
+    }
+}
+
+#[tokio::test]
+async fn a_cookie_that_was_changed_opens_nothing() {
+    let world = World::new();
+    let browser = Browser::enter(&world).await;
+    for at in "wakeful_session=".len()..browser.cookie.len() {
+        let mut bytes = browser.cookie.clone().into_bytes();
+        bytes[at] = if bytes[at] == b'0' { b'1' } else { b'0' };
+        let forged = Browser {
+            cookie: String::from_utf8(bytes).expect("ASCII"),
+            token: browser.token.clone(),
+        };
+        assert_eq!(forged.get(&world, "/api/agents").await.code(), refused(), "{at}");
+    }
 }
 
 #[tokio::test]
 async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
     let world = World::new();
-    let cookie = cookie(&world).await;
-    let with = |headers: &[(&str, &str)]| {
-        let mut all = vec![("cookie", cookie.as_str())];
-        all.extend_from_slice(headers);
-        request(Method::POST, PAUSE, &all)
-    };
+    let browser = Browser::enter(&world).await;
+    let with = |headers: &[(&str, &str)]| request(Method::POST, PAUSE, &browser.headers(headers));
     for headers in [
         &[][..],
         &[("sec-fetch-site", "cross-site")],
@@ -137,11 +280,7 @@ async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
     ] {
         assert_eq!(world.send(with(headers)).await.status, 200);
     }
-    let form = [
-        ("cookie", cookie.as_str()),
-        ("origin", ours.as_str()),
-        ("content-type", "text/plain"),
-    ];
+    let form = browser.headers(&[("origin", ours.as_str()), ("content-type", "text/plain")]);
     let answer = world
         .send(posted("/api/agents/main/messages", r#"{"text":"a"}"#, &form))
         .await;
@@ -149,15 +288,12 @@ async fn a_browser_changes_nothing_unless_it_says_that_the_page_was_ours() {
 }
 
 #[tokio::test]
-async fn with_a_cookie_not_even_reading_is_for_a_page_that_is_not_ours() {
+async fn with_a_login_not_even_reading_is_for_a_page_that_is_not_ours() {
     let world = World::new();
-    let cookie = cookie(&world).await;
+    let browser = Browser::enter(&world).await;
     let ours = format!("http://{HOST}");
     for path in ["/api/agents", "/metrics"] {
-        let ask = |site: &str| {
-            let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", site)];
-            request(Method::GET, path, &headers)
-        };
+        let ask = |site: &str| request(Method::GET, path, &browser.headers(&[("sec-fetch-site", site)]));
         for foreign in ["cross-site", "same-site", "", "Same-Origin", "something-new"] {
             let answer = world.send(ask(foreign)).await;
             assert_eq!(
@@ -174,17 +310,12 @@ async fn with_a_cookie_not_even_reading_is_for_a_page_that_is_not_ours() {
             .append("sec-fetch-site", "cross-site".parse().expect("a value"));
         assert_eq!(world.send(two).await.code().0, 403);
         // Older browsers do not send it.
-        let silent = request(Method::GET, path, &[("cookie", &cookie)]);
-        assert_eq!(world.send(silent).await.status, 200);
+        assert_eq!(browser.get(&world, path).await.status, 200);
     }
-    let headers = [
-        ("cookie", cookie.as_str()),
-        ("origin", ours.as_str()),
-        ("sec-fetch-site", "cross-site"),
-    ];
+    let headers = browser.headers(&[("origin", ours.as_str()), ("sec-fetch-site", "cross-site")]);
     let answer = world.send(request(Method::POST, PAUSE, &headers)).await;
     assert_eq!(answer.code(), (403, "origin_refused".to_owned()));
-    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "none")];
+    let headers = browser.headers(&[("sec-fetch-site", "none")]);
     let answer = world.send(request(Method::POST, PAUSE, &headers)).await;
     assert_eq!(answer.code(), (403, "origin_refused".to_owned()));
 }
@@ -192,34 +323,32 @@ async fn with_a_cookie_not_even_reading_is_for_a_page_that_is_not_ours() {
 #[tokio::test]
 async fn a_login_cannot_make_further_logins() {
     let world = World::new();
-    let cookie = cookie(&world).await;
-    let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
-    let answer = world
-        .send(request(Method::POST, "/api/login-links", &headers))
-        .await;
-    assert_eq!(answer.code(), (403, "token_required".to_owned()));
+    let browser = Browser::enter(&world).await;
+    for path in ["/api/login-links", "/api/login-pages"] {
+        let answer = browser.ask(&world, Method::POST, path).await;
+        assert_eq!(answer.code(), (403, "token_required".to_owned()));
+    }
 }
 
 #[tokio::test]
-async fn after_a_logout_the_cookie_is_worth_nothing() {
+async fn after_a_logout_the_login_is_worth_nothing() {
     let world = World::new();
-    let (mine, other) = (cookie(&world).await, cookie(&world).await);
-    let headers = [("cookie", mine.as_str()), ("sec-fetch-site", "same-origin")];
-    let left = world.send(request(Method::POST, "/api/logout", &headers)).await;
+    let (mine, other) = (Browser::enter(&world).await, Browser::enter(&world).await);
+    let left = mine.ask(&world, Method::POST, "/api/logout").await;
     assert_eq!(left.status, 204);
     let deleted = "wakeful_session=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0";
     assert_eq!(left.header("set-cookie"), deleted);
-    let ask = |cookie: &str| request(Method::GET, "/api/agents", &[("cookie", cookie)]);
-    assert_eq!(world.send(ask(&mine)).await.code().0, 401);
-    assert_eq!(world.send(ask(&other)).await.status, 200);
+    for world in [&world, &world.restarted(TOKEN)] {
+        assert_eq!(mine.get(world, "/api/agents").await.code(), refused());
+        assert_eq!(other.get(world, "/api/agents").await.status, 200);
+    }
 }
 
 #[tokio::test]
 async fn our_cookie_is_found_among_others() {
     let world = World::new();
-    let cookie = format!("a=b; wakeful_session=old; {}; c", cookie(&world).await);
-    let answer = world
-        .send(request(Method::GET, "/api/agents", &[("cookie", &cookie)]))
-        .await;
-    assert_eq!(answer.status, 200);
+    let Browser { cookie, token } = Browser::enter(&world).await;
+    let cookie = format!("a=b; wakeful_session=old; {cookie}; c");
+    let browser = Browser { cookie, token };
+    assert_eq!(browser.get(&world, "/api/agents").await.status, 200);
 }

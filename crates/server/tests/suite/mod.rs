@@ -1,4 +1,5 @@
 mod body;
+mod connections;
 mod contract;
 mod decision;
 mod desk;
@@ -6,6 +7,7 @@ mod guard;
 mod journal;
 mod limit;
 mod login;
+mod logins;
 mod page;
 mod schedule;
 mod serve;

@@ -1,10 +1,12 @@
 //! A server without a socket, with a clock that stands still until it is moved.
 
+use std::collections::BTreeMap;
 use std::future::Future;
-use std::net::SocketAddr;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
 use axum::Router;
 use axum::body::Body;
@@ -23,7 +25,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
-use wakeful_server::{Access, Facts, Host, Limits, Open, Options, Stage, router};
+use wakeful_server::{Access, Facts, Host, Limits, LoginHost, Open, Options, Peer, Stage, router};
 
 use super::desk::{Bell, MAIN, OneAgent};
 use super::journal::OneTask;
@@ -44,6 +46,7 @@ pub(super) struct World {
     pub(super) posts: Arc<AtomicUsize>,
     pub(super) sources: Arc<OneSource>,
     pub(super) bell: Arc<Bell>,
+    pub(super) logins: Arc<LoginFiles>,
 }
 
 impl World {
@@ -60,6 +63,20 @@ impl World {
     }
 
     pub(super) fn with_token(token: &str, limits: Limits) -> Self {
+        Self::on(Arc::default(), token, limits)
+    }
+
+    /// The same home after a restart, with this token.
+    pub(super) fn restarted(&self, token: &str) -> Self {
+        let limits = Limits {
+            client_per_minute: 0,
+            turns_per_minute: 0,
+            failures_per_minute: 0,
+        };
+        Self::on(Arc::clone(&self.logins), token, limits)
+    }
+
+    fn on(logins: Arc<LoginFiles>, token: &str, limits: Limits) -> Self {
         let (time, told) = (Arc::new(Time::default()), Arc::new(Told::default()));
         let (posts, bell) = (Arc::new(AtomicUsize::new(0)), Arc::new(Bell::default()));
         let sources: Arc<OneSource> = Arc::default();
@@ -70,6 +87,7 @@ impl World {
             facts: facts(),
             access: Access::new(token, HOST.parse().expect("an address")).expect("a token"),
             limits,
+            logins: Arc::clone(&logins) as Arc<dyn LoginHost>,
             clock: Arc::clone(&time) as Arc<dyn Clock>,
             entropy: Arc::new(Counter::default()),
         };
@@ -82,21 +100,27 @@ impl World {
             posts,
             sources,
             bell,
+            logins,
         }
     }
 
+    /// The response before its body is read.
+    pub(super) async fn open(&self, request: Request<Body>) -> Response {
+        self.app.clone().oneshot(request).await.expect("an answer")
+    }
+
     pub(super) async fn send(&self, request: Request<Body>) -> Answer {
-        read(self.app.clone().oneshot(request).await.expect("an answer")).await
+        Answer::read(self.open(request).await).await
     }
 
     /// Begins a stream with the token: one that can be held, or else its refusal.
     pub(super) async fn follow(&self, path: &str, headers: &[(&str, &str)]) -> Result<Body, Answer> {
         let headers = [&[BEARER, ("accept", "text/event-stream")], headers].concat();
         let request = request(Method::GET, path, &headers);
-        let response = self.app.clone().oneshot(request).await.expect("an answer");
+        let response = self.open(request).await;
         match response.status() {
             StatusCode::OK => Ok(response.into_body()),
-            _ => Err(read(response).await),
+            _ => Err(Answer::read(response).await),
         }
     }
 
@@ -108,16 +132,6 @@ impl World {
     /// With the token.
     pub(super) async fn post(&self, path: &str, body: &str) -> Answer {
         self.send(posted(path, body, &[BEARER])).await
-    }
-}
-
-async fn read(response: Response) -> Answer {
-    let (parts, body) = response.into_parts();
-    let body = body.collect().await.expect("a body").to_bytes();
-    Answer {
-        status: parts.status,
-        headers: parts.headers,
-        body: String::from_utf8(body.to_vec()).expect("text"),
     }
 }
 
@@ -159,6 +173,16 @@ pub(super) struct Answer {
 }
 
 impl Answer {
+    pub(super) async fn read(response: Response) -> Self {
+        let (parts, body) = response.into_parts();
+        let body = body.collect().await.expect("a body").to_bytes();
+        Self {
+            status: parts.status,
+            headers: parts.headers,
+            body: String::from_utf8(body.to_vec()).expect("text"),
+        }
+    }
+
     /// The status and the code of an error, which has exactly the shape that errors have.
     pub(super) fn code(&self) -> (u16, String) {
         let body: Value = serde_json::from_str(&self.body).unwrap_or_default();
@@ -291,7 +315,7 @@ impl Host for Told {
         Guidance::default()
     }
 
-    fn is_tool(&self, _peer: SocketAddr) -> bool {
+    fn is_tool(&self, _peer: Peer) -> bool {
         self.is_tool.load(Ordering::Relaxed)
     }
 
@@ -300,4 +324,58 @@ impl Host for Told {
     }
 
     fn broke(&self, _error: &EngineError) {}
+}
+
+/// The files of a home that logins are kept in.
+#[derive(Default)]
+pub(super) struct LoginFiles {
+    pub(super) list: Mutex<Option<Vec<u8>>>,
+    pub(super) pages: Mutex<BTreeMap<PathBuf, String>>,
+    pub(super) log: Mutex<Vec<String>>,
+    /// Whether nothing more can be written.
+    pub(super) is_full: AtomicBool,
+}
+
+impl LoginFiles {
+    fn check_space(&self) -> io::Result<()> {
+        match self.is_full.load(Ordering::Relaxed) {
+            true => Err(io::ErrorKind::StorageFull.into()),
+            false => Ok(()),
+        }
+    }
+}
+
+impl LoginHost for LoginFiles {
+    fn read_list(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(self.list.lock().expect("a lock").clone())
+    }
+
+    fn write_list(&self, list: &[u8]) -> io::Result<()> {
+        self.check_space()?;
+        *self.list.lock().expect("a lock") = Some(list.to_vec());
+        Ok(())
+    }
+
+    fn remove_list(&self) -> io::Result<()> {
+        *self.list.lock().expect("a lock") = None;
+        Ok(())
+    }
+
+    fn write_page(&self, name: &str, html: &str) -> io::Result<PathBuf> {
+        self.check_space()?;
+        let path = PathBuf::from(format!("/home/run/login-{name}.html"));
+        self.pages
+            .lock()
+            .expect("a lock")
+            .insert(path.clone(), html.to_owned());
+        Ok(path)
+    }
+
+    fn remove_page(&self, path: &Path) {
+        self.pages.lock().expect("a lock").remove(path);
+    }
+
+    fn log(&self, line: &str) {
+        self.log.lock().expect("a lock").push(line.to_owned());
+    }
 }

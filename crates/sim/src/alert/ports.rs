@@ -13,7 +13,7 @@ use wakeful_core::inference::Terms;
 use wakeful_core::journal::{Author, Mutation};
 use wakeful_core::key::OperationId;
 use wakeful_core::message::Message;
-use wakeful_core::policy::Rules;
+use wakeful_core::policy::{OutsideRuns, Rules};
 use wakeful_core::prompt::Request;
 use wakeful_core::run::runtime_failure;
 use wakeful_core::step::{EffectClass, Fault};
@@ -258,6 +258,7 @@ impl Workshop<AlertStore> for Shop {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: others.map(str::to_owned).collect(),
+            outside_runs: OutsideRuns::Allow,
         }
     }
 

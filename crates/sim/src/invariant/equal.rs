@@ -7,6 +7,7 @@ use wakeful_core::blob::BlobHash;
 use wakeful_core::conversation::Role;
 use wakeful_core::key::{Digest, OperationId, RunKey};
 use wakeful_core::proof::bond::BOND;
+use wakeful_core::proof::record::RECORD_HASH;
 use wakeful_core::step::Status;
 
 use crate::evidence::Evidence;
@@ -82,12 +83,13 @@ impl Summary {
     }
 }
 
-/// A payload without how long things took, and without the hash that covers it.
+/// A payload without how long things took, and without the hashes that cover times.
 fn timeless(payload: &[u8]) -> Value {
     let mut value: Value = serde_json::from_slice(payload).unwrap_or_default();
     if let Some(members) = value.as_object_mut() {
         members.remove("duration_ms");
         members.remove(BOND);
+        members.remove(RECORD_HASH);
     }
     value
 }

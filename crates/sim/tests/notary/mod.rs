@@ -148,13 +148,13 @@ fn heads_are_signed_after_many_events_or_some_rest_and_no_timer_runs_while_nothi
         let notary = running.await.expect("it ends");
         assert_eq!(
             notary.sign().await.expect("signed"),
-            1,
-            "what is left is signed at the end"
+            2,
+            "what is left is signed at the end: the new agent's log, and the home's"
         );
         let mut verdicts = Vec::new();
         let found = verify(&store, &Wanted::default(), |verdict| verdicts.push(verdict)).await;
-        assert!(found.expect("walked"));
-        assert_eq!(verdicts.len(), 2);
+        assert!(found.expect("walked").is_found);
+        assert_eq!(verdicts.len(), 3, "the home has a log as well");
         for verdict in verdicts {
             assert_eq!((verdict.flaw, verdict.seen.signers.len()), (None, 1));
         }

@@ -263,6 +263,7 @@ impl Workshop<Faulty> for Shop {
             deny_tools: BTreeSet::new(),
             ask_tools: [TOOL.to_owned()].into(),
             may_start: std::collections::BTreeSet::new(),
+            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
         }
     }
 

@@ -140,6 +140,7 @@ impl Workshop<Store> for Shop {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: AGENTS.map(str::to_owned).into(),
+            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
         }
     }
 

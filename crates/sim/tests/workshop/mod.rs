@@ -41,6 +41,7 @@ impl<M: Model, T: ToolHost> Workshop<Store> for Shop<M, T> {
             deny_tools: BTreeSet::new(),
             ask_tools: BTreeSet::new(),
             may_start: BTreeSet::new(),
+            outside_runs: wakeful_core::policy::OutsideRuns::Ask,
         }
     }
 

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::error::Error;
 use std::io;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::runtime::Runtime;
@@ -17,6 +18,9 @@ use wakeful_ports::store::StoreError;
 use crate::commit::Commit;
 use crate::schema::Schema;
 use crate::sql::{Access, Dialect, Param, Row, Sql, Value, exactly_one};
+
+/// How long a server may take to open a connection and to take the greeting.
+const OPEN_MAX: Duration = Duration::from_secs(5);
 
 /// What every connection is told first. A statement has half a minute, which only a stuck lock takes. A process
 /// that is stopped in the middle of a transaction loses its connection when it would lose its lease, so that
@@ -68,18 +72,23 @@ impl Connection {
         let unreachable = |error: tokio_postgres::Error| StoreError::Unreachable(error.into());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| StoreError::Backend(error.into()))?;
-        let connected = runtime.block_on(config.connect(NoTls));
-        let (client, wire) = connected.map_err(unreachable)?;
-        // Its end is seen by whoever asks the client for something.
-        runtime.spawn(async move { drop(wire.await) });
         let place = format!("SET search_path TO {};", schema.namespace);
         let more = match access {
             Access::Write => "",
             Access::Read => GREETING_OF_READER,
         };
         let greeting = format!("{place}{GREETING}{more}");
-        let greeted = runtime.block_on(client.batch_execute(&greeting));
-        greeted.map_err(unreachable)?;
+        let greeted = async {
+            let (client, wire) = config.connect(NoTls).await?;
+            // Its end is seen by whoever asks the client for something.
+            tokio::spawn(async move { drop(wire.await) });
+            client.batch_execute(&greeting).await?;
+            Ok::<_, tokio_postgres::Error>(client)
+        };
+        // The driver's own limit ends with the connection of the socket; a server that hangs says nothing after that.
+        let greeted = runtime.block_on(async { tokio::time::timeout(OPEN_MAX, greeted).await });
+        let silent = |_| StoreError::Unreachable("the server does not answer".into());
+        let client = greeted.map_err(silent)?.map_err(unreachable)?;
         Ok(Self {
             client,
             runtime,

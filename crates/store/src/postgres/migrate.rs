@@ -5,6 +5,7 @@
 
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::host;
 use crate::postgres::connection::Connection;
 use crate::schema::{self, Schema};
@@ -95,7 +96,11 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
         connection.batch(migration)?;
         connection.execute(SEEN, &[number.into()])?;
     }
-    host::found(connection, host_id)
+    host::found(connection, host_id)?;
+    if schema::binds_records(schema.postgres, seen) {
+        bound::adopt(connection)?;
+    }
+    Ok(())
 }
 
 fn count(connection: &mut Connection, query: &'static str, params: &[Param<'_>]) -> Result<i64, StoreError> {

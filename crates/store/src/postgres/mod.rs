@@ -4,6 +4,7 @@ mod boot_time;
 mod connection;
 mod lease;
 mod migrate;
+mod patience;
 #[cfg(test)]
 mod tests;
 mod worker;
@@ -23,6 +24,7 @@ pub use self::lease::TRUST_MS;
 use self::boot_time::BootTime;
 use self::connection::Connection;
 use self::lease::{Heartbeat, Lease};
+use self::patience::Silence;
 use self::worker::{Queue, Work, Worker};
 use crate::job::{Pair, QUEUE_MAX, reading, writing};
 use crate::lock::locked;
@@ -41,8 +43,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// that the work is somebody else's.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
 
-/// How long closing waits for threads that hang in the driver.
+/// How long closing waits for threads that hang in the driver, and how long where the server is known to be silent.
 const CLOSE_MAX: Duration = Duration::from_secs(10);
+const CLOSE_SILENT_MAX: Duration = Duration::from_secs(1);
 
 /// Where a server is and how many connections to open.
 #[derive(Clone)]
@@ -98,6 +101,7 @@ impl Drop for Shared {
 /// A server.
 pub(crate) struct Server {
     shared: Arc<Shared>,
+    silence: Silence,
     queue: Mutex<Option<mpsc::Sender<Work>>>,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -153,6 +157,7 @@ impl Server {
             })?);
         }
         Ok(Self {
+            silence: Silence::new(shared.config.clone()),
             shared,
             queue: Mutex::new(Some(queue)),
             threads: Mutex::new(threads),
@@ -171,8 +176,11 @@ impl Server {
         F: FnOnce(&mut Session<'_>) -> Result<T, StoreError> + Send + 'static,
     {
         let (job, answer) = reading(f);
-        self.submit(Work::Read(job)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let called = async {
+            self.submit(Work::Read(job)).await?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        };
+        self.silence.bound(called).await
     }
 
     /// Runs one transaction.
@@ -185,8 +193,11 @@ impl Server {
             return Err(StoreError::ReadOnly);
         }
         let (job, answer): Pair<T> = writing(f);
-        self.submit(Work::Write(job)).await?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        let called = async {
+            self.submit(Work::Write(job)).await?;
+            answer.await.map_err(|_| StoreError::Closed)?
+        };
+        self.silence.bound(called).await
     }
 
     async fn submit(&self, work: Work) -> Result<(), StoreError> {
@@ -213,11 +224,16 @@ impl Server {
         drop(locked(&self.queue).take());
         let workers = std::mem::take(&mut *locked(&self.threads));
         let shared = Arc::clone(&self.shared);
+        let patience = if self.silence.is_known() {
+            CLOSE_SILENT_MAX
+        } else {
+            CLOSE_MAX
+        };
         let ending = tokio::task::spawn_blocking(move || {
-            let begun = Instant::now();
-            join(workers, begun);
+            let deadline = Instant::now() + patience;
+            join(workers, deadline);
             // Only now: work that was queued may have started a heartbeat.
-            join(shared.end_heartbeats(), begun);
+            join(shared.end_heartbeats(), deadline);
         });
         let _ = ending.await;
     }
@@ -272,10 +288,10 @@ fn start(name: &str, work: impl FnOnce() + Send + 'static) -> Result<JoinHandle<
     started.map_err(|error| StoreError::Backend(error.into()))
 }
 
-fn join(threads: Vec<JoinHandle<()>>, begun: Instant) {
+fn join(threads: Vec<JoinHandle<()>>, deadline: Instant) {
     const LOOK: Duration = Duration::from_millis(2);
     for thread in threads {
-        while !thread.is_finished() && begun.elapsed() < CLOSE_MAX {
+        while !thread.is_finished() && Instant::now() < deadline {
             thread::sleep(LOOK);
         }
         if thread.is_finished() {

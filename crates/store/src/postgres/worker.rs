@@ -55,6 +55,8 @@ impl Worker {
             let next = locked(queue).blocking_recv();
             let Some(work) = next else { return };
             match work {
+                // Its caller was told that the server does not answer, or has gone: it must not happen long after that.
+                Work::Read(job) | Work::Write(job) if job.is_abandoned() => {}
                 Work::Read(mut job) => {
                     let outcome = self.read(job.as_mut());
                     job.answer(outcome);

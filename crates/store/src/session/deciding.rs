@@ -1,11 +1,15 @@
 //! Questions, brakes, and runs that wait or stand aside.
 
+use std::collections::BTreeSet;
+
 use wakeful_core::decision::Decision;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::{DecisionId, RunKey};
 use wakeful_core::step::Child;
+use wakeful_core::stop::StopRequest;
 use wakeful_core::time::Millis;
 use wakeful_ports::records::{AnnouncementRow, BrakeRow, DecisionFilter, Owed};
+use wakeful_ports::stops::Stops as _;
 use wakeful_ports::store::{DecidingTx, DecidingView, StoreError};
 
 use super::Session;
@@ -33,11 +37,17 @@ impl DecidingView for Session<'_> {
     }
 
     fn brakes(&mut self) -> Result<Vec<BrakeRow>, StoreError> {
-        brake::list(self)
+        let mut rows = brake::list(self)?;
+        let stored: BTreeSet<Option<AgentId>> = rows.iter().map(|row| row.agent_id.clone()).collect();
+        let beside = self.stops.as_ref().map(|stops| stops.brakes_beside(&stored));
+        rows.extend(beside.unwrap_or_default().into_iter().filter_map(brake_row));
+        rows.sort_by(|one, other| one.agent_id.cmp(&other.agent_id));
+        Ok(rows)
     }
 
     fn is_braked(&mut self, agent: &AgentId) -> Result<bool, StoreError> {
-        brake::holds(self, agent)
+        let is_pending = self.stops.as_ref().is_some_and(|stops| stops.is_braked(agent));
+        Ok(is_pending || brake::holds(self, agent)?)
     }
 
     fn owed(&mut self) -> Result<Owed, StoreError> {
@@ -111,4 +121,15 @@ impl DecidingTx for Session<'_> {
     fn leave_steps(&mut self, run: &RunKey) -> Result<u64, StoreError> {
         step::leave(self, run)
     }
+}
+
+/// A pending brake as a row; none where the request is no brake.
+fn brake_row(request: StopRequest) -> Option<BrakeRow> {
+    let agent_id = request.target.scope()?.cloned();
+    Some(BrakeRow {
+        agent_id,
+        reason: request.reason,
+        channel: request.channel,
+        at: request.at,
+    })
 }

@@ -7,11 +7,11 @@ use wakeful_core::proof::chain::{Life, Place};
 use wakeful_core::proof::head::SignedHead;
 use wakeful_core::proof::signing::PublicKey;
 use wakeful_core::time::Millis;
-use wakeful_ports::records::RunRow;
+use wakeful_ports::records::{AskedRow, BoundRow, KeyPart, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
 use wakeful_ports::store::{ProofTx, ProofView, StoreError};
 
 use super::Session;
-use crate::{entry, erasure, proof};
+use crate::{audit, bound, entry, erasure, proof};
 
 impl ProofView for Session<'_> {
     fn logs(&mut self, after: Option<&AgentId>, limit: u32) -> Result<Vec<(AgentId, Place)>, StoreError> {
@@ -67,6 +67,44 @@ impl ProofView for Session<'_> {
 
     fn contents(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<(i64, BlobHash)>, StoreError> {
         entry::of_run(self, run, after, limit)
+    }
+
+    fn bound_tables(&mut self) -> Vec<&'static str> {
+        bound::ALL.iter().map(|bound| bound.table).collect()
+    }
+
+    fn bound_rows(
+        &mut self,
+        table: &str,
+        after: Option<&[KeyPart]>,
+        limit: u32,
+    ) -> Result<Vec<BoundRow>, StoreError> {
+        let bound = bound::named(table).ok_or(StoreError::Malformed("record_bound.table"))?;
+        bound::rows(self, bound, after, limit)
+    }
+
+    fn misfits(&mut self) -> Result<Vec<Misfit>, StoreError> {
+        audit::misfits(self)
+    }
+
+    fn lines(&mut self, run: &RunRow, after: i64, limit: u32) -> Result<Vec<LineRow>, StoreError> {
+        audit::lines(self, run, after, limit)
+    }
+
+    fn asked(&mut self, run: &RunKey) -> Result<Vec<AskedRow>, StoreError> {
+        audit::asked(self, run)
+    }
+
+    fn queue_places(
+        &mut self,
+        after: Option<(&AgentId, u64)>,
+        limit: u32,
+    ) -> Result<Vec<QueuePlace>, StoreError> {
+        audit::queue_places(self, after, limit)
+    }
+
+    fn run_marks(&mut self, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {
+        audit::run_marks(self, run)
     }
 }
 

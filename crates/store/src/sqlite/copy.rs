@@ -1,7 +1,9 @@
 //! Copies of database files: whole, of one moment, beside whoever writes; and the one that is made before a migration.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use wakeful_core::blob::BlobHash;
@@ -17,6 +19,28 @@ use crate::sqlite::still::Still;
 
 /// Copies of earlier schemas that are kept beside a database.
 pub const COPIES_MAX: usize = 2;
+
+/// Between the name of a database and the process that makes it, in the name of a file that is not whole yet.
+const NEW: &str = ".new.";
+
+/// Most files beside a database that are looked at for what dead processes left.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Bytes of the header that every SQLite database begins with.
+const HEADER_BYTES: u64 = 100;
+
+/// Damage when a file is too short to be a database. Wakeful never leaves such a file, so it must not be taken for a new
+/// one: what was in it would be forgotten without a word.
+pub(crate) fn refuse_stub(path: &Path) -> Result<(), StoreError> {
+    let bytes = fs::metadata(path).map_err(refused)?.len();
+    match bytes < HEADER_BYTES {
+        true => Err(damaged(format!(
+            "{} has {bytes} bytes, and a database has more: it was truncated or is not ours",
+            path.display()
+        ))),
+        false => Ok(()),
+    }
+}
 
 /// A database that was brought up to date when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,6 +103,7 @@ fn reach(path: &Path, busy: Duration) -> Result<(Connection, Option<Still>), Sto
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
+    refuse_stub(path)?;
     log::refuse_without(path)?;
     let mut reader = Connection::open(path, Access::Read, busy)?;
     let Err(error) = may_be_ours(&mut reader) else {
@@ -183,6 +208,45 @@ pub fn blob_file(folder: &Path, hash: &BlobHash) -> PathBuf {
 pub fn reborn_sqlite(path: &Path, number: i64) -> Result<(), StoreError> {
     let mut connection = Connection::open(path, Access::Write, Duration::ZERO)?;
     crate::host::reborn(&mut connection, number)
+}
+
+/// Puts a new database where none is yet: made under another name, and given its own when it is whole and on the disk. A
+/// process that is killed meanwhile leaves no file of that name. When another process was faster, its database stays.
+pub(crate) fn put_in_place(new: &Connection, path: &Path) -> Result<(), StoreError> {
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    remove_dead_drafts(path);
+    let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+    let draft = beside(path, &format!("{NEW}{}.{number}.draft", std::process::id()));
+    remove_if_there(&draft)?;
+    let placed = copy(new, &draft).and_then(|()| {
+        let linked = match fs::hard_link(&draft, path) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+            // Some file systems have no links.
+            Err(_) => fs::rename(&draft, path),
+            Ok(()) => Ok(()),
+        };
+        let synced = linked.and_then(|()| sync_folder(path.parent().unwrap_or(path)));
+        synced.map_err(refused)
+    });
+    let _ = remove_if_there(&draft);
+    placed
+}
+
+/// Removes what processes left behind that were killed while they made a database. What cannot be removed is only litter.
+fn remove_dead_drafts(path: &Path) {
+    let (Some(folder), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return;
+    };
+    let prefix = format!("{name}{NEW}");
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.take(ENTRIES_MAX) {
+        let draft = entry.file_name();
+        let maker = draft.to_str().and_then(|draft| draft.strip_prefix(&prefix));
+        let maker = maker.and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+        if maker.is_some_and(|pid| matches!(fs::exists(format!("/proc/{pid}")), Ok(false))) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// Keeps what a database is before it is brought up to date. None when another process was faster.

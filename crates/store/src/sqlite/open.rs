@@ -11,8 +11,9 @@ use std::time::{Duration, Instant};
 use wakeful_ports::planted;
 use wakeful_ports::store::StoreError;
 
+use crate::bound;
 use crate::host;
-use crate::pack::refused;
+use crate::pack::{damaged, refused};
 use crate::schema::{self, Schema};
 use crate::sql::{Access, Sql, at_most_one};
 use crate::sqlite::connection::{Connection, is_busy};
@@ -37,9 +38,16 @@ pub(crate) fn open_to_write(
     busy: Duration,
     host_id: &str,
 ) -> Result<Opened, StoreError> {
+    if !path.try_exists().map_err(refused)? {
+        copy::put_in_place(&make_in_memory(schema, host_id)?, path)?;
+    }
+    copy::refuse_stub(path)?;
     log::refuse_without(path)?;
     let mut connection = writable(reach(path, busy)?)?;
     let found = identify(&mut connection, schema)?;
+    if found == 0 {
+        return Err(damaged("it holds no tables, and a new database has all of them"));
+    }
     use_write_ahead_log(&mut connection, busy)?;
     // FULL: a commit that was answered survives a power cut. The limit gives back the space of a rare huge
     // transaction; it is four times what the log grows to between two checkpoints.
@@ -51,11 +59,8 @@ pub(crate) fn open_to_write(
     connection.control("PRAGMA journal_size_limit = 16777216")?;
     let mut upgraded = None;
     if found != schema.number {
-        // What it was is kept whole before anything is changed; a database that is new was nothing.
-        let copy = match found {
-            0 => None,
-            found => copy::keep_old(&connection, path, found)?,
-        };
+        // What it was is kept whole before anything is changed.
+        let copy = copy::keep_old(&connection, path, found)?;
         migrate(&mut connection, schema, host_id)?;
         copy::forget_older(path, schema.number);
         upgraded = copy.map(|copy| Upgraded {
@@ -86,6 +91,7 @@ pub(crate) fn open_to_read(path: &Path, schema: &Schema, busy: Duration) -> Resu
     if !path.try_exists().map_err(refused)? {
         return Err(StoreError::Absent);
     }
+    copy::refuse_stub(path)?;
     log::refuse_without(path)?;
     let mut connection = Connection::open(path, Access::Read, busy)?;
     let found = match identify(&mut connection, schema) {
@@ -118,7 +124,7 @@ pub(crate) fn make_in_memory(schema: &Schema, host_id: &str) -> Result<Connectio
 fn reach(path: &Path, busy: Duration) -> Result<Connection, StoreError> {
     let opened = Connection::open(path, Access::Write, busy);
     opened.map_err(|error| {
-        let tried = OpenOptions::new().append(true).create(true).open(path);
+        let tried = OpenOptions::new().append(true).open(path);
         tried.err().map_or(error, refused)
     })
 }
@@ -193,7 +199,11 @@ fn migrate(connection: &mut Connection, schema: &Schema, host_id: &str) -> Resul
             "PRAGMA application_id = {}; PRAGMA user_version = {};",
             schema.application_id, schema.number
         ))?;
-        host::found(connection, host_id)
+        host::found(connection, host_id)?;
+        if schema::binds_records(schema.sqlite, seen) {
+            bound::adopt(connection)?;
+        }
+        Ok(())
     });
     match done {
         Ok(()) => connection.control("COMMIT"),
@@ -219,6 +229,37 @@ mod tests {
         drop(open_to_write(&path, &AGENT, BUSY, "host").unwrap());
         let opened = Connection::open(&path, Access::Read, BUSY).unwrap();
         assert!(matches!(writable(opened).err(), Some(StoreError::ReadOnly)));
+    }
+
+    #[test]
+    fn what_a_killed_maker_left_is_removed_and_the_database_made() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        // No process has a number this high.
+        let left = home.path().join("agent.sqlite.new.4294967295.0.draft");
+        std::fs::write(&left, "half").unwrap();
+        let opened = open_to_write(&path, &AGENT, BUSY, "host").unwrap();
+        assert!(!left.exists() && opened.upgraded.is_none());
+        drop(opened);
+        let names = std::fs::read_dir(home.path()).unwrap().filter_map(Result::ok);
+        assert_eq!(
+            names.map(|entry| entry.file_name()).collect::<Vec<_>>(),
+            ["agent.sqlite"]
+        );
+    }
+
+    #[test]
+    fn of_two_makers_the_first_one_s_database_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("agent.sqlite");
+        let host_of = |path: &Path| {
+            let mut opened = open_to_write(path, &AGENT, BUSY, "third").unwrap().connection;
+            crate::host::incarnation(&mut opened).unwrap().to_string()
+        };
+        for host in ["first", "second"] {
+            copy::put_in_place(&make_in_memory(&AGENT, host).unwrap(), &path).unwrap();
+        }
+        assert_eq!(host_of(&path), "first.1");
     }
 
     #[test]

@@ -237,3 +237,41 @@ fn an_agents_model_is_chosen_and_given_back() {
         assert!(!none.expect("looked"));
     });
 }
+
+#[test]
+fn a_clock_that_is_set_back_reserves_on_the_latest_day_until_the_day_is_reset() {
+    everywhere(async |store| {
+        reserve(&store, reservation("main", "a", 100)).await;
+        let earlier = Day(DAY.0 - 3);
+        let day = store
+            .write(move |tx| tx.lock_spending(earlier))
+            .await
+            .expect("locked");
+        assert_eq!(day, DAY, "no earlier day is opened");
+        store
+            .write(move |tx| tx.reset_spend_day(earlier))
+            .await
+            .expect("reset");
+        let day = store
+            .write(move |tx| tx.lock_spending(earlier))
+            .await
+            .expect("locked");
+        assert_eq!(day, earlier);
+        let agent = sample::agent_id("main");
+        let counted = store
+            .read(move |view| view.spent(earlier, &agent))
+            .await
+            .expect("read");
+        assert_eq!(counted.all.total(), MicroUsd(100), "what was spent stays spent");
+        settle(&store, "a", Some(40)).await;
+        let agent = sample::agent_id("main");
+        let counted = store
+            .read(move |view| view.spent(earlier, &agent))
+            .await
+            .expect("read");
+        assert_eq!(
+            (counted.agent.total(), counted.all.total()),
+            (MicroUsd(40), MicroUsd(40))
+        );
+    });
+}

@@ -30,7 +30,8 @@ fn home_of(schema: u32) -> tempfile::TempDir {
     home
 }
 
-/// Everything that a database holds, in the columns that another one has.
+/// Everything that a database holds, in the columns that another one has. The home's own log is not among it: an upgrade
+/// begins it.
 pub(super) fn rows(database: &Connection, columns_of: &Connection) -> Vec<(String, Vec<Vec<Value>>)> {
     let list = "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name";
     let mut tables = columns_of.prepare(list).expect("prepared");
@@ -51,7 +52,11 @@ pub(super) fn rows(database: &Connection, columns_of: &Connection) -> Vec<(Strin
         let mut statement = database.prepare(&query).expect("prepared");
         let width = columns.len();
         let found = statement.query_map([], |row| (0..width).map(|n| row.get(n)).collect());
-        let found: Vec<Vec<Value>> = found.expect("rows").map(|row| row.expect("a row")).collect();
+        let found = found.expect("rows").map(|row| row.expect("a row"));
+        let home_log = Value::Text("~home".to_owned());
+        let found: Vec<Vec<Value>> = found
+            .filter(|row: &Vec<Value>| !row.contains(&home_log))
+            .collect();
         (table, found)
     };
     tables.into_iter().map(read).collect()

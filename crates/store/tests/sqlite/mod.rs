@@ -175,15 +175,32 @@ fn a_newer_schema_is_refused() {
 }
 
 #[test]
-fn an_empty_file_becomes_a_database() {
+fn a_file_too_short_for_a_header_is_damaged_and_left_alone() {
     let home = tempfile::tempdir().expect("a folder");
-    fs::write(files(home.path()).path, b"").expect("written");
-    assert!(matches!(failed_to_read(home.path()), StoreError::Absent));
     drop(open_file(home.path()));
-    assert_eq!(
-        pragma::<i64>(home.path(), "user_version"),
-        i64::from(wakeful_store::SCHEMA)
-    );
+    let path = files(home.path()).path;
+    let whole = fs::read(&path).expect("a database");
+    for bytes in [0, 1, 16, 99] {
+        let cut = &whole[..bytes];
+        fs::write(&path, cut).expect("cut off");
+        assert!(matches!(failed(home.path()), StoreError::Corrupt(_)), "{bytes}");
+        assert!(
+            matches!(failed_to_read(home.path()), StoreError::Corrupt(_)),
+            "{bytes}"
+        );
+        assert_eq!(fs::read(&path).expect("the file"), cut, "{bytes}");
+    }
+}
+
+#[test]
+fn a_database_without_any_table_is_damaged() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = files(home.path()).path;
+    let empty = rusqlite::Connection::open(&path).expect("a database");
+    empty.execute_batch("VACUUM").expect("written");
+    drop(empty);
+    assert!(fs::metadata(&path).expect("a file").len() > 100);
+    assert!(matches!(failed(home.path()), StoreError::Corrupt(_)));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Stop, ToolHost};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 fn main() -> ExitCode {
     let mut args = std::env::args_os().skip(1);
@@ -46,6 +46,8 @@ fn host([home, workspace]: [&str; 2], level: &str, cmd: &str) -> ExitCode {
         workspace: workspace.into(),
         scratch: PathBuf::from(home).join("scratch"),
         environment: std::env::vars().collect(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Refuse,
         pretend: Pretend {
             no_namespaces: level == "subreaper",

@@ -84,7 +84,9 @@ impl Ear {
             let watch = match inotify::add_watch(&*kernel, folder, what) {
                 Ok(watch) => watch,
                 // It went meanwhile, which its parent tells; or it cannot be read, which is counted.
-                Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP) => continue,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::LOOP | Errno::NAMETOOLONG) => {
+                    continue;
+                }
                 Err(error) => return Err(error),
             };
             wanted.insert(watch);

@@ -1,26 +1,32 @@
 //! The files of a folder.
 //!
 //! What a `.gitignore`, a `.ignore` or a `.wakefulignore` leaves out is not there. Links are not followed, and what is
-//! neither file nor folder is passed over.
+//! neither file nor folder is passed over. The walk goes from handle to handle without recursion, within the bounds of
+//! [`wakeful_core::outside`]: whoever may write to the folder chooses its depth, its names and its ignore files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, OsStr};
 use std::fs::File;
-use std::io::{ErrorKind, Read as _};
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use ignore::{DirEntry, WalkBuilder};
-use rustix::fs::{Mode, OFlags};
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat, openat2, statat,
+};
+use rustix::io::Errno;
 use sha2::{Digest as _, Sha256};
-use wakeful_core::outside::{BadSource, DEPTH_MAX, Difference, HASHED_BYTES_MAX, Known, large_mark};
+use wakeful_core::outside::{
+    BadSource, DEPTH_MAX, Difference, HASHED_BYTES_MAX, Known, LISTED_MAX, LOOK_MS_MAX, NAMES_BYTES_MAX,
+    PATH_BYTES_MAX, large_mark,
+};
 use wakeful_core::time::Millis;
 
 use super::Found;
-
-/// The ignore file that is ours alone.
-const IGNORE_FILE: &str = ".wakefulignore";
+use super::ignored::Ignored;
 
 /// What is read at once of a file.
 const CHUNK_BYTES: usize = 64 * 1_024;
@@ -39,6 +45,33 @@ pub(super) struct Walk<'a> {
     pub(super) given_up: &'a AtomicBool,
 }
 
+/// What a walk meets.
+enum Met<'a> {
+    Folder(PathBuf),
+    File {
+        folder: BorrowedFd<'a>,
+        file: &'a CStr,
+        /// Relative to the root.
+        name: Vec<u8>,
+    },
+    /// A folder that cannot be looked into.
+    Unreadable(Vec<u8>),
+}
+
+/// A folder that is being listed.
+struct Listing {
+    entries: Dir,
+    name: Vec<u8>,
+}
+
+/// How far a walk has gone.
+struct Tally {
+    begun: Instant,
+    listed: usize,
+    entries: usize,
+    names_bytes: usize,
+}
+
 /// What came of reading one file.
 enum ReadFile {
     Is(Known),
@@ -49,42 +82,36 @@ enum ReadFile {
 impl Walk<'_> {
     /// Looks at everything, and compares it with what was seen.
     pub(super) fn go(&self, known: &BTreeMap<Vec<u8>, Known>) -> Result<Found, BadSource> {
-        let no_folder = || BadSource::NoFolder(self.root.display().to_string());
-        if !self.root.is_dir() {
-            return Err(no_folder());
-        }
         let (mut found, mut met) = (Found::default(), BTreeSet::new());
-        let mut dark: Vec<PathBuf> = Vec::new();
-        let mut count = 0_usize;
-        for entry in self.walk() {
-            count += 1;
-            self.may_go_on(count)?;
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(error) => {
-                    let path = path_of(&error).unwrap_or_else(|| self.root.to_owned());
-                    if path == self.root {
-                        return Err(no_folder());
+        let mut dark: BTreeSet<Vec<u8>> = BTreeSet::new();
+        self.walk(&mut |entry| match entry {
+            Met::Folder(path) => found.folders.push(path),
+            Met::File { folder, file, name } => {
+                let was = known.get(&name);
+                match self.read(folder, file, was) {
+                    ReadFile::Is(now) => {
+                        found
+                            .differences
+                            .extend(Difference::of(name.clone(), was, Some(now)));
+                        met.insert(name);
                     }
-                    found.unreadable += 1;
-                    dark.push(path);
-                    continue;
+                    ReadFile::Gone => {}
+                    ReadFile::Unreadable => {
+                        found.unreadable += 1;
+                        met.insert(name);
+                    }
                 }
-            };
-            let Some(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                found.folders.push(entry.into_path());
-            } else if kind.is_file() {
-                self.file(&entry, known, &mut found, &mut met);
             }
-        }
+            Met::Unreadable(name) => {
+                found.unreadable += 1;
+                dark.insert(name);
+            }
+        })?;
         // An unmounted disk is no deletion: what cannot be looked at is as it was.
-        if !self.root.is_dir() {
-            return Err(no_folder());
-        }
+        self.open_root()?;
         let gone = known.keys().filter(|name| !met.contains(*name));
-        let gone = gone.filter(|name| !dark.iter().any(|dark| self.path(name).starts_with(dark)));
         let gone: Vec<Difference> = gone
+            .filter(|name| !is_below(&dark, name))
             .filter_map(|name| Difference::of(name.clone(), known.get(name), None))
             .collect();
         found.differences.extend(gone);
@@ -94,109 +121,125 @@ impl Walk<'_> {
 
     /// The folders there are, without reading any file.
     pub(super) fn folders(&self) -> Result<Vec<PathBuf>, BadSource> {
-        let (mut folders, mut count) = (Vec::new(), 0_usize);
-        for entry in self.walk() {
-            count += 1;
-            self.may_go_on(count)?;
-            let is_folder = |entry: &DirEntry| entry.file_type().is_some_and(|kind| kind.is_dir());
-            folders.extend(entry.ok().filter(is_folder).map(DirEntry::into_path));
-        }
+        let mut folders = Vec::new();
+        self.walk(&mut |entry| {
+            if let Met::Folder(path) = entry {
+                folders.push(path);
+            }
+        })?;
         Ok(folders)
     }
 
-    fn may_go_on(&self, count: usize) -> Result<(), BadSource> {
-        if count > self.entries_max {
-            return Err(BadSource::TooManyFiles {
-                path: self.root.display().to_string(),
-                found: count,
-            });
+    /// Goes through everything that is not ignored, depth first, with one handle for each folder on the way down.
+    fn walk(&self, visit: &mut dyn FnMut(Met<'_>)) -> Result<(), BadSource> {
+        let mut tally = Tally {
+            begun: Instant::now(),
+            listed: 0,
+            entries: 0,
+            names_bytes: 0,
+        };
+        let (mut listings, mut ignored) = (Vec::new(), Ignored::default());
+        let root = begin(&mut ignored, self.open_root().ok(), self.root, Vec::new())?;
+        listings.push(root.ok_or_else(|| self.no_folder())?);
+        visit(Met::Folder(self.root.to_owned()));
+        loop {
+            let depth = listings.len();
+            let Some(listing) = listings.last_mut() else {
+                return Ok(());
+            };
+            let entry = match listing.entries.read() {
+                Some(Ok(entry)) => entry,
+                read => {
+                    if read.is_some() {
+                        visit(Met::Unreadable(listing.name.clone()));
+                    }
+                    ignored.leave();
+                    listings.pop();
+                    continue;
+                }
+            };
+            let file = entry.file_name();
+            tally.list(self)?;
+            if [c".", c"..", c".git"].contains(&file) {
+                continue;
+            }
+            let folder = listing.entries.fd().map_err(|_| self.no_folder())?;
+            let kind = Some(entry.file_type()).filter(|kind| *kind != FileType::Unknown);
+            let kind = kind.unwrap_or_else(|| kind_of(folder, file));
+            let name = joined(&listing.name, file);
+            let (path, is_folder) = (self.path(&name), kind == FileType::Directory);
+            if path == self.home || ignored.has(&path, is_folder) {
+                continue;
+            }
+            tally.count(self, name.len())?;
+            if kind == FileType::RegularFile {
+                visit(Met::File { folder, file, name });
+            } else if is_folder {
+                let opened = (!is_too_deep(depth, &path)).then(|| enter(folder, file).ok());
+                match begin(&mut ignored, opened.flatten(), &path, name.clone())? {
+                    Some(listing) => {
+                        visit(Met::Folder(path));
+                        listings.push(listing);
+                    }
+                    None => visit(Met::Unreadable(name)),
+                }
+            }
         }
-        if self.given_up.load(Ordering::Relaxed) {
-            // Nobody reads this answer.
-            return Err(BadSource::NoFolder(self.root.display().to_string()));
-        }
-        Ok(())
     }
 
-    fn walk(&self) -> ignore::Walk {
-        let home = self.home.to_owned();
-        let is_ours = move |entry: &DirEntry| entry.file_name() != ".git" && entry.path() != home;
-        WalkBuilder::new(self.root)
-            .standard_filters(false)
-            .ignore(true)
-            .git_ignore(true)
-            .git_exclude(true)
-            .require_git(false)
-            .add_custom_ignore_filename(IGNORE_FILE)
-            .follow_links(false)
-            .max_depth(Some(DEPTH_MAX))
-            .filter_entry(is_ours)
-            .build()
+    fn no_folder(&self) -> BadSource {
+        BadSource::NoFolder(self.root.display().to_string())
+    }
+
+    /// A source has a path without links: one that became a link meanwhile leads elsewhere.
+    fn open_root(&self) -> Result<OwnedFd, BadSource> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let opened = match openat2(CWD, self.root, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            // Some containers do not know the call.
+            Err(Errno::NOSYS | Errno::PERM) => openat(CWD, self.root, flags, Mode::empty()),
+            opened => opened,
+        };
+        opened.map_err(|_| self.no_folder())
     }
 
     fn path(&self, name: &[u8]) -> PathBuf {
-        self.root.join(std::ffi::OsStr::from_bytes(name))
-    }
-
-    fn file(
-        &self,
-        entry: &DirEntry,
-        known: &BTreeMap<Vec<u8>, Known>,
-        found: &mut Found,
-        met: &mut BTreeSet<Vec<u8>>,
-    ) {
-        let Ok(name) = entry.path().strip_prefix(self.root) else {
-            return;
-        };
-        let name = name.as_os_str().as_bytes().to_vec();
-        let was = known.get(&name);
-        match self.read(entry.path(), was) {
-            ReadFile::Is(now) => {
-                found
-                    .differences
-                    .extend(Difference::of(name.clone(), was, Some(now)));
-                met.insert(name);
-            }
-            ReadFile::Gone => {}
-            ReadFile::Unreadable => {
-                found.unreadable += 1;
-                met.insert(name);
-            }
-        }
+        self.root.join(OsStr::from_bytes(name))
     }
 
     /// What a file is now. One that the file system says nothing new of is not read.
-    fn read(&self, path: &Path, was: Option<&Known>) -> ReadFile {
-        match std::fs::symlink_metadata(path) {
-            Ok(now) if !now.is_file() => return ReadFile::Gone,
+    fn read(&self, folder: BorrowedFd<'_>, file: &CStr, was: Option<&Known>) -> ReadFile {
+        match statat(folder, file, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(now) if FileType::from_raw_mode(now.st_mode) != FileType::RegularFile => {
+                return ReadFile::Gone;
+            }
             Ok(now) => {
-                let is_same = |was: &&Known| was.stamp.is_some() && was.stamp == self.stamp(&now);
+                let now = self.stamp(&now);
+                let is_same = |was: &&Known| was.stamp.is_some() && was.stamp == now;
                 if let Some(was) = was.filter(is_same) {
                     return ReadFile::Is(was.clone());
                 }
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => return ReadFile::Gone,
+            Err(Errno::NOENT) => return ReadFile::Gone,
             Err(_) => return ReadFile::Unreadable,
         }
         // What became a pipe or a link since is not opened.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let file = match rustix::fs::open(path, flags, Mode::empty()) {
+        let file = match openat(folder, file, flags, Mode::empty()) {
             Ok(file) => File::from(file),
-            Err(rustix::io::Errno::NOENT | rustix::io::Errno::LOOP | rustix::io::Errno::NXIO) => {
-                return ReadFile::Gone;
-            }
+            Err(Errno::NOENT | Errno::LOOP | Errno::NXIO) => return ReadFile::Gone,
             Err(_) => return ReadFile::Unreadable,
         };
         self.hashed(file).unwrap_or(ReadFile::Unreadable)
     }
 
     fn hashed(&self, mut file: File) -> std::io::Result<ReadFile> {
-        let before = file.metadata()?;
-        if !before.is_file() {
+        let before = fstat(&file)?;
+        if FileType::from_raw_mode(before.st_mode) != FileType::RegularFile {
             return Ok(ReadFile::Gone);
         }
-        let mark = if before.len() > HASHED_BYTES_MAX {
-            large_mark(before.len(), &written_at(&before)).as_bytes().to_vec()
+        let size = u64::try_from(before.st_size).unwrap_or(0);
+        let mark = if size > HASHED_BYTES_MAX {
+            large_mark(size, &written_at(&before)).as_bytes().to_vec()
         } else {
             // A file that grows while it is read is read no further than it may be.
             let mut rest = (&mut file).take(HASHED_BYTES_MAX);
@@ -212,47 +255,110 @@ impl Walk<'_> {
         // What was written while it was read has to be read again.
         let stamp = self
             .stamp(&before)
-            .filter(|_| file.metadata().is_ok_and(|after| times(&after) == times(&before)));
-        Ok(ReadFile::Is(Known {
-            mark,
-            size: before.len(),
-            stamp,
-        }))
+            .filter(|_| fstat(&file).is_ok_and(|after| times(&after) == times(&before)));
+        Ok(ReadFile::Is(Known { mark, size, stamp }))
     }
 
     /// What the file system says of a file; none where it may say the same of another content.
-    fn stamp(&self, file: &std::fs::Metadata) -> Option<String> {
-        let newest = file.mtime().max(file.ctime()).saturating_mul(1_000);
+    fn stamp(&self, file: &Stat) -> Option<String> {
+        let newest = file.st_mtime.max(file.st_ctime).saturating_mul(1_000);
         let is_settled = newest.saturating_add(TICK_MS) < self.now.0;
         is_settled.then(|| times(file))
     }
+
+    fn too_many(&self, found: usize) -> BadSource {
+        BadSource::TooManyFiles {
+            path: self.root.display().to_string(),
+            found,
+        }
+    }
 }
 
-fn times(file: &std::fs::Metadata) -> String {
+fn times(file: &Stat) -> String {
     format!(
         "{}|{}.{:09}|{}|{}",
         written_at(file),
-        file.ctime(),
-        file.ctime_nsec(),
-        file.ino(),
-        file.len()
+        file.st_ctime,
+        file.st_ctime_nsec,
+        file.st_ino,
+        file.st_size
     )
 }
 
-fn written_at(file: &std::fs::Metadata) -> String {
-    format!("{}.{:09}", file.mtime(), file.mtime_nsec())
+fn written_at(file: &Stat) -> String {
+    format!("{}.{:09}", file.st_mtime, file.st_mtime_nsec)
 }
 
-/// Where a walk could not go on.
-fn path_of(error: &ignore::Error) -> Option<PathBuf> {
-    match error {
-        ignore::Error::WithPath { path, .. } => Some(path.clone()),
-        ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
-        ignore::Error::Partial(errors) => errors.iter().find_map(path_of),
-        ignore::Error::Loop { child, .. } => Some(child.clone()),
-        ignore::Error::Io(_)
-        | ignore::Error::Glob { .. }
-        | ignore::Error::UnrecognizedFileType(_)
-        | ignore::Error::InvalidDefinition => None,
+impl Tally {
+    fn list(&mut self, walk: &Walk<'_>) -> Result<(), BadSource> {
+        self.listed += 1;
+        if self.listed > LISTED_MAX {
+            return Err(walk.too_many(self.listed));
+        }
+        if self.begun.elapsed() >= Duration::from_millis(LOOK_MS_MAX) {
+            return Err(BadSource::TooSlow(walk.root.display().to_string()));
+        }
+        if walk.given_up.load(Ordering::Relaxed) {
+            // Nobody reads this answer.
+            return Err(walk.no_folder());
+        }
+        Ok(())
     }
+
+    fn count(&mut self, walk: &Walk<'_>, name_bytes: usize) -> Result<(), BadSource> {
+        self.entries += 1;
+        self.names_bytes = self.names_bytes.saturating_add(name_bytes);
+        // The root is one of them.
+        if self.entries >= walk.entries_max {
+            return Err(walk.too_many(self.entries + 1));
+        }
+        if self.names_bytes > NAMES_BYTES_MAX {
+            return Err(BadSource::NamesTooLong(walk.root.display().to_string()));
+        }
+        Ok(())
+    }
+}
+
+fn joined(folder: &[u8], file: &CStr) -> Vec<u8> {
+    if folder.is_empty() {
+        return file.to_bytes().to_vec();
+    }
+    [folder, b"/", file.to_bytes()].concat()
+}
+
+/// Whether a folder lies too deep for a walk, or its path is too long for the kernel to watch it.
+fn is_too_deep(depth: usize, path: &Path) -> bool {
+    depth >= DEPTH_MAX || path.as_os_str().len() >= PATH_BYTES_MAX
+}
+
+/// Begins to list a folder, after its ignore files are read; none when it cannot be listed.
+fn begin(
+    ignored: &mut Ignored,
+    folder: Option<OwnedFd>,
+    path: &Path,
+    name: Vec<u8>,
+) -> Result<Option<Listing>, BadSource> {
+    let listed = folder.and_then(|folder| Some((Dir::read_from(&folder).ok()?, folder)));
+    let Some((entries, folder)) = listed else {
+        return Ok(None);
+    };
+    ignored.enter(folder.as_fd(), path)?;
+    Ok(Some(Listing { entries, name }))
+}
+
+fn kind_of(folder: BorrowedFd<'_>, file: &CStr) -> FileType {
+    let found = statat(folder, file, AtFlags::SYMLINK_NOFOLLOW);
+    found.map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode))
+}
+
+fn enter(folder: BorrowedFd<'_>, file: &CStr) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(folder, file, flags, Mode::empty())
+}
+
+/// Whether a name, or a folder above it, is in a set.
+pub(super) fn is_below(set: &BTreeSet<Vec<u8>>, name: &[u8]) -> bool {
+    let ends = name.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+    let mut above = ends.filter_map(|(end, _)| name.get(..end));
+    !set.is_empty() && (set.contains(name) || above.any(|folder| set.contains(folder)))
 }

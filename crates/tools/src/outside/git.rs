@@ -11,6 +11,7 @@ use rustix::fs::{Mode, OFlags};
 use wakeful_core::outside::{BadSource, DEPTH_MAX, Difference, Known};
 
 use super::Found;
+use super::folder::is_below;
 
 /// Longest loose ref, `.git` file or `HEAD`.
 const SMALL_BYTES_MAX: u64 = 4 * 1_024;
@@ -35,7 +36,9 @@ struct Refs {
     /// What each ref is.
     marks: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Refs that could not be read, and all below a folder that could not be.
-    dark: Vec<Vec<u8>>,
+    dark: BTreeSet<Vec<u8>>,
+    /// How many files and folders were listed.
+    listed: usize,
     folders: Vec<PathBuf>,
     entries_max: usize,
     root: PathBuf,
@@ -80,17 +83,18 @@ impl Repository {
     ) -> Result<Found, BadSource> {
         let mut refs = Refs {
             marks: BTreeMap::new(),
-            dark: Vec::new(),
+            dark: BTreeSet::new(),
+            listed: 0,
             folders: vec![self.own.clone(), self.common.clone()],
             entries_max,
             root: self.common.clone(),
         };
         match mark(&self.own.join("HEAD")) {
             Some(head) => drop(refs.marks.insert(b"HEAD".to_vec(), head)),
-            None => refs.dark.push(b"HEAD".to_vec()),
+            None => drop(refs.dark.insert(b"HEAD".to_vec())),
         }
         // The loose ones first: one that is packed meanwhile is in the file that is read afterwards.
-        refs.loose(&self.common.join("refs"), b"refs", 0)?;
+        refs.loose(&self.common.join("refs"))?;
         refs.packed(&self.common.join("packed-refs"))?;
         Ok(refs.compared(known))
     }
@@ -98,7 +102,7 @@ impl Repository {
 
 impl Refs {
     fn has_room(&self) -> Result<(), BadSource> {
-        let found = self.marks.len() + self.folders.len();
+        let found = (self.marks.len() + self.folders.len()).max(self.listed);
         if found > self.entries_max {
             return Err(BadSource::TooManyFiles {
                 path: self.root.display().to_string(),
@@ -108,29 +112,33 @@ impl Refs {
         Ok(())
     }
 
-    fn loose(&mut self, folder: &Path, name: &[u8], depth: usize) -> Result<(), BadSource> {
-        let listed = match std::fs::read_dir(folder) {
-            Ok(listed) if depth < DEPTH_MAX => listed,
-            Ok(_) | Err(_) => {
-                // A folder that went meanwhile has no refs; one that cannot be read has those it had.
-                if folder.is_dir() {
-                    self.dark.push(name.to_vec());
+    fn loose(&mut self, root: &Path) -> Result<(), BadSource> {
+        let mut waiting = vec![(root.to_owned(), b"refs".to_vec(), 0)];
+        while let Some((folder, name, depth)) = waiting.pop() {
+            let listed = match std::fs::read_dir(&folder) {
+                Ok(listed) if depth < DEPTH_MAX => listed,
+                Ok(_) | Err(_) => {
+                    // A folder that went meanwhile has no refs; one that cannot be read has those it had.
+                    if folder.is_dir() {
+                        self.dark.insert(name);
+                    }
+                    continue;
                 }
-                return Ok(());
-            }
-        };
-        self.folders.push(folder.to_owned());
-        for entry in listed.flatten() {
-            self.has_room()?;
-            let file_name = entry.file_name();
-            let full = [name, b"/", file_name.as_bytes()].concat();
-            let Ok(kind) = entry.file_type() else { continue };
-            if kind.is_dir() {
-                self.loose(&entry.path(), &full, depth + 1)?;
-            } else if kind.is_file() && !file_name.as_bytes().ends_with(b".lock") && is_name(&full) {
-                match mark(&entry.path()) {
-                    Some(mark) => drop(self.marks.insert(full, mark)),
-                    None => self.dark.push(full),
+            };
+            self.folders.push(folder);
+            for entry in listed.flatten() {
+                self.listed += 1;
+                self.has_room()?;
+                let file_name = entry.file_name();
+                let full = [&name, b"/".as_slice(), file_name.as_bytes()].concat();
+                let Ok(kind) = entry.file_type() else { continue };
+                if kind.is_dir() {
+                    waiting.push((entry.path(), full, depth + 1));
+                } else if kind.is_file() && !file_name.as_bytes().ends_with(b".lock") && is_name(&full) {
+                    match mark(&entry.path()) {
+                        Some(mark) => drop(self.marks.insert(full, mark)),
+                        None => drop(self.dark.insert(full)),
+                    }
                 }
             }
         }
@@ -144,7 +152,7 @@ impl Refs {
             // Nothing was packed yet.
             Ok(None) => return Ok(()),
             Err(_) => {
-                self.dark.push(b"refs".to_vec());
+                self.dark.insert(b"refs".to_vec());
                 return Ok(());
             }
         };
@@ -163,20 +171,13 @@ impl Refs {
 
     fn compared(self, known: &BTreeMap<Vec<u8>, Known>) -> Found {
         let names: BTreeSet<&Vec<u8>> = self.marks.keys().chain(known.keys()).collect();
-        let is_dark = |name: &[u8]| {
-            let below = |dark: &Vec<u8>| {
-                name.strip_prefix(dark.as_slice())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
-            };
-            self.dark.iter().any(below)
-        };
         let differences = names.into_iter().filter_map(|name| {
             let now = self.marks.get(name).map(|mark| Known {
                 mark: mark.clone(),
                 size: 0,
                 stamp: None,
             });
-            if now.is_none() && is_dark(name) {
+            if now.is_none() && is_below(&self.dark, name) {
                 return None;
             }
             Difference::of(name.clone(), known.get(name), now)
@@ -207,7 +208,7 @@ fn is_name(name: &[u8]) -> bool {
 }
 
 /// A short file without the white space at its end.
-fn small(path: &Path) -> Option<Vec<u8>> {
+pub(super) fn small(path: &Path) -> Option<Vec<u8>> {
     let text = read(path, SMALL_BYTES_MAX).ok()??;
     Some(text.trim_ascii_end().to_vec())
 }

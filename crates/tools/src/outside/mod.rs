@@ -3,12 +3,14 @@
 //! | module | about |
 //! |---|---|
 //! | `folder` | the files of a folder, ignore files respected, each known by the hash of its content |
+//! | `ignored` | the ignore files of a folder, read within bounds |
 //! | `git` | the refs of a repository, read from its files; no process is started |
 //! | `ear` | what the kernel tells of folders that are listened to |
 
 mod ear;
 mod folder;
 mod git;
+mod ignored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -107,6 +109,18 @@ impl Inner {
             let absent = match (self.look_there(look, hearing), hearing) {
                 (Err(absent @ (BadSource::NoFolder(_) | BadSource::NotARepository(_))), Hearing::On) => {
                     absent
+                }
+                (Err(bad @ BadSource::IgnoreTooLarge { .. }), Hearing::On) => {
+                    // Listened to, so that the source is looked at again when the file is shorter.
+                    if let BadSource::IgnoreTooLarge { path, .. } = &bad {
+                        let folder: Vec<PathBuf> =
+                            Path::new(path).parent().map(Path::to_owned).into_iter().collect();
+                        let is_new = self.ear.listen(&look.source.source_id, &folder);
+                        if is_new.unwrap_or(false) && rounds < ROUNDS_MAX {
+                            continue;
+                        }
+                    }
+                    return Err(bad);
                 }
                 (seen, _) => return seen,
             };

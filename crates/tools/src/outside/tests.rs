@@ -12,6 +12,7 @@ use wakeful_core::outside::Change;
 use super::*;
 
 mod absent;
+mod bounded;
 
 /// Nothing that the file system says is old enough to be trusted, so that everything is read.
 const ALWAYS_READ: Millis = Millis(0);

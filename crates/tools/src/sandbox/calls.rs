@@ -1,98 +1,29 @@
-//! Seccomp: system calls that no command needs and that lead around the other walls.
+//! Seccomp: which system calls a command can make.
 //!
-//! The list refuses; it does not allow, because a shell may start anything and a list of everything that any
-//! program needs would be wrong every month. What must hold is held by Landlock, by the namespace and by the
-//! absence of capabilities; this closes what those leave open, above all sockets, which reach other machines
-//! and every service on this one.
+//! Three filters lie on top of each other, and a call must pass them all. The first allows what `call_list` names and
+//! answers `ENOSYS` to everything else: unknown calls, and the second set of numbers that x86-64 has for programs with
+//! 32-bit pointers. The second refuses with `EPERM` by argument. The third narrows ioctl(2). A call by the convention of
+//! another processor, such as `int 0x80`, ends the process.
+//!
+//! Where two filters refuse, the answer is that of the later one.
 
 use std::collections::BTreeMap;
 
 use libc::c_long;
 use rustix::process::Pid;
 use seccompiler::{
-    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
-    TargetArch, apply_filter,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch, apply_filter,
 };
 
-use super::wire::Trouble;
+use super::call_list::{
+    ALLOWED, ALLOWED_HERE, FCHMODAT2, FCNTLS_REFUSED, IOCTLS, IPC, PERSONALITIES, PRCTLS_REFUSED, REFUSED,
+    REFUSED_HERE, SOCKET_PROGRAMS,
+};
+use super::wire::{Containment, Trouble};
 
-/// Refused with `EPERM`, whatever the arguments.
-const REFUSED: &[c_long] = &[
-    // The network, and services beside us. Landlock does not stop a connection to a socket in the file system.
-    libc::SYS_socket,
-    // Carries out other calls, sockets among them, without passing this filter.
-    libc::SYS_io_uring_setup,
-    libc::SYS_io_uring_enter,
-    libc::SYS_io_uring_register,
-    // Other processes' memory and descriptors.
-    libc::SYS_ptrace,
-    libc::SYS_process_vm_readv,
-    libc::SYS_process_vm_writev,
-    libc::SYS_pidfd_getfd,
-    libc::SYS_kcmp,
-    // Files without a path, which Landlock judges by.
-    libc::SYS_open_by_handle_at,
-    libc::SYS_name_to_handle_at,
-    // Mounts and namespaces.
-    libc::SYS_mount,
-    libc::SYS_umount2,
-    libc::SYS_pivot_root,
-    libc::SYS_chroot,
-    libc::SYS_move_mount,
-    libc::SYS_open_tree,
-    libc::SYS_fsopen,
-    libc::SYS_fsmount,
-    libc::SYS_fsconfig,
-    libc::SYS_fspick,
-    libc::SYS_mount_setattr,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-    // Keys of the user, which outlive the command.
-    libc::SYS_keyctl,
-    libc::SYS_add_key,
-    libc::SYS_request_key,
-    // The kernel itself.
-    libc::SYS_bpf,
-    libc::SYS_perf_event_open,
-    libc::SYS_userfaultfd,
-    libc::SYS_fanotify_init,
-    libc::SYS_kexec_load,
-    libc::SYS_kexec_file_load,
-    libc::SYS_init_module,
-    libc::SYS_finit_module,
-    libc::SYS_delete_module,
-    libc::SYS_syslog,
-    libc::SYS_vhangup,
-    // The machine.
-    libc::SYS_reboot,
-    libc::SYS_swapon,
-    libc::SYS_swapoff,
-    libc::SYS_acct,
-    libc::SYS_quotactl,
-    libc::SYS_quotactl_fd,
-    libc::SYS_sethostname,
-    libc::SYS_setdomainname,
-    libc::SYS_settimeofday,
-    libc::SYS_clock_settime,
-    libc::SYS_adjtimex,
-    libc::SYS_clock_adjtime,
-];
-
-/// Refused on this processor only.
-#[cfg(target_arch = "x86_64")]
-const REFUSED_HERE: &[c_long] = &[libc::SYS_iopl, libc::SYS_ioperm, libc::SYS_modify_ldt];
-#[cfg(not(target_arch = "x86_64"))]
-const REFUSED_HERE: &[c_long] = &[];
-
-/// The same kernel answers a second set of numbers for programs with 32-bit pointers: ours with this bit set,
-/// and a few numbers of its own (`ptrace`, `rt_sigqueueinfo`, `kexec_load`, `rt_tgsigqueueinfo`,
-/// `process_vm_readv`, `process_vm_writev`).
-#[cfg(target_arch = "x86_64")]
-const SECOND_SET: Option<(c_long, &[c_long])> = Some((0x4000_0000, &[521, 524, 528, 536, 539, 540]));
-#[cfg(not(target_arch = "x86_64"))]
-const SECOND_SET: Option<(c_long, &[c_long])> = None;
-
-/// Flags of clone(2) that make a namespace. A user namespace would hand out capabilities again.
+/// Flags of clone(2) that make a namespace. A user namespace would hand out capabilities again. The flags of
+/// clone3(2) are in memory, where a filter cannot look; it is not allowed at all.
 const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWPID,
@@ -103,15 +34,59 @@ const NAMESPACE_FLAGS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// Calls other than kill(2) whose first argument names a process that they signal, or limit to death.
-const BY_PROCESS: [c_long; 6] = [
+/// The bits of a mode by which a file runs as its owner or its group.
+const SET_ID_BITS: [u32; 2] = [libc::S_ISUID, libc::S_ISGID];
+
+/// Flags by which open(2) makes a file and so uses its mode. openat2(2) has both in memory and is not allowed.
+const MAKING_FLAGS: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+
+/// Calls that make or change a file, and which argument is the mode.
+const WITH_MODE: &[(c_long, u8)] = &[
+    (libc::SYS_fchmod, 1),
+    (libc::SYS_fchmodat, 2),
+    (FCHMODAT2, 2),
+    (libc::SYS_mknodat, 2),
+];
+/// Those of them that can make a device.
+const NODES: &[(c_long, u8)] = &[(libc::SYS_mknodat, 2)];
+/// The same, and which argument are the flags that say whether the mode is used.
+const WITH_FLAGS_AND_MODE: &[(c_long, u8, u8)] = &[(libc::SYS_openat, 2, 3)];
+
+#[cfg(target_arch = "x86_64")]
+const WITH_MODE_HERE: &[(c_long, u8)] = &[(libc::SYS_chmod, 1), (libc::SYS_mknod, 1), (libc::SYS_creat, 1)];
+#[cfg(target_arch = "x86_64")]
+const NODES_HERE: &[(c_long, u8)] = &[(libc::SYS_mknod, 1)];
+#[cfg(target_arch = "x86_64")]
+const WITH_FLAGS_AND_MODE_HERE: &[(c_long, u8, u8)] = &[(libc::SYS_open, 1, 2)];
+#[cfg(not(target_arch = "x86_64"))]
+const WITH_MODE_HERE: &[(c_long, u8)] = &[];
+#[cfg(not(target_arch = "x86_64"))]
+const NODES_HERE: &[(c_long, u8)] = &[];
+#[cfg(not(target_arch = "x86_64"))]
+const WITH_FLAGS_AND_MODE_HERE: &[(c_long, u8, u8)] = &[];
+
+/// The part of a socket's type that is not a flag, and the types of pairs that may be made. They stay connected to each
+/// other for good. A datagram socket, which `SOCK_RAW` is too, reaches every other one by its path, and a filter cannot
+/// see the address that sendmsg(2) has in memory.
+const SOCKET_TYPE_MASK: u32 = 0xf;
+const PAIR_TYPES: [i32; 2] = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+
+/// Calls other than kill(2) whose first argument names a process that they signal, limit or slow down.
+const BY_PROCESS: [c_long; 10] = [
     libc::SYS_tkill,
     libc::SYS_tgkill,
     libc::SYS_rt_sigqueueinfo,
     libc::SYS_rt_tgsigqueueinfo,
     libc::SYS_pidfd_open,
     libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setscheduler,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setattr,
 ];
+
+/// Calls whose first argument says whether the second names a process, a group or a user, and how they spell a process.
+const BY_KIND: [(c_long, u32); 2] = [(libc::SYS_setpriority, 0), (libc::SYS_ioprio_set, 1)];
 
 /// From this version on Landlock asks whether a file may be cut by its path.
 const ABI_WITH_TRUNCATE: u32 = 3;
@@ -124,58 +99,120 @@ pub(super) struct Protected {
 }
 
 /// Installs the filters, for this process and all its children, for good. `abi` is the version of Landlock that
-/// holds: what an old one leaves open is closed here.
-pub(super) fn refuse(abi: u32, protected: &Protected) -> Result<(), Trouble> {
-    let failed = Trouble::failed("refusing system calls");
+/// holds: what an old one leaves open is closed here, and so is what a missing namespace leaves open.
+pub(super) fn restrict(abi: u32, containment: Containment, protected: &Protected) -> Result<(), Trouble> {
     let install = || -> Result<(), seccompiler::Error> {
-        // The flags of clone3(2) are in memory, where a filter cannot look. "Not implemented" makes C libraries
-        // fall back to clone(2).
-        apply_filter(&compile(
-            [libc::SYS_clone3].into_iter().map(always),
-            libc::ENOSYS,
-        )?)?;
-        apply_filter(&compile(rules(abi, protected)?.into_iter(), libc::EPERM)?)
+        for program in programs(abi, containment, protected)? {
+            apply_filter(&program)?;
+        }
+        Ok(())
     };
-    install().map_err(failed)
+    install().map_err(Trouble::failed("restricting system calls"))
 }
 
 type Rule = (c_long, Vec<SeccompRule>);
+
+/// The filters in the order in which they are installed.
+fn programs(
+    abi: u32,
+    containment: Containment,
+    protected: &Protected,
+) -> Result<[BpfProgram; 3], BackendError> {
+    let errno = |errno: i32| SeccompAction::Errno(errno.unsigned_abs());
+    let compile = |rules: Vec<Rule>, matching: SeccompAction, other: SeccompAction| {
+        let table: BTreeMap<i64, Vec<SeccompRule>> = rules.into_iter().collect();
+        let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
+        BpfProgram::try_from(SeccompFilter::new(table, other, matching, architecture)?)
+    };
+    let allowed = ALLOWED.iter().copied().flatten().chain(ALLOWED_HERE);
+    let allowed = allowed.copied().map(always).collect();
+    let refused = refused(abi, containment, protected)?;
+    let unknown_ioctl = vec![(libc::SYS_ioctl, vec![none_of(1, IOCTLS)?])];
+    Ok([
+        compile(allowed, SeccompAction::Allow, errno(libc::ENOSYS))?,
+        compile(refused, errno(libc::EPERM), SeccompAction::Allow)?,
+        compile(unknown_ioctl, errno(libc::ENOTTY), SeccompAction::Allow)?,
+    ])
+}
 
 const fn always(call: c_long) -> Rule {
     (call, Vec::new())
 }
 
-fn rules(abi: u32, protected: &Protected) -> Result<Vec<Rule>, seccompiler::BackendError> {
+/// What is refused with `EPERM`, altogether or by argument.
+fn refused(abi: u32, containment: Containment, protected: &Protected) -> Result<Vec<Rule>, BackendError> {
     let mut rules: Vec<Rule> = REFUSED.iter().chain(REFUSED_HERE).copied().map(always).collect();
     rules.extend((abi < ABI_WITH_TRUNCATE).then(|| always(libc::SYS_truncate)));
-    let local = u64::try_from(libc::AF_UNIX).unwrap_or(0);
-    let not_local = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
-    rules.push((libc::SYS_socketpair, vec![SeccompRule::new(vec![not_local])?]));
-    let mut with_namespace = Vec::new();
-    for flag in NAMESPACE_FLAGS {
-        let flag = u64::try_from(flag).unwrap_or(0);
-        let set = SeccompCondition::new(0, SeccompCmpArgLen::Qword, SeccompCmpOp::MaskedEq(flag), flag)?;
-        with_namespace.push(SeccompRule::new(vec![set])?);
+    if containment == Containment::Subreaper {
+        rules.extend(IPC.iter().copied().map(always));
+        // It takes a folder of `/proc` for a process, whatever process that is.
+        rules.push(always(libc::SYS_pidfd_send_signal));
     }
-    rules.push((libc::SYS_clone, with_namespace));
+    let namespaces = NAMESPACE_FLAGS.map(i32::cast_unsigned);
+    let namespaces: Result<_, _> = namespaces.iter().map(|flag| all_of(&[has(0, *flag)?])).collect();
+    rules.push((libc::SYS_clone, namespaces?));
+    rules.push((libc::SYS_socketpair, pairs()?));
+    rules.push((libc::SYS_fcntl, any_of(1, FCNTLS_REFUSED)?));
+    rules.push((libc::SYS_prctl, any_of(0, PRCTLS_REFUSED)?));
+    rules.push((libc::SYS_setsockopt, any_of(2, SOCKET_PROGRAMS)?));
+    rules.push((libc::SYS_personality, vec![none_of(0, PERSONALITIES)?]));
+    rules.extend(set_id()?);
     rules.extend(protect(protected)?);
     Ok(rules)
 }
 
+/// Refuses pairs of sockets that are not local or can send elsewhere.
+fn pairs() -> Result<Vec<SeccompRule>, BackendError> {
+    let mut rules = vec![none_of(0, &[libc::AF_UNIX.cast_unsigned()])?];
+    for kind in 0..=SOCKET_TYPE_MASK {
+        if !PAIR_TYPES.map(i32::cast_unsigned).contains(&kind) {
+            rules.push(all_of(&[masked(1, SOCKET_TYPE_MASK, kind)?])?);
+        }
+    }
+    Ok(rules)
+}
+
+/// Refuses modes by which a file would run as its owner or group, and devices. What a command leaves in the
+/// workspace is then never a program that gives its caller the rights of another.
+fn set_id() -> Result<Vec<Rule>, BackendError> {
+    let mut table: BTreeMap<c_long, Vec<SeccompRule>> = BTreeMap::new();
+    for (call, mode) in WITH_MODE.iter().chain(WITH_MODE_HERE).copied() {
+        for bit in SET_ID_BITS {
+            let rules = table.entry(call).or_default();
+            rules.push(all_of(&[has(mode, bit)?])?);
+        }
+    }
+    for (call, flags, mode) in WITH_FLAGS_AND_MODE
+        .iter()
+        .chain(WITH_FLAGS_AND_MODE_HERE)
+        .copied()
+    {
+        for flag in MAKING_FLAGS.map(i32::cast_unsigned) {
+            for bit in SET_ID_BITS {
+                let rules = table.entry(call).or_default();
+                rules.push(all_of(&[has(flags, flag)?, has(mode, bit)?])?);
+            }
+        }
+    }
+    for (call, mode) in NODES.iter().chain(NODES_HERE).copied() {
+        for kind in [libc::S_IFCHR, libc::S_IFBLK] {
+            let rules = table.entry(call).or_default();
+            rules.push(all_of(&[masked(mode, libc::S_IFMT, kind)?])?);
+        }
+    }
+    Ok(table.into_iter().collect())
+}
+
 /// Refuses the calls that name one of the processes or groups, and those that mean everybody.
-fn protect(protected: &Protected) -> Result<Vec<Rule>, seccompiler::BackendError> {
+fn protect(protected: &Protected) -> Result<Vec<Rule>, BackendError> {
     if protected.processes.is_empty() {
         return Ok(Vec::new());
     }
-    let named = |argument: u8, numbers: &[i32]| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-        let rule = |number: &i32| {
-            let value = u64::from(number.cast_unsigned());
-            let equal = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, value)?;
-            SeccompRule::new(vec![equal])
-        };
-        numbers.iter().map(rule).collect()
-    };
     let raw = |pids: &[Pid]| -> Vec<i32> { pids.iter().map(|pid| pid.as_raw_nonzero().get()).collect() };
+    let named = |argument: u8, numbers: &[i32]| -> Result<Vec<SeccompRule>, BackendError> {
+        let numbers: Vec<u32> = numbers.iter().map(|number| number.cast_unsigned()).collect();
+        any_of(argument, &numbers)
+    };
     let (processes, groups) = (raw(&protected.processes), raw(&protected.groups));
     let negative = groups.iter().map(|group| -group);
     let killed: Vec<i32> = processes.iter().copied().chain(negative).chain([-1]).collect();
@@ -186,63 +223,42 @@ fn protect(protected: &Protected) -> Result<Vec<Rule>, seccompiler::BackendError
     for call in BY_PROCESS {
         rules.push((call, named(0, &processes)?));
     }
+    for (call, process) in BY_KIND {
+        let mut refused = named(1, &processes)?;
+        refused.push(none_of(0, &[process])?);
+        rules.push((call, refused));
+    }
     Ok(rules)
 }
 
-fn compile(rules: impl Iterator<Item = Rule>, errno: i32) -> Result<BpfProgram, seccompiler::BackendError> {
-    let mut table: BTreeMap<i64, Vec<SeccompRule>> = rules.collect();
-    if let Some((bit, own)) = SECOND_SET {
-        let again: Vec<Rule> = table
-            .iter()
-            .map(|(call, rules)| (call | bit, rules.clone()))
-            .collect();
-        table.extend(again);
-        table.extend(own.iter().map(|call| always(call | bit)));
-    }
-    let architecture = TargetArch::try_from(std::env::consts::ARCH)?;
-    let refuse = SeccompAction::Errno(errno.unsigned_abs());
-    SeccompFilter::new(table, SeccompAction::Allow, refuse, architecture)?.try_into()
+/// An argument of 32 bits. The kernel does not look at the upper half either.
+fn compare(argument: u8, operator: SeccompCmpOp, value: u32) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value.into())
+}
+
+fn masked(argument: u8, mask: u32, value: u32) -> Result<SeccompCondition, BackendError> {
+    compare(argument, SeccompCmpOp::MaskedEq(mask.into()), value)
+}
+
+fn has(argument: u8, bit: u32) -> Result<SeccompCondition, BackendError> {
+    masked(argument, bit, bit)
+}
+
+fn all_of(conditions: &[SeccompCondition]) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(conditions.to_vec())
+}
+
+/// Rules that match when the argument is one of the values.
+fn any_of(argument: u8, values: &[u32]) -> Result<Vec<SeccompRule>, BackendError> {
+    let rule = |value: &u32| all_of(&[compare(argument, SeccompCmpOp::Eq, *value)?]);
+    values.iter().map(rule).collect()
+}
+
+/// A rule that matches when the argument is none of the values.
+fn none_of(argument: u8, values: &[u32]) -> Result<SeccompRule, BackendError> {
+    let differs = |value: &u32| compare(argument, SeccompCmpOp::Ne, *value);
+    SeccompRule::new(values.iter().map(differs).collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn everything() -> Protected {
-        let own = rustix::process::getpid();
-        Protected {
-            processes: vec![own],
-            groups: vec![own],
-        }
-    }
-
-    #[test]
-    fn both_filters_fit_the_kernel_s_bound() {
-        let most = 4096;
-        assert!(
-            compile(rules(1, &everything()).expect("rules").into_iter(), libc::EPERM)
-                .expect("filter")
-                .len()
-                < most
-        );
-        assert!(
-            compile([always(libc::SYS_clone3)].into_iter(), libc::ENOSYS)
-                .expect("filter")
-                .len()
-                < most
-        );
-    }
-
-    #[test]
-    fn no_call_is_listed_twice() {
-        let mut calls: Vec<c_long> = rules(1, &everything())
-            .expect("rules")
-            .into_iter()
-            .map(|(call, _)| call)
-            .collect();
-        let count = calls.len();
-        calls.sort_unstable();
-        calls.dedup();
-        assert_eq!(calls.len(), count);
-    }
-}
+mod tests;

@@ -1,7 +1,7 @@
 //! Landlock: which files a command can reach.
 //!
-//! Landlock only allows. To leave out the home, everything beside the path to it is allowed, folder by folder
-//! from the root down, and so for every other path under which the home can be found. The folders on such a
+//! Landlock only allows. To leave out the home and other closed places, everything beside the path to them is allowed,
+//! folder by folder from the root down, and so for every other path under which they can be found. The folders on such a
 //! path get no rule of their own, because a rule holds for all that is beneath; so a command can open what is
 //! in them but cannot list them.
 
@@ -50,13 +50,22 @@ pub(super) fn is_available() -> bool {
         .is_ok()
 }
 
+/// What a command may reach.
+pub(super) struct Reach<'a> {
+    /// Neither read nor written.
+    pub(super) home: &'a Path,
+    /// The same, and it may lie in a folder that is writable otherwise.
+    pub(super) closed: &'a [PathBuf],
+    pub(super) writable: &'a [PathBuf],
+}
+
 /// Restricts this process and all its children for good, and says with which version of Landlock.
-pub(super) fn restrict(home: &Path, writable: &[PathBuf], pretend: Pretend) -> Result<u32, Trouble> {
+pub(super) fn restrict(reach: &Reach<'_>, pretend: Pretend) -> Result<u32, Trouble> {
     let abi = if pretend.old_landlock { ABI_OLD } else { ABI_MAX };
     let mut rules = handled(abi).map_err(Trouble::failed("restricting files"))?;
     let mounts = Mount::all().map_err(Trouble::failed("reading the mounts"))?;
-    let hidden = names_of(home, &mounts);
-    for path in writable {
+    let mut hidden = names_of(reach.home, &mounts);
+    for path in reach.writable {
         // Only a mount made after the start can do this. What may be written cannot be hidden.
         if hidden.iter().any(|name| name.starts_with(path)) {
             return Err(Trouble::failed("hiding the home")(
@@ -64,10 +73,18 @@ pub(super) fn restrict(home: &Path, writable: &[PathBuf], pretend: Pretend) -> R
             ));
         }
     }
-    allow_beside(Path::new("/"), &hidden, &mut rules)?;
+    hidden.extend(reach.closed.iter().flat_map(|place| names_of(place, &mounts)));
+    let read = AccessFs::from_read(ABI_MAX);
+    allow_beside(Path::new("/"), (&hidden, read), &mut rules)?;
     let all = AccessFs::from_all(abi);
     let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock | AccessFs::IoctlDev);
-    for path in writable {
+    for path in reach.writable {
+        // A closed place in a writable folder: everything beside it may be written, but nothing can be made in the
+        // folders above it, because a right to do so would hold for the closed place too.
+        if hidden.iter().any(|name| name.starts_with(path)) {
+            allow_beside(path, (&hidden, write), &mut rules)?;
+            continue;
+        }
         let folder = open(path).map_err(Trouble::failed("opening a writable folder"))?;
         allow(&mut rules, folder, write)?;
     }
@@ -110,9 +127,13 @@ fn handled(abi: ABI) -> Result<RulesetCreated, RulesetError> {
     rules.create()
 }
 
-/// Lets everything in a folder be read and executed except what is hidden. Goes only into folders that have
+/// Allows an access to everything in a folder except what is hidden. Goes only into folders that have
 /// something hidden in them, so not deeper than the deepest of those.
-fn allow_beside(folder: &Path, hidden: &[PathBuf], rules: &mut RulesetCreated) -> Result<(), Trouble> {
+fn allow_beside(
+    folder: &Path,
+    (hidden, access): (&[PathBuf], BitFlags<AccessFs>),
+    rules: &mut RulesetCreated,
+) -> Result<(), Trouble> {
     // A folder that cannot be listed has nothing to allow, for the command could not list it either.
     for entry in fs::read_dir(folder)
         .into_iter()
@@ -127,9 +148,9 @@ fn allow_beside(folder: &Path, hidden: &[PathBuf], rules: &mut RulesetCreated) -
             continue;
         }
         if hidden.iter().any(|name| name.starts_with(&path)) {
-            allow_beside(&path, hidden, rules)?;
+            allow_beside(&path, (hidden, access), rules)?;
         } else if let Ok(entry) = open(&path) {
-            allow(rules, entry, AccessFs::from_read(ABI_MAX))?;
+            allow(rules, entry, access)?;
         }
     }
     Ok(())

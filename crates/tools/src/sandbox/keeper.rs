@@ -3,20 +3,24 @@
 //! In a namespace this is process 1: orphans come to it, and when it ends the kernel ends the rest. Elsewhere
 //! it is a subreaper below the supervisor, so that orphans stay in its tree.
 
+use std::fs;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, WaitOptions, WaitStatus, getpgid, getpid, getppid, getrlimit,
-    set_child_subreaper, set_parent_process_death_signal, setrlimit, wait,
+    set_child_subreaper, set_parent_process_death_signal, setpriority_process, setrlimit, wait,
 };
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, secure_computing_mode, set_capabilities};
 
 use super::calls::{self, Protected};
+use super::files::Reach;
+use super::isolation::Isolation;
+use super::limits::TASKS_SLACK;
 use super::wire::{Containment, End, Link, Report, Spec, Trouble};
-use super::{files, place};
-use crate::options::Unsandboxed;
+use super::{files, place, space};
+use crate::options::{CommandLimits, Unsandboxed};
 
 /// The shell that reads commands.
 const SHELL: &str = "/bin/sh";
@@ -28,14 +32,27 @@ const FILE_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 const OPEN_FILES: u64 = 1024;
 const OPEN_FILES_MAX: u64 = 4096;
 
-/// Powers over files: to whom they belong and who may use them.
+/// Powers over files: to whom they belong and who may use them. Not `FSETID`, with which a setuid file stays one when it
+/// is written to, and not `SETFCAP`.
 const FILE_POWERS: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
-    .union(CapabilitySet::FOWNER)
-    .union(CapabilitySet::FSETID);
+    .union(CapabilitySet::FOWNER);
 
-/// Processes of one command, where they are counted apart from those of the user: stops a fork bomb.
-const PROCESSES_MAX: u64 = 4096;
+/// Where a PID namespace is told how many numbers it has, and the fewest that the kernel takes.
+const NUMBERS: &str = "/proc/sys/kernel/pid_max";
+const NUMBERS_MIN: u64 = 301;
+
+/// Before this version of Linux the file is that of the whole machine.
+const NUMBERS_SINCE: (u32, u32) = (6, 14);
+
+/// Of a command that only its supervisor keeps from making too many processes.
+const PRIORITY: i32 = 10;
+
+/// From this version on Landlock keeps signals within a command.
+const ABI_WITH_SIGNALS: u32 = 6;
+
+/// The first to go when the machine runs out of memory.
+const OOM_SCORE: &str = "1000";
 
 /// Runs the command of one specification and reports how it went.
 pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Trouble> {
@@ -52,7 +69,7 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     if containment == Containment::Subreaper {
         set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
     }
-    limit(containment)?;
+    limit(&spec.limits, containment)?;
     let lacking = lacking(&spec);
     if !lacking.is_empty() && spec.unsandboxed == Unsandboxed::Refuse {
         above.report(&Report::Refused {
@@ -63,25 +80,32 @@ pub(super) fn keep(above: &mut Link, containment: Containment) -> Result<(), Tro
     if containment == Containment::Namespace {
         place::furnish(&mut spec.writable);
         if lacking.is_empty() {
+            let sources = place::empty_sources(&spec.covers);
             place::seal(&spec.writable);
+            place::protect(&spec.read_only);
+            spec.closed = place::cover(&spec, sources);
         }
     }
     give_up_capabilities()?;
-    let level = if lacking.is_empty() {
+    let isolation = if lacking.is_empty() {
         restrict(&spec, containment)?
     } else {
-        "not_enforced".to_owned()
+        Isolation::none()
     };
     let shell = start_shell(&spec, containment)?;
     let group = match containment {
         Containment::Namespace => None,
         Containment::Subreaper => Some(shell.as_raw_nonzero().get()),
     };
-    above.report(&Report::Started { level, group });
+    above.report(&Report::Started { isolation, group });
     reap(shell, above)
 }
 
-fn limit(containment: Containment) -> Result<(), Trouble> {
+fn limit(limits: &CommandLimits, containment: Containment) -> Result<(), Trouble> {
+    // Where it is refused, the kernel chooses by size.
+    let _by_size = fs::write("/proc/self/oom_score_adj", OOM_SCORE);
+    let file_bytes = FILE_BYTES_MAX.min(limits.written_bytes);
+    let tasks = limits.processes.saturating_add(TASKS_SLACK);
     let cap = |resource, soft: u64, hard: u64| {
         // A limit may be lowered only; where a lower one stands already, that one holds.
         let hard = getrlimit(resource)
@@ -96,30 +120,70 @@ fn limit(containment: Containment) -> Result<(), Trouble> {
         )
     };
     let set = cap(Resource::Core, 0, 0)
-        .and_then(|()| cap(Resource::Fsize, FILE_BYTES_MAX, FILE_BYTES_MAX))
+        .and_then(|()| cap(Resource::Fsize, file_bytes, file_bytes))
         .and_then(|()| cap(Resource::Nofile, OPEN_FILES, OPEN_FILES_MAX));
     let set = match containment {
-        Containment::Namespace => set.and_then(|()| cap(Resource::Nproc, PROCESSES_MAX, PROCESSES_MAX)),
+        Containment::Namespace => {
+            limit_numbers(tasks);
+            set.and_then(|()| cap(Resource::Nproc, tasks, tasks))
+        }
         // The kernel would count everything the user runs, and a busy desktop could start nothing at all.
-        Containment::Subreaper => set,
+        Containment::Subreaper => {
+            // Its supervisor has a high one, which is not for the command.
+            let _kept = setpriority_process(None, PRIORITY);
+            set
+        }
     };
     set.map_err(Trouble::failed("limiting resources"))
 }
 
+/// Limits the processes of a namespace by the numbers it has for them. Unlike the limit above, this one holds for the
+/// superuser too. Where the kernel cannot, the supervisor's count must do.
+fn limit_numbers(tasks: u64) {
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    if is_since(&release, NUMBERS_SINCE) {
+        let _counted = fs::write(NUMBERS, tasks.max(NUMBERS_MIN).to_string());
+    }
+}
+
+/// Whether a release such as `6.18.44-generic` is this version or a later one.
+fn is_since(release: &str, version: (u32, u32)) -> bool {
+    let mut numbers = release.split(|c: char| !c.is_ascii_digit()).map(str::parse);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => (major, minor) >= version,
+        _ => false,
+    }
+}
+
 /// Restricts files and system calls, and names the level.
-fn restrict(spec: &Spec, containment: Containment) -> Result<String, Trouble> {
-    let abi = files::restrict(&spec.home, &spec.writable, spec.pretend)?;
+fn restrict(spec: &Spec, containment: Containment) -> Result<Isolation, Trouble> {
+    let reach = Reach {
+        home: &spec.home,
+        closed: &spec.closed,
+        writable: &spec.writable,
+    };
+    let abi = files::restrict(&reach, spec.pretend)?;
     let protected = match containment {
         // Nobody outside has a number in here.
         Containment::Namespace => Protected::default(),
         // Landlock keeps signals in only from version 6 on, and limits not at all.
         Containment::Subreaper => protected(spec),
     };
-    calls::refuse(abi, &protected)?;
-    Ok(format!(
-        "enforced: landlock-abi{abi}+seccomp+{}",
-        containment.as_str()
-    ))
+    // First, because the filters after it need not let this system call pass.
+    space::refuse_allocation()?;
+    calls::restrict(abi, containment, &protected)?;
+    let is_namespace = containment == Containment::Namespace;
+    let lines = [
+        ("processes", is_namespace || abi >= ABI_WITH_SIGNALS),
+        ("metadata", is_namespace && place::is_read_only(&spec.home)),
+    ];
+    let open: Vec<&str> = lines
+        .into_iter()
+        .filter(|(_, is)| !is)
+        .map(|(line, _)| line)
+        .collect();
+    let means = format!("landlock-abi{abi}+seccomp+{}", containment.as_str());
+    Ok(Isolation::with(means, &open))
 }
 
 /// Those without whom a command would go on for ever: its supervisor, and Wakeful.
@@ -193,5 +257,26 @@ fn end_of(status: WaitStatus) -> End {
         (None, Some(signal)) => End::Signal(signal),
         // Stops are not waited for, so this does not occur; a command that did not exit did not succeed.
         (None, None) => End::Exit(1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_of_linux_is_compared_by_its_numbers() {
+        for (release, is) in [
+            ("6.14.0", true),
+            ("6.18.44-fc-v445", true),
+            ("7.0", true),
+            ("6.13.9", false),
+            ("5.15.0-91-generic", false),
+            ("4.4.0", false),
+            ("", false),
+            ("next", false),
+        ] {
+            assert_eq!(is_since(release, NUMBERS_SINCE), is, "{release}");
+        }
     }
 }

@@ -5,11 +5,17 @@
 //!
 //! # What each level leaves open
 //!
-//! - Everything outside the home can be read. Folders on the path to the home can be entered but not listed.
+//! - Everything outside the home and the closed places ([`crate::closed`]) can be read. Folders on the path to the home,
+//!   and without a mount namespace those on the path to a closed place, can be entered but not listed.
 //! - Without a mount namespace (in most containers, and with `subreaper`) the mode, owner, times and attributes
-//!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask.
+//!   of files outside can be changed by whoever owns them, even those of the home: Landlock does not ask. The result
+//!   says so (`metadata`), and changes to the home's own files are found and repaired after the command.
 //! - With `subreaper` and a Landlock before version 6, a command that knows how can signal other processes of
 //!   the same user. The supervisor and Wakeful itself are kept from the ordinary ways of doing so.
+//! - With `subreaper` there is no IPC namespace. System V IPC is refused, but `/proc/sysvipc` still lists the keys, sizes
+//!   and owners of what others have, without the contents.
+//! - With `not_enforced` no system call is refused: a command can leave setuid files behind and reach every socket, and
+//!   where there is no namespace also the shared memory of others.
 //!
 //! | module | about |
 //! |---|---|
@@ -17,17 +23,26 @@
 //! | `supervisor` | stage 1: session, namespaces, orders, the end of all |
 //! | `keeper` | stage 2: limits, restrictions, the shell, reaping |
 //! | `place` | mounts: what a command's namespace looks like |
+//! | `call_list` | the system calls that commands may make |
 //! | `files` | Landlock: which files can be reached |
+//! | `isolation` | what was enforced, line by line |
+//! | `space` | seccomp: disk space is not allocated without writing |
+//! | `limits`, `usage` | what the tree of a command uses, and when it is too much |
 //! | `calls` | seccomp: which system calls are refused |
 
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+mod call_list;
 mod calls;
 mod files;
+pub(crate) mod isolation;
 mod keeper;
+pub(crate) mod limits;
 mod place;
+mod space;
 mod supervisor;
+mod usage;
 pub(crate) mod wire;
 
 use wire::{Containment, Link, Report, Trouble};

@@ -4,15 +4,23 @@
 //! Landlock alone holds it.
 
 use std::ffi::CStr;
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use rustix::mount::{MountFlags, mount, mount_bind_recursive, mount_remount};
+use rustix::fs::StatVfsMountFlags;
+use rustix::mount::{MountFlags, mount, mount_bind, mount_bind_recursive, mount_remount};
 
-use crate::mounts::Mount;
+use super::wire::Spec;
+use crate::mounts::{Mount, names_of};
 
 /// Where programs share memory by name, and how much of it a command may take.
 const SHARED_MEMORY: &str = "/dev/shm";
 const SHARED_MEMORY_OPTIONS: &CStr = c"mode=1777,size=256m";
+
+/// What is mounted over closed places needs next to nothing.
+const COVERS_OPTIONS: &CStr = c"mode=0700,size=64k,nr_inodes=16";
 
 /// File systems that may ask another machine or program before they answer, and so must not be touched for
 /// each command.
@@ -54,6 +62,96 @@ pub(super) fn seal(writable: &[PathBuf]) {
             "",
         );
     }
+}
+
+/// Mounts an empty folder or file over everything that is closed, under all its names. Gives back what could not be
+/// covered, for Landlock to leave out.
+pub(super) fn cover(spec: &Spec, sources: io::Result<[PathBuf; 2]>) -> Vec<PathBuf> {
+    let Ok(mounts) = Mount::all() else {
+        return spec.closed.clone();
+    };
+    let Ok([folder, file]) = sources else {
+        return spec.closed.clone();
+    };
+    let (mut uncovered, mut pinned) = (Vec::new(), Vec::new());
+    for place in &spec.closed {
+        for name in names_of(place, &mounts) {
+            let covered = match fs::symlink_metadata(&name) {
+                Ok(found) if found.is_dir() => {
+                    pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&folder, &name))
+                }
+                Ok(_) => pin_above(&name, &spec.writable, &mut pinned).and_then(|()| cover_one(&file, &name)),
+                // A name below a mount that another one hides leads nowhere.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                Err(error) => Err(error),
+            };
+            if covered.is_err() {
+                uncovered.push(name);
+            }
+        }
+    }
+    uncovered
+}
+
+/// Makes what is mounted over closed places: an empty folder and an empty file. Before everything is sealed, because the
+/// home is read-only from then on.
+pub(super) fn empty_sources(covers: &Path) -> io::Result<[PathBuf; 2]> {
+    let [folder, file] = ["folder", "file"].map(|name| covers.join(name));
+    DirBuilder::new().recursive(true).mode(0o700).create(covers)?;
+    // In a file system of its own: parts of the home that are mounted elsewhere count as the home.
+    let plain = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("tmpfs", covers, "tmpfs", plain, COVERS_OPTIONS)?;
+    DirBuilder::new().mode(0o555).create(&folder)?;
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o444)
+        .open(&file)?;
+    Ok([folder, file])
+}
+
+/// Keeps the folders between a writable one and a closed place where they are. A command that renames them would bring
+/// the place to a path that the next command is not kept from; a mount point cannot be renamed.
+fn pin_above(name: &Path, writable: &[PathBuf], pinned: &mut Vec<PathBuf>) -> io::Result<()> {
+    // Covering it would hide what the command must reach.
+    if writable.iter().any(|folder| folder.starts_with(name)) {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    let Some(holder) = writable.iter().find(|folder| name.starts_with(folder)) else {
+        return Ok(());
+    };
+    for above in name.ancestors().skip(1).take_while(|above| above != holder) {
+        if !pinned.iter().any(|known| known == above) {
+            mount_bind_recursive(above, above)?;
+            pinned.push(above.to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn cover_one(source: &Path, name: &Path) -> io::Result<()> {
+    mount_bind(source, name)?;
+    let closed = MountFlags::RDONLY | MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount_remount(name, MountFlags::BIND | closed, "")?;
+    Ok(())
+}
+
+/// Makes single files read-only: each becomes a mount of its own, which can be neither written, replaced nor removed.
+pub(super) fn protect(files: &[PathBuf]) {
+    for file in files {
+        // One that went away meanwhile is put back after the command.
+        let _gone = mount_bind(file, file);
+    }
+    let mounts = Mount::all().unwrap_or_default();
+    for mount in mounts.iter().filter(|mount| files.contains(&mount.point)) {
+        let flags = MountFlags::BIND | MountFlags::RDONLY | kept(mount);
+        let _covered = mount_remount(&mount.point, flags, "");
+    }
+}
+
+/// Whether nothing about a folder can be changed here, not even its mode.
+pub(super) fn is_read_only(folder: &Path) -> bool {
+    rustix::fs::statvfs(folder).is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
 /// Flags that a remount would take away, which the kernel refuses. Those of access times it keeps by itself.

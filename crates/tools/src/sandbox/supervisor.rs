@@ -10,25 +10,30 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{
     Pid, Signal, getegid, geteuid, getpid, kill_process_group, set_child_subreaper,
-    set_parent_process_death_signal, setsid,
+    set_parent_process_death_signal, setpriority_process, setsid,
 };
 use rustix::thread::{
     CapabilitySet, CapabilitySets, UnshareFlags, capabilities, configure_capability_in_ambient_set,
     set_capabilities,
 };
 
+use super::limits::Limiter;
 use super::wire::{Containment, Heard, Link, Report, Spec, TERMINATE, Trouble};
 use super::{KEEP, SHOWN_NAME};
 use crate::options::Pretend;
 use crate::process;
 
-/// How long orphans are hunted where there is no namespace. With the grace before it, this stays within the 5 s
-/// that a stop may take.
-const HUNT_MAX: Duration = Duration::from_millis(2_000);
+/// How long orphans are hunted where there is no namespace. Ordinary ones are gone in a moment; those that make others
+/// as fast as they can take longer, and must not be given up.
+const HUNT_MAX: Duration = Duration::from_secs(10);
+
+/// Of the supervisor where it alone limits the number of processes: it must get its turn among thousands of them. Only
+/// the superuser may have it, and only for the superuser it is needed.
+const PRIORITY: i32 = -20;
 
 /// Runs one command below this process and leaves no process of it behind.
 pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
@@ -37,6 +42,8 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
     let spec: Spec = serde_json::from_slice(&json).map_err(Trouble::failed("reading the specification"))?;
     let containment = contain(spec.pretend)?;
     let (ours, theirs) = UnixStream::pair().map_err(Trouble::failed("making a socket pair"))?;
+    // Before the keeper is there: it mounts another /proc.
+    let limiter = Limiter::new(&spec.limits, &spec.home).map_err(Trouble::failed("reading the limits"))?;
     let mut keeper = start_keeper(&spec, containment, theirs)?;
     drop(spec);
     let mut below = Link::new(ours);
@@ -48,9 +55,12 @@ pub(super) fn supervise(above: &mut Link) -> Result<(), Trouble> {
         keeper: Pid::from_child(&keeper),
         group: None,
         term: Term::NotAsked,
+        limiter,
     };
     let result = watch.run();
+    let bytes = watch.limiter.written_bytes();
     end_all(&mut keeper, containment);
+    above.report(&Report::Written { bytes });
     result
 }
 
@@ -64,13 +74,15 @@ fn contain(pretend: Pretend) -> Result<Containment, Trouble> {
         return Ok(Containment::Namespace);
     }
     set_child_subreaper(Some(getpid())).map_err(Trouble::failed("becoming a subreaper"))?;
+    let _ordinary = setpriority_process(None, PRIORITY);
     Ok(Containment::Subreaper)
 }
 
-/// Gives the children of this process a PID namespace. False where the kernel or its administrator says no.
+/// Gives the children of this process a PID and an IPC namespace. False where the kernel or its administrator says no.
 fn enter_namespaces(pretend: Pretend) -> Result<bool, Trouble> {
     let (uid, gid) = (geteuid(), getegid());
-    let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID;
+    // Shared memory, semaphores and queues of the command are its own and go with it.
+    let needed = UnshareFlags::NEWUSER | UnshareFlags::NEWPID | UnshareFlags::NEWIPC;
     // Own mounts are one wall more, so their refusal is no reason to do without the rest.
     let unshared = unshare(needed | UnshareFlags::NEWNS).or_else(|_| unshare(needed));
     if unshared.is_err() {
@@ -156,17 +168,26 @@ struct Watch<'a> {
     /// has its own group and the keeper tells which.
     group: Option<Pid>,
     term: Term,
+    limiter: Limiter,
 }
 
 impl Watch<'_> {
     /// Carries reports up and orders down until the command is over or nobody wants it any more.
     fn run(&mut self) -> Result<(), Trouble> {
         loop {
+            let wait = match self.limiter.look(self.keeper) {
+                Ok(wait) => wait,
+                Err(exceeded) => {
+                    self.above.report(&Report::Exceeded(exceeded));
+                    return Ok(());
+                }
+            };
+            let wait = Timespec::try_from(wait).unwrap_or_default();
             let mut fds = [
                 PollFd::new(&*self.above, PollFlags::IN),
                 PollFd::new(&self.below, PollFlags::IN),
             ];
-            match poll(&mut fds, None) {
+            match poll(&mut fds, Some(&wait)) {
                 Ok(_) => {}
                 Err(Errno::INTR) => continue,
                 Err(e) => return Err(Trouble::failed("waiting for orders")(e)),
@@ -174,6 +195,8 @@ impl Watch<'_> {
             let [from_above, from_below] = fds.map(|fd| !fd.revents().is_empty());
             // Reports first: the end of the command counts even if the order to end it came at the same time.
             if from_below && self.hear() == Next::End {
+                // What the shell wrote is the keeper's to tell now. A limit that it crossed last no longer matters.
+                let _crossed = self.limiter.look(self.keeper);
                 return Ok(());
             }
             if from_above && self.obey() == Next::End {
@@ -198,7 +221,12 @@ impl Watch<'_> {
                 // The shell was asked to end, and did; what it started has the rest of its time to do so too.
                 Ok(Report::Ended(_)) if self.term == Term::Sent => {}
                 Ok(
-                    Report::Ended(_) | Report::Refused { .. } | Report::NoNamespaces | Report::Failed { .. },
+                    Report::Ended(_)
+                    | Report::Exceeded(_)
+                    | Report::Written { .. }
+                    | Report::Refused { .. }
+                    | Report::NoNamespaces
+                    | Report::Failed { .. },
                 )
                 | Err(_) => return Next::End,
             }

@@ -14,7 +14,9 @@ use std::path::PathBuf;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 
-use crate::options::{Pretend, Unsandboxed};
+use super::isolation::Isolation;
+use super::limits::Exceeded;
+use crate::options::{CommandLimits, Pretend, Unsandboxed};
 
 /// Largest specification. The command has at most 128 KiB, which JSON may stretch sixfold, and the few
 /// variables of the environment share a page or two.
@@ -41,8 +43,16 @@ pub(crate) struct Spec {
     pub(crate) environment: BTreeMap<String, String>,
     /// The folder it cannot reach.
     pub(crate) home: PathBuf,
+    /// Other places it cannot read, without symlinks.
+    pub(crate) closed: Vec<PathBuf>,
+    /// A folder out of the command's reach, for what is mounted over closed places.
+    pub(crate) covers: PathBuf,
     /// The folders it may write to.
     pub(crate) writable: Vec<PathBuf>,
+    /// The files inside those folders that it may only read, as far as a mount namespace can see to that.
+    pub(crate) read_only: Vec<PathBuf>,
+    /// What it may use.
+    pub(crate) limits: CommandLimits,
     /// What to do where the kernel cannot enforce this.
     pub(crate) unsandboxed: Unsandboxed,
     /// What the kernel is taken to lack.
@@ -80,12 +90,19 @@ pub(crate) enum Report {
     /// The shell runs.
     Started {
         /// The isolation that was really enforced.
-        level: String,
+        isolation: Isolation,
         /// The shell's process group, where the supervisor can see it under that number.
         group: Option<i32>,
     },
     /// The shell ended.
     Ended(End),
+    /// The command used too much and is being ended.
+    Exceeded(Exceeded),
+    /// What the command wrote to disks, told after everything else.
+    Written {
+        /// As far as it was seen.
+        bytes: u64,
+    },
     /// The kernel cannot enforce the sandbox, and running without it was not allowed.
     Refused {
         /// What is missing.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 /// What the machine has, the same without namespaces, and an old kernel without them.
 pub(crate) const LEVELS: [Pretend; 3] = [
@@ -72,20 +73,10 @@ impl Bed {
         let root = temp.path().canonicalize().expect("a path");
         let [home, workspace] = ["home", "workspace"].map(|name| root.join(name));
         fs::create_dir(&home).expect("home");
+        fs::set_permissions(&home, fs::Permissions::from_mode(0o700)).expect("private");
         fs::create_dir(&workspace).expect("workspace");
         fs::write(home.join("secret"), "the secret").expect("secret");
-        let mut options = ToolsOptions {
-            program: bed_program(),
-            program_args_prefix: vec!["sandbox".to_owned()],
-            home: home.clone(),
-            workspace: workspace.clone(),
-            scratch: home.join("scratch"),
-            environment: std::env::vars()
-                .chain([("SECRET_KEY".to_owned(), "hunter2".to_owned())])
-                .collect(),
-            unsandboxed: Unsandboxed::Refuse,
-            pretend: Pretend::default(),
-        };
+        let mut options = options(&home, &workspace);
         change(&mut options);
         Self {
             _root: temp,
@@ -108,6 +99,24 @@ impl Bed {
     /// What is left in the scratch folder.
     pub(crate) fn leftovers(&self) -> Vec<PathBuf> {
         entries(&self.home.join("scratch"))
+    }
+}
+
+/// Options for tools between a home and a workspace.
+pub(crate) fn options(home: &Path, workspace: &Path) -> ToolsOptions {
+    ToolsOptions {
+        program: bed_program(),
+        program_args_prefix: vec!["sandbox".to_owned()],
+        home: home.to_owned(),
+        workspace: workspace.to_owned(),
+        scratch: home.join("scratch"),
+        environment: std::env::vars()
+            .chain([("SECRET_KEY".to_owned(), "hunter2".to_owned())])
+            .collect(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
+        unsandboxed: Unsandboxed::Refuse,
+        pretend: Pretend::default(),
     }
 }
 

@@ -23,7 +23,7 @@ fn shared_memory_is_private_or_closed() {
 }
 
 /// Whether this machine lets an ordinary user mount in a namespace. Most containers do not.
-fn mounts_are_allowed() -> bool {
+pub(crate) fn mounts_are_allowed() -> bool {
     let attempt = [
         "--user",
         "--map-root-user",

@@ -16,9 +16,11 @@ use wakeful_ports::store::StoreError;
 use wakeful_store::{
     BUSY_MS, DatabaseKind, blob_file, copy_sqlite, identify_sqlite, keep_files, sqlite_blob_files,
 };
+use wakeful_tools::tree::{self, Bounds};
 
 use super::Shared;
 use crate::archive::{self, ABOUT, About, Bad, FORMAT, Writer};
+use crate::closed;
 use crate::failure::{DISK_FULL, Failure};
 use crate::home::Home;
 use crate::show::Out;
@@ -50,6 +52,7 @@ pub(crate) fn backup(args: &BackupArgs, shared: &Shared, out: &Out) -> Result<u8
     refuse_existing(&target)?;
     let made_at = RealClock::new().now();
     let (about, files) = make(&home, &target, args.with_secrets, made_at)?;
+    closed::remember(&target);
     let bytes = fs::metadata(&target).map_or(0, |found| found.len());
     let object = json!({
         "file": target, "bytes": bytes, "files": files, "made_at": about.made_at, "schema": about.schema,
@@ -246,7 +249,7 @@ impl Rooms {
 impl Drop for Rooms {
     fn drop(&mut self) {
         // What stays behind is only litter, and its name says whose.
-        let _ = fs::remove_dir_all(&self.folder);
+        let _left = tree::remove(&self.folder, Bounds::PATIENT);
     }
 }
 

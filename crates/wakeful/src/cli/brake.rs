@@ -7,7 +7,7 @@ use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
 use super::Shared;
 use crate::failure::Failure;
-use crate::front::{asking, by_a_person, telling_beside};
+use crate::front::{asking, by_a_person, stopping, telling_beside};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -47,17 +47,17 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &Shared, out: &Out) -> Resul
                     "say it in fewer words",
                 ));
             }
-            let set = telling_beside(shared, out, async |front| {
-                front.brake(agent, reason.clone()).await
-            });
-            set.await?
+            stopping::brake(shared, out, agent, reason.clone()).await?
         }
         BrakeVerb::Off { agent } => {
             by_a_person()?;
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
             telling_beside(shared, out, async |front| front.release(agent).await).await?
         }
-        BrakeVerb::Status => asking(shared, async |front| front.brakes().await).await?,
+        BrakeVerb::Status => match asking(shared, async |front| front.brakes().await).await {
+            Ok(brakes) => brakes,
+            Err(failure) => stopping::brakes_in_slot(shared, failure)?,
+        },
     };
     tell(&brakes, out);
     Ok(0)
@@ -85,5 +85,12 @@ pub(super) fn line(brake: &Brake) -> String {
         "" => String::new(),
         reason => format!(": {reason}"),
     };
-    format!("braked   {who} since {}{reason} — `{way}` releases it", brake.at)
+    let pending = match &brake.not_durable {
+        None => String::new(),
+        Some(why) => format!("\n         not yet durable: {}", why.message),
+    };
+    format!(
+        "braked   {who} since {}{reason} — `{way}` releases it{pending}",
+        brake.at
+    )
 }

@@ -4,12 +4,14 @@ use clap::Subcommand;
 use wakeful_api::{Budget, CapOrigin};
 use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
 use wakeful_core::id::AgentId;
+use wakeful_ports::clock::Clock as _;
 
 use super::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
 use crate::front::{asking, telling};
 use crate::show::Out;
+use crate::world::RealClock;
 
 /// Days that are shown to a person: a week. Programs get the month.
 const DAYS_SHOWN: usize = 7;
@@ -22,6 +24,8 @@ pub(crate) enum BudgetVerb {
         #[arg(long, value_name = "ID")]
         agent: Option<String>,
     },
+    /// Count for today again after the clock was set ahead by mistake; what was spent since then counts for today
+    ResetDay,
     /// Set what a day may cost; a run that needs more waits
     Set {
         /// US dollars a day, such as 2.50
@@ -38,6 +42,18 @@ pub(crate) enum BudgetVerb {
         #[arg(long)]
         unset: bool,
     },
+}
+
+/// Says that the day of the budget is ahead of the clock; none where it is not. Both are days as text, which sort as days.
+fn ahead(day: &str) -> Option<String> {
+    let clock = RealClock::new().now().rfc3339();
+    let today = clock.split_once('T').map_or(clock.as_str(), |(today, _)| today);
+    (day > today).then(|| {
+        format!(
+            "note       the budget counts for {day}, which is ahead of the clock ({today}): the clock was once set ahead; \
+             money comes back after {day}, or with `wakeful budget reset-day` once the clock is right"
+        )
+    })
 }
 
 /// Runs the verb.
@@ -61,6 +77,10 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Res
                 false => lines.join("\n"),
             };
             out.answer(&serde_json::json!(spending), &text);
+        }
+        BudgetVerb::ResetDay => {
+            let reset = telling(shared, out, async |front| front.reset_budget_day().await);
+            tell(&reset.await?, out);
         }
         BudgetVerb::Set { usd, agent, .. } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
@@ -119,5 +139,6 @@ fn tell(budget: &Budget, out: &Out) {
         days.take(DAYS_SHOWN)
             .map(|day| format!("{} {} USD in {} requests", day.day, day.spent_usd, day.requests)),
     );
+    lines.extend(ahead(&budget.day));
     out.answer(&serde_json::json!(budget), &lines.join("\n"));
 }

@@ -91,7 +91,7 @@ async fn status(shared: &Shared, folder: &RunFolder, out: &Out) -> Result<(), Fa
     let words = running(&record, seen.as_ref().ok(), matches, &health);
     let mut answer = json!({
         "running": true, "pid": record.pid, "home_dir": shared.home()?, "http_addr": record.http_addr,
-        "socket_path": null, "control_health": health, "config_fingerprint": record.config_fingerprint,
+        "socket_path": record.socket_path, "control_health": health, "config_fingerprint": record.config_fingerprint,
         "config_fingerprint_match": matches, "last_failure": folder.failure(),
     });
     if let (Ok(status), Some(members)) = (seen, answer.as_object_mut()) {
@@ -125,6 +125,9 @@ fn running(record: &Record, status: Option<&RuntimeStatus>, matches: bool, healt
         format!("address   http://{}", record.http_addr),
         format!("health    {health}"),
     ];
+    if let Some(socket) = &record.socket_path {
+        lines.insert(2, format!("socket    {}", socket.display()));
+    }
     if let Some(status) = status {
         lines.push(format!(
             "doing     {} agents at work, {} waiting, {} listening",

@@ -7,6 +7,7 @@ use wakeful_api::{
 };
 use wakeful_core::failure::clip;
 use wakeful_core::key::RunKey;
+use wakeful_core::policy::rule_words;
 
 use super::Shared;
 use crate::announce::{self, Note, Session};
@@ -148,6 +149,11 @@ fn table(list: &DecisionList, all: bool) -> String {
     [header].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
+/// What a rule means, in parentheses; nothing where its name says it.
+fn meaning(rule: &str) -> String {
+    rule_words(rule).map_or_else(String::new, |words| format!(" ({words})"))
+}
+
 fn in_full(one: &Decision, by: Channel) -> String {
     let late = match one.badges.contains(&Badge::TimedOut) {
         true => ", its deadline has passed once",
@@ -166,7 +172,12 @@ fn in_full(one: &Decision, by: Channel) -> String {
         ),
         format!("agent     {}", one.agent_id),
         format!("run       {}", one.run_key),
-        format!("asked     {} by rule {}", one.asked_at, one.rule),
+        format!(
+            "asked     {} by rule {}{}",
+            one.asked_at,
+            one.rule,
+            meaning(&one.rule)
+        ),
         format!("takes     answers by {}", channels(one)),
     ];
     if let (Some(deadline), DecisionStatus::Pending) = (&one.deadline_at, one.status) {

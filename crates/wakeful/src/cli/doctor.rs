@@ -22,7 +22,7 @@ pub(crate) struct DoctorArgs {
     /// Mend what can be mended: permissions, and what dead processes left
     #[arg(long)]
     fix: bool,
-    /// Read databases whole, however large, and hold their indexes against their tables
+    /// Read databases whole, however large, and compare their indexes, contents and rows with tables and logs
     #[arg(long)]
     deep: bool,
 }
@@ -149,6 +149,7 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
         checks.push(check);
         checks.extend(files::left_behind(home, mode));
         checks.push(care::scratch(home, use_of_home, mode));
+        checks.extend(care::quarantined(home, mode));
         checks.extend(care::stop(home, use_of_home, mode));
         checks.extend(files::token(
             home,
@@ -160,6 +161,9 @@ pub(crate) async fn doctor(args: &DoctorArgs, shared: &Shared, out: &Out) -> Res
     if home.is_some() || shared.database().is_some() {
         checks.extend(database::look(shared, &path, use_of_home).await);
         checks.extend(care::contents(shared).await);
+        if args.deep {
+            checks.push(care::deep(shared).await);
+        }
     }
     // With a server of its own the files of a home are not what is worked with.
     if let (Some(home), None) = (&home, shared.database()) {

@@ -14,6 +14,7 @@ mod events;
 mod export;
 mod init;
 mod journal;
+mod login;
 mod message;
 mod models;
 mod open;
@@ -190,6 +191,9 @@ enum Verb {
     Daemon(daemon::DaemonVerb),
     /// Open the page in a browser that is logged in
     Open(open::OpenArgs),
+    /// See which browsers are logged in, and end logins
+    #[command(subcommand)]
+    Login(login::LoginVerb),
     /// Look at models and providers, and find out what they can do
     #[command(subcommand)]
     Models(models::ModelsVerb),
@@ -296,6 +300,7 @@ fn dispatch(cli: Cli, out: &Out) -> Result<u8, Failure> {
             Verb::Serve(args) => serve::serve(&args, &shared, out).await,
             Verb::Daemon(verb) => daemon::daemon(&verb, &shared, out).await,
             Verb::Open(args) => open::open(&args, &shared, out).await,
+            Verb::Login(verb) => login::login(&verb, &shared, out).await,
             Verb::Init(args) => init::init(&args, &shared, out).await,
             Verb::Debug(verb) => debug::debug(&verb, &shared, out).await,
             Verb::Doctor(args) => doctor::doctor(&args, &shared, out).await,

@@ -1,9 +1,13 @@
-//! `wakeful open`: a link that logs a browser in, once.
+//! `wakeful open`: the page in a browser that is logged in.
+//!
+//! The arguments of a process can be read by every user of the machine, so the browser is started with the path of a
+//! private file, and the file leads it to the login link.
 
 use std::process::{Command, Stdio};
 
 use clap::Args;
-use wakeful_api::LoginLink;
+use wakeful_api::client::Client;
+use wakeful_api::{LoginLink, LoginPage};
 
 use super::Shared;
 use crate::daemon::files::{Found, RunFolder};
@@ -13,14 +17,34 @@ use crate::show::Out;
 
 #[derive(Debug, Args)]
 pub(crate) struct OpenArgs {
-    /// Only print the link
+    /// Print the link and start no browser: for a browser that may not read the home, or on another machine
     #[arg(long)]
     print: bool,
 }
 
 /// Runs the verb.
 pub(crate) async fn open(args: &OpenArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    // Whatever its database: there is one page in a home.
+    let client = client_of_home(shared)?;
+    if args.print {
+        let link: LoginLink = client.post("/api/login-links", &()).await?;
+        out.answer(&link, &link.url);
+        out.note("the link works once, within a minute");
+        return Ok(0);
+    }
+    let page: LoginPage = client.post("/api/login-pages", &()).await?;
+    if !browse(&page.path) {
+        // The daemon deletes it after a minute otherwise.
+        let _ = std::fs::remove_file(&page.path);
+        let hint = "`wakeful open --print` prints a link; open it within a minute";
+        return Err(Failure::new("no_browser", "no browser could be started", hint));
+    }
+    out.answer(&page, &format!("opened {}", page.path));
+    out.note("if the browser may not read this file, `wakeful open --print` prints a link instead");
+    Ok(0)
+}
+
+/// A client of the daemon that runs in this home, whatever its database: a home has one page.
+pub(super) fn client_of_home(shared: &Shared) -> Result<Client, Failure> {
     let Found::Alive(record) = RunFolder::of(&shared.home()?).found() else {
         let hint = "`wakeful daemon start` starts one, `wakeful serve` does so in the foreground";
         return Err(Failure::new(
@@ -29,18 +53,11 @@ pub(crate) async fn open(args: &OpenArgs, shared: &Shared, out: &Out) -> Result<
             hint,
         ));
     };
-    let link: LoginLink = client_of(&record)?.post("/api/login-links", &()).await?;
-    out.answer(&link, &link.url);
-    if !args.print && !browse(&link.url) {
-        out.note(
-            "there is no browser to open here; open the link yourself, it works once and for two minutes",
-        );
-    }
-    Ok(0)
+    client_of(&record)
 }
 
-/// Asks the desktop to show a page. Whether anybody looks cannot be known.
-fn browse(url: &str) -> bool {
+/// Asks the desktop to show a file. Whether a browser reads it cannot be known.
+fn browse(path: &str) -> bool {
     let opener = if cfg!(target_os = "macos") {
         "open"
     } else {
@@ -48,9 +65,32 @@ fn browse(url: &str) -> bool {
     };
     let mut command = Command::new(opener);
     command
-        .arg(url)
+        .arg(file_url(path))
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     command.status().is_ok_and(|status| status.success())
+}
+
+fn file_url(path: &str) -> String {
+    let encoded = path.bytes().map(|byte| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+            char::from(byte).to_string()
+        }
+        other => format!("%{other:02X}"),
+    });
+    format!("file://{}", encoded.collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_with_odd_letters_is_a_url() {
+        assert_eq!(
+            file_url("/home/a b/é#?.html"),
+            "file:///home/a%20b/%C3%A9%23%3F.html"
+        );
+    }
 }

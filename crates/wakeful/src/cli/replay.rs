@@ -29,6 +29,7 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Res
         events,
         ties,
         difference,
+        alterations,
     } = replayed.await?;
     let run = row.run_key;
     if let Some(difference) = difference {
@@ -36,6 +37,10 @@ pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Res
         let hint =
             "the journal, the state or the log was changed after it was written: compare with a backup";
         return Err(Failure::new("replay_differs", message, hint).exiting(UNVERIFIED));
+    }
+    if let Some(altered) = alterations.first() {
+        let message = format!("run {run} is not what was recorded: {altered}");
+        return Err(Failure::new("replay_differs", message, altered.hint()).exiting(UNVERIFIED));
     }
     let object = json!({
         "run_key": run, "agent_id": row.agent_id, "outcome": row.status, "ok": true,

@@ -18,10 +18,12 @@ use wakeful_ports::store::{ROWS_MAX, Store as _, StoreError, Tx};
 use wakeful_store::{
     BUSY_MS, DatabaseKind, Depth, SCHEMA, SqliteOptions, Store, check_sqlite, identify_sqlite, reborn_sqlite,
 };
+use wakeful_tools::tree::{self, Bounds};
 
 use super::Shared;
 use super::backup::{unusable, unwritable};
 use crate::archive::{self, Bad, Contents};
+use crate::closed;
 use crate::failure::Failure;
 use crate::home::{Home, HomeLock};
 use crate::show::Out;
@@ -61,6 +63,10 @@ pub(crate) async fn restore(args: &RestoreArgs, shared: &Shared, out: &Out) -> R
     let restored = fill(&staged, &args.file, &contents).await?;
     let aside = move_in(&staged, &home, lock.is_some())?;
     drop(lock);
+    [Some(home.as_path()), aside.as_deref()]
+        .into_iter()
+        .flatten()
+        .for_each(closed::remember);
     tell(&contents, &home, &restored, aside.as_deref(), out);
     Ok(0)
 }
@@ -133,7 +139,7 @@ impl Staged {
 impl Drop for Staged {
     fn drop(&mut self) {
         // After it moved in there is nothing left to remove.
-        let _ = fs::remove_dir_all(&self.folder);
+        let _left = tree::remove(&self.folder, Bounds::PATIENT);
     }
 }
 
@@ -275,15 +281,19 @@ fn life_number(before: &str, now: Millis, chance: [u8; 32]) -> i64 {
 }
 
 /// Everything is on the disk before the home gets its place.
-fn sync_tree(folder: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        match entry.file_type()?.is_dir() {
-            true => sync_tree(&entry.path())?,
-            false => File::open(entry.path())?.sync_all()?,
+fn sync_tree(root: &Path) -> io::Result<()> {
+    let mut waiting = vec![root.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in fs::read_dir(&folder)? {
+            let entry = entry?;
+            match entry.file_type()?.is_dir() {
+                true => waiting.push(entry.path()),
+                false => File::open(entry.path())?.sync_all()?,
+            }
         }
+        File::open(folder)?.sync_all()?;
     }
-    File::open(folder)?.sync_all()
+    Ok(())
 }
 
 /// Puts the new home in its place; says where the old one went.

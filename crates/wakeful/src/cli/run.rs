@@ -167,6 +167,7 @@ async fn start(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure
                 deny_tools: call.deny_tools.clone(),
                 ask_tools: &call.ask_tools | &settings.config.ask_tools(&call.agent),
                 may_start: settings.config.may_start(&call.agent),
+                outside_runs: settings.config.outside_runs(&call.agent),
             };
             let ask = call.ask(args, known.as_ref(), limits.clone());
             match engine.admit(ask).await? {

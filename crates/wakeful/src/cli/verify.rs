@@ -10,7 +10,7 @@ use wakeful_core::proof::bundle::{FORMAT_VERSION, Unproven};
 use wakeful_core::proof::chain::Flaw;
 use wakeful_core::proof::signing::{Fingerprint, PublicKey};
 use wakeful_core::time::Millis;
-use wakeful_runtime::proof::{Verdict, Wanted, verify as walk};
+use wakeful_runtime::proof::{Alteration, Audit, Verdict, Wanted, verify as walk};
 
 use super::Shared;
 use crate::device;
@@ -36,6 +36,9 @@ pub(crate) struct VerifyArgs {
     /// A file that `wakeful export` wrote, here or elsewhere; needs no home
     #[arg(long, value_name = "FILE")]
     bundle: Option<std::path::PathBuf>,
+    /// Only the logs: neither contents nor rows are compared with them
+    #[arg(long, conflicts_with = "bundle")]
+    fast: bool,
     /// The key that must have signed it, by its fingerprint
     #[arg(long, value_name = "FINGERPRINT")]
     key: Option<String>,
@@ -59,15 +62,23 @@ pub(crate) async fn verify(args: &VerifyArgs, shared: &Shared, out: &Out) -> Res
         heads,
         hash,
         key,
+        // What stands before a moment is believed, so what follows from all of it cannot be compared.
+        contents: !args.fast && args.since.is_none(),
     };
     let own = device::read(&shared.home()?.join(DEVICE_KEY)).ok();
     let mut verdicts = Vec::new();
-    let is_found = reading(shared, async |store| {
+    let verified = reading(shared, async |store| {
         Ok(walk(store, &wanted, |verdict| verdicts.push(verdict)).await?)
     });
-    let is_found = is_found.await?;
-    let own = own.map(|key| key.public());
-    Ok(tell(&verdicts, own, wanted.hash.filter(|_| !is_found), out))
+    let verified = verified.await?;
+    // The log of the home stands behind those of the agents, whatever the database's order is.
+    verdicts.sort_by_key(|verdict| verdict.agent_id.is_home_log());
+    let found = Found {
+        verdicts,
+        missed: wanted.hash.filter(|_| !verified.is_found),
+        audit: wanted.contents.then_some(verified.audit),
+    };
+    Ok(tell(&found, own.map(|key| key.public()), out))
 }
 
 fn fingerprint(text: &str) -> Result<Fingerprint, Failure> {
@@ -89,26 +100,34 @@ fn since(text: &str) -> Result<Millis, Failure> {
     })
 }
 
-/// Tells what was found, and the exit status.
-fn tell(
-    verdicts: &[Verdict],
-    own: Option<PublicKey>,
+/// Everything that was found.
+struct Found {
+    verdicts: Vec<Verdict>,
+    /// A hash that was kept elsewhere and that no event has.
     missed: Option<wakeful_core::key::Digest>,
-    out: &Out,
-) -> u8 {
+    /// Contents and rows, where they were compared.
+    audit: Option<Audit>,
+}
+
+/// Tells what was found, and the exit status.
+fn tell(found: &Found, own: Option<PublicKey>, out: &Out) -> u8 {
+    let Found { verdicts, audit, .. } = found;
     let wrong = verdicts.iter().filter(|verdict| verdict.flaw.is_some()).count();
     let sum = |count: fn(&Verdict) -> u64| verdicts.iter().map(count).sum::<u64>();
     let (events, erased) = (
         sum(|verdict| verdict.seen.events),
         sum(|verdict| verdict.seen.erased),
     );
-    let failure = failure(verdicts, missed);
+    let failure = failure(found);
     let mut object = json!({
         "ok": failure.is_none(), "events": events, "erased": erased,
         "agents": verdicts.iter().map(shown).collect::<Vec<Value>>(),
         "key": own.map(|key| key.fingerprint()),
         "heads": verdicts.iter().filter_map(|verdict| verdict.newest_head.as_ref()).collect::<Vec<_>>(),
     });
+    if let (Some(audit), Some(members)) = (audit, object.as_object_mut()) {
+        members.insert("contents".into(), audit_json(audit));
+    }
     if let (Some(failure), Some(members)) = (&failure, object.as_object_mut()) {
         members.extend(failure.json().as_object().cloned().unwrap_or_default());
     }
@@ -119,6 +138,7 @@ fn tell(
         (0, logs) => format!("{logs} logs with {events} events are as they were written{gone}"),
         (wrong, logs) => format!("{wrong} of {logs} logs are not as they were written"),
     });
+    lines.extend(audit.iter().flat_map(audit_lines));
     out.answer(&object, &lines.join("\n"));
     if let Some(failure) = failure {
         out.note(&failure.to_string());
@@ -134,21 +154,69 @@ fn tell(
     0
 }
 
-fn failure(verdicts: &[Verdict], missed: Option<wakeful_core::key::Digest>) -> Option<Failure> {
+/// The most alterations that are told in words; all of them stand in the JSON.
+const TOLD_MAX: usize = 20;
+
+fn audit_lines(audit: &Audit) -> Vec<String> {
+    let compared = &audit.compared;
+    let mut lines: Vec<String> = audit
+        .alterations
+        .iter()
+        .take(TOLD_MAX)
+        .map(|altered| format!("altered: {altered}\n  hint: {}", altered.hint()))
+        .collect();
+    lines.push(match audit.alterations.len() {
+        0 => format!(
+            "{} contents, {} messages, {} runs and {} settings are as they were written",
+            compared.blobs, compared.messages, compared.runs, compared.records
+        ),
+        count => format!("{count} rows or contents are not as they were written"),
+    });
+    if compared.gone > 0 {
+        lines.push(format!(
+            "{} runs were erased or are too old to be kept: only what the log says of them was compared",
+            compared.gone
+        ));
+    }
+    lines
+}
+
+fn audit_json(audit: &Audit) -> Value {
+    let compared = &audit.compared;
+    let altered = |altered: &Alteration| {
+        json!({
+            "place": altered.place, "row": altered.row, "message": altered.what, "hint": altered.hint(),
+        })
+    };
+    json!({
+        "ok": audit.alterations.is_empty(), "blobs": compared.blobs, "messages": compared.messages,
+        "runs": compared.runs, "gone": compared.gone, "records": compared.records,
+        "altered": audit.alterations.iter().map(altered).collect::<Vec<Value>>(),
+    })
+}
+
+fn failure(found: &Found) -> Option<Failure> {
+    let Found {
+        verdicts,
+        missed,
+        audit,
+    } = found;
+    let altered = audit.as_ref().and_then(|audit| audit.alterations.first());
     let first = verdicts
         .iter()
         .find_map(|verdict| Some((verdict, verdict.flaw.as_ref()?)));
-    let failure = match (first, missed) {
-        (Some((verdict, flaw)), _) => {
+    let failure = match (first, missed, altered) {
+        (Some((verdict, flaw)), ..) => {
             let message = format!("the log of agent {}: {flaw}", verdict.agent_id);
             Failure::new(FAILED, message, flaw.hint())
         }
-        (None, Some(hash)) => {
+        (None, Some(hash), _) => {
             let message = format!("no event has the hash {hash}");
             let hint = "the log was cut off or written anew since, or the head is of another home or agent";
             Failure::new(FAILED, message, hint)
         }
-        (None, None) => return None,
+        (None, None, Some(altered)) => Failure::new(FAILED, altered.to_string(), altered.hint()),
+        (None, None, None) => return None,
     };
     Some(failure.exiting(UNVERIFIED))
 }

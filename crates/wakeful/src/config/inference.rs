@@ -154,6 +154,11 @@ pub(crate) struct AgentSettings {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<String>", length(max = MAY_START_MAX))]
     pub(crate) may_start: Option<Vec<String>>,
+    /// What its runs do before a command when something other than you or a schedule of yours caused them: `ask`, `allow`
+    /// or `deny`. Without it, what `[agent]` says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub(crate) outside_runs: Option<String>,
     /// Its model; without one that of `[model]`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]

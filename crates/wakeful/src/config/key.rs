@@ -2,12 +2,16 @@
 
 use serde_json::Value;
 use wakeful_core::decision::DEADLINE_HOURS_MAX;
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retention::{DAYS_MAX, MIB_MAX};
 use wakeful_core::run::ROUNDS_MAX;
 
 use super::kind::Kind;
 use super::named::Named;
-use super::values::{DAILY_USD_MAX, PER_MINUTE_MAX};
+use super::values::{
+    COMMAND_MEMORY_MIB_MIN, COMMAND_MIB_MAX, COMMAND_PROCESSES_MAX, COMMAND_PROCESSES_MIN, DAILY_USD_MAX,
+    PER_MINUTE_MAX,
+};
 use crate::failure::Failure;
 
 /// Begins every variable of ours.
@@ -26,6 +30,7 @@ pub(crate) enum Key {
     AgentDefault,
     AgentWorkspace,
     AgentMaxRounds,
+    AgentOutsideRuns,
     BudgetDailyUsd,
     ProviderName,
     PrivacyConfirm,
@@ -41,10 +46,14 @@ pub(crate) enum Key {
     AnnounceWebhookForm,
     ScheduleCatchUp,
     DecisionsDeadlineHours,
+    ToolsMemoryMibMax,
+    ToolsProcessesMax,
+    ToolsWrittenMibMax,
+    ToolsWrittenMibPerDay,
 }
 
 impl Key {
-    pub(crate) const ALL: [Self; 25] = [
+    pub(crate) const ALL: [Self; 30] = [
         Self::ServerAddress,
         Self::ServerPort,
         Self::ServerAdvertise,
@@ -55,6 +64,7 @@ impl Key {
         Self::AgentDefault,
         Self::AgentWorkspace,
         Self::AgentMaxRounds,
+        Self::AgentOutsideRuns,
         Self::BudgetDailyUsd,
         Self::ProviderName,
         Self::PrivacyConfirm,
@@ -70,6 +80,10 @@ impl Key {
         Self::AnnounceWebhookForm,
         Self::ScheduleCatchUp,
         Self::DecisionsDeadlineHours,
+        Self::ToolsMemoryMibMax,
+        Self::ToolsProcessesMax,
+        Self::ToolsWrittenMibMax,
+        Self::ToolsWrittenMibPerDay,
     ];
 
     /// Its section and its name there.
@@ -85,6 +99,7 @@ impl Key {
             Self::AgentDefault => ("agent", "default"),
             Self::AgentWorkspace => ("agent", "workspace"),
             Self::AgentMaxRounds => ("agent", "max_rounds"),
+            Self::AgentOutsideRuns => ("agent", "outside_runs"),
             Self::BudgetDailyUsd => ("budget", "daily_usd"),
             Self::ProviderName => ("provider", "name"),
             Self::PrivacyConfirm => ("privacy", "confirm"),
@@ -100,6 +115,10 @@ impl Key {
             Self::AnnounceWebhookForm => ("announce", "webhook_form"),
             Self::ScheduleCatchUp => ("schedule", "catch_up"),
             Self::DecisionsDeadlineHours => ("decisions", "deadline_hours"),
+            Self::ToolsMemoryMibMax => ("tools", "memory_mib_max"),
+            Self::ToolsProcessesMax => ("tools", "processes_max"),
+            Self::ToolsWrittenMibMax => ("tools", "written_mib_max"),
+            Self::ToolsWrittenMibPerDay => ("tools", "written_mib_per_day"),
         }
     }
 
@@ -126,6 +145,7 @@ impl Key {
                 min: 1,
                 max: ROUNDS_MAX as i64,
             },
+            Self::AgentOutsideRuns => Kind::OneOf(&OutsideRuns::WORDS),
             Self::BudgetDailyUsd => Kind::Amount { max: DAILY_USD_MAX },
             Self::ProviderName => Kind::Word,
             Self::PrivacyConfirm => Kind::OneOf(&["implied", "explicit"]),
@@ -136,6 +156,18 @@ impl Key {
             Self::DecisionsDeadlineHours => Kind::Integer {
                 min: 0,
                 max: DEADLINE_HOURS_MAX as i64,
+            },
+            Self::ToolsMemoryMibMax => Kind::Integer {
+                min: COMMAND_MEMORY_MIB_MIN as i64,
+                max: COMMAND_MIB_MAX as i64,
+            },
+            Self::ToolsProcessesMax => Kind::Integer {
+                min: COMMAND_PROCESSES_MIN as i64,
+                max: COMMAND_PROCESSES_MAX as i64,
+            },
+            Self::ToolsWrittenMibMax | Self::ToolsWrittenMibPerDay => Kind::Integer {
+                min: 1,
+                max: COMMAND_MIB_MAX as i64,
             },
             Self::RetentionEventMib | Self::RetentionTraceMib | Self::RetentionBlobMib => Kind::Integer {
                 min: 0,

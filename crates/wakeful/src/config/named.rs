@@ -2,6 +2,7 @@
 
 use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::run::ROUTE_MAX;
 use wakeful_core::subrun::MAY_START_MAX;
 use wakeful_models::{ModelRef, TIME_MS_MAX};
@@ -181,10 +182,11 @@ const GATES: [(&str, Kind); 5] = [
     ("shown", SHOWN),
 ];
 
-const AGENT: [(&str, Kind); 10] = [
+const AGENT: [(&str, Kind); 11] = [
     ("ask_tools", TOOLS),
     ("answer_from", CHANNELS),
     ("may_start", AGENTS),
+    ("outside_runs", Kind::OneOf(&OutsideRuns::WORDS)),
     ("model", Kind::Model),
     ("fallbacks", FALLBACKS),
     ("categories", CATEGORIES),

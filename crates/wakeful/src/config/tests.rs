@@ -8,6 +8,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use serde_json::json;
+use wakeful_core::policy::OutsideRuns;
 
 use super::file::{edited, parse};
 use super::layer::{Layer, merge};
@@ -24,6 +25,10 @@ fn text_of(key: Key, number: u16) -> String {
             (number % 30_000).to_string()
         }
         Key::DecisionsDeadlineHours => (number % 8_000).to_string(),
+        Key::ToolsMemoryMibMax
+        | Key::ToolsProcessesMax
+        | Key::ToolsWrittenMibMax
+        | Key::ToolsWrittenMibPerDay => (16 + number % 8_000).to_string(),
         Key::RetentionEventMib | Key::RetentionTraceMib | Key::RetentionBlobMib => number.to_string(),
         Key::ServerAdvertise | Key::AnnounceWebhook => format!("https://host-{number}.example.org"),
         Key::ServerTokenFile | Key::AgentWorkspace => format!("/somewhere/{number}"),
@@ -33,6 +38,7 @@ fn text_of(key: Key, number: u16) -> String {
         Key::AnnounceDesktop | Key::ScheduleCatchUp => number.is_multiple_of(2).to_string(),
         Key::AnnounceWebhookSecret => format!("env:KEY_{number}"),
         Key::AnnounceWebhookForm => ["json", "text"][usize::from(number % 2)].to_owned(),
+        Key::AgentOutsideRuns => OutsideRuns::WORDS[usize::from(number % 3)].to_owned(),
         Key::PrivacyConfirm => ["implied", "explicit"][usize::from(number % 2)].to_owned(),
     }
 }

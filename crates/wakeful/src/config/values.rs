@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 use wakeful_core::budget::MicroUsd;
 use wakeful_core::decision::{Channel, DEADLINE_HOURS_DEFAULT, DEADLINE_HOURS_MAX, HOUR_MS};
 use wakeful_core::id::AgentId;
+use wakeful_core::policy::OutsideRuns;
 use wakeful_core::retention::{Bounds, DAYS_MAX, MIB_MAX, Retention as Kept};
 use wakeful_core::run::{ROUNDS_DEFAULT, ROUNDS_MAX, ROUTE_MAX};
 use wakeful_runtime::Governance;
+use wakeful_tools::CommandLimits;
 
 use super::inference::{
     AgentSettings, Gates, ModelSettings, PriceSettings, Privacy, ProviderSettings, Route,
@@ -20,6 +22,16 @@ pub(super) const PER_MINUTE_MAX: u32 = 1_000_000;
 
 /// Largest daily cap: beyond it a number is more likely a slip than a wish.
 pub(super) const DAILY_USD_MAX: f64 = 1_000_000.0;
+
+/// Least memory of a command: a shell and a small program need some.
+pub(super) const COMMAND_MEMORY_MIB_MIN: u32 = 16;
+
+/// Most MiB of memory or of writing that can be asked for: 16 TiB.
+pub(super) const COMMAND_MIB_MAX: u32 = 1 << 24;
+
+/// Least and most processes of a command: a pipe needs some, and a kernel numbers no more than 4,194,304.
+pub(super) const COMMAND_PROCESSES_MIN: u32 = 8;
+pub(super) const COMMAND_PROCESSES_MAX: u32 = 1 << 20;
 
 /// Most words of a command that announces.
 pub(super) const COMMAND_WORDS_MAX: usize = 32;
@@ -38,6 +50,7 @@ pub(crate) struct Config {
     pub(crate) announce: Announce,
     pub(crate) decisions: Decisions,
     pub(crate) schedule: Schedule,
+    pub(crate) tools: Tools,
     pub(crate) inference: Gates,
     /// Providers by name. Those that are built in need no section.
     pub(crate) providers: BTreeMap<String, ProviderSettings>,
@@ -70,6 +83,14 @@ impl Config {
         let own = self.agents.get(agent.as_str());
         let named = own.and_then(|own| own.may_start.as_ref());
         named.into_iter().flatten().cloned().collect()
+    }
+
+    /// What runs of an agent with an outside cause do before plain actions: its own setting, else that of all agents.
+    pub(crate) fn outside_runs(&self, agent: &AgentId) -> OutsideRuns {
+        let own = self.agents.get(agent.as_str());
+        let named = own.and_then(|own| own.outside_runs.as_ref());
+        // What is no such word was refused when it was read; nothing but a word that says so lets commands run unasked.
+        OutsideRuns::parse(named.unwrap_or(&self.agent.outside_runs)).unwrap_or_default()
     }
 
     /// By which ways people may answer what runs of an agent ask: its own, else those of all agents, else all.
@@ -152,6 +173,50 @@ impl Decisions {
     }
 }
 
+/// What one command may use, together with everything it starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Tools {
+    /// Most MiB of memory; without it half of what the machine has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "u32", range(min = COMMAND_MEMORY_MIB_MIN, max = COMMAND_MIB_MAX))]
+    pub(crate) memory_mib_max: Option<u32>,
+    /// Most processes and threads.
+    #[schemars(range(min = COMMAND_PROCESSES_MIN, max = COMMAND_PROCESSES_MAX))]
+    pub(crate) processes_max: u32,
+    /// Most MiB that one command writes to disks.
+    #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
+    pub(crate) written_mib_max: u32,
+    /// Most MiB that all commands of one agent write to disks within 24 hours.
+    #[schemars(range(min = 1, max = COMMAND_MIB_MAX))]
+    pub(crate) written_mib_per_day: u32,
+}
+
+impl Default for Tools {
+    fn default() -> Self {
+        let mib = |bytes: u64| u32::try_from(bytes >> 20).unwrap_or(COMMAND_MIB_MAX);
+        Self {
+            memory_mib_max: None,
+            processes_max: u32::try_from(CommandLimits::PROCESSES).unwrap_or(COMMAND_PROCESSES_MAX),
+            written_mib_max: mib(CommandLimits::WRITTEN_BYTES),
+            written_mib_per_day: mib(CommandLimits::WRITTEN_BYTES_PER_DAY),
+        }
+    }
+}
+
+impl Tools {
+    /// The limits that these numbers make.
+    pub(crate) fn limits(&self) -> CommandLimits {
+        let bytes = |mib: u32| u64::from(mib) << 20;
+        CommandLimits {
+            memory_bytes: self.memory_mib_max.map(bytes),
+            processes: u64::from(self.processes_max),
+            written_bytes: bytes(self.written_mib_max),
+            written_bytes_per_day: bytes(self.written_mib_per_day),
+        }
+    }
+}
+
 /// What holds for new schedules where nobody says otherwise.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -230,6 +295,9 @@ pub(crate) struct Agent {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = wakeful_tools::TOOL_NAMES.len()))]
     pub(crate) ask_tools: Vec<String>,
+    /// What runs do before a command when something other than you or a schedule of yours caused them: `ask` first, `allow`
+    /// it, or `deny` it.
+    pub(crate) outside_runs: String,
 }
 
 impl Default for Agent {
@@ -239,6 +307,7 @@ impl Default for Agent {
             workspace: None,
             max_rounds: ROUNDS_DEFAULT,
             ask_tools: Vec::new(),
+            outside_runs: OutsideRuns::default().as_str().to_owned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -18,6 +18,15 @@ pub(crate) const TAIL_BYTES_MAX: u64 = 64 * 1024;
 
 /// A log that has grown beyond this is put aside when a daemon starts. One old one is kept.
 const LOG_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Most files of the folder that are looked at for leftovers; a daemon keeps fewer than a hundred.
+const RUN_FILES_MAX: usize = 4_096;
+
+/// The name of a page with a login link begins with this.
+const PAGE_PREFIX: &str = "login-";
+
+/// It ends with this.
+const PAGE_SUFFIX: &str = ".html";
 
 /// The folder.
 #[derive(Debug, Clone)]
@@ -36,6 +45,9 @@ pub(crate) struct Record {
     pub(crate) http_addr: String,
     /// The file with its token.
     pub(crate) token_file: PathBuf,
+    /// The socket in the home by which commands reach it; none where there can be none.
+    #[serde(default)]
+    pub(crate) socket_path: Option<PathBuf>,
     #[serde(default)]
     pub(crate) version: String,
     #[serde(default)]
@@ -52,6 +64,7 @@ pub(crate) struct Record {
 }
 
 /// Whether a daemon runs.
+#[expect(clippy::large_enum_variant, reason = "one value at a time, gone in a moment")]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Found {
     /// None does, and none has left anything.
@@ -77,6 +90,14 @@ impl RunFolder {
         self.root.join("last-failure.json")
     }
 
+    /// Where the socket of a daemon is. Only the owner may reach into its folder.
+    pub(crate) fn make_socket_path(&self) -> Result<PathBuf, Failure> {
+        self.make()?;
+        let closed = fs::set_permissions(&self.root, fs::Permissions::from_mode(0o700));
+        closed.map_err(|error| unwritable(&self.root, &error))?;
+        Ok(self.root.join("wakeful.sock"))
+    }
+
     fn token_path(&self) -> PathBuf {
         self.root.join("token")
     }
@@ -98,6 +119,7 @@ impl RunFolder {
 
     /// Introduces this daemon.
     pub(crate) fn introduce(&self, record: &Record) -> Result<(), Failure> {
+        self.remove_login_pages();
         self.write(&self.record_path(), record)
     }
 
@@ -106,6 +128,29 @@ impl RunFolder {
         // What cannot be removed is stale, and known as such.
         let _ = fs::remove_file(self.record_path());
         let _ = fs::remove_file(self.token_path());
+        self.remove_login_pages();
+    }
+
+    /// Writes a page with a login link, for a browser of the same user to open.
+    pub(crate) fn write_login_page(&self, name: &str, html: &str) -> std::io::Result<PathBuf> {
+        self.make_folder()?;
+        let path = self.root.join(format!("{PAGE_PREFIX}{name}{PAGE_SUFFIX}"));
+        let mut new = fs::OpenOptions::new();
+        let mut file = new.write(true).create_new(true).mode(0o600).open(&path)?;
+        file.write_all(html.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Deletes pages with login links. Links end with the daemon that made them.
+    pub(crate) fn remove_login_pages(&self) {
+        let entries = fs::read_dir(&self.root).into_iter().flatten();
+        for entry in entries.filter_map(Result::ok).take(RUN_FILES_MAX) {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with(PAGE_PREFIX) && name.ends_with(PAGE_SUFFIX) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
     }
 
     /// The same, unless another daemon has introduced itself since.
@@ -203,11 +248,14 @@ impl RunFolder {
     }
 
     fn make(&self) -> Result<(), Failure> {
-        let made = fs::DirBuilder::new()
+        self.make_folder().map_err(|error| unwritable(&self.root, &error))
+    }
+
+    fn make_folder(&self) -> std::io::Result<()> {
+        fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&self.root);
-        made.map_err(|error| unwritable(&self.root, &error))
+            .create(&self.root)
     }
 }
 
@@ -229,6 +277,7 @@ mod tests {
             pid_started: me.pid_started,
             http_addr: "127.0.0.1:1".into(),
             token_file: "/nowhere".into(),
+            socket_path: None,
             version: String::new(),
             started_at: String::new(),
             config_fingerprint: String::new(),

@@ -1,7 +1,6 @@
 //! What the service and the server ask of the binary: engines, workspaces, models, and an end.
 
 use std::collections::BTreeSet;
-use std::net::SocketAddr;
 use std::ops::Deref;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
@@ -19,7 +18,7 @@ use wakeful_runtime::problem::{Problem, with_causes};
 use wakeful_runtime::service::{Ending, Workshop};
 use wakeful_runtime::wake::Limits;
 use wakeful_runtime::{EngineError, Halt, HaltSwitch, Observer};
-use wakeful_server::Host;
+use wakeful_server::{Host, LocalPeer, Peer};
 use wakeful_store::Store;
 use wakeful_tools::{Tools, descent};
 
@@ -83,6 +82,7 @@ impl<P: Deref<Target = Place> + Send + Sync> Workshop<Store> for Bench<P> {
             deny_tools,
             ask_tools: &ask_tools | &self.config.ask_tools(&agent.agent_id),
             may_start: self.config.may_start(&agent.agent_id),
+            outside_runs: self.config.outside_runs(&agent.agent_id),
         }
     }
 
@@ -204,8 +204,11 @@ impl Host for House {
         GuidanceFiles::new(&self.home).read(agent, workspace.as_ref())
     }
 
-    fn is_tool(&self, peer: SocketAddr) -> bool {
-        descent::is_peer(peer)
+    fn is_tool(&self, peer: Peer) -> bool {
+        match peer {
+            Peer::Network(address) => descent::is_peer(address),
+            Peer::Local(LocalPeer { pid, started }) => descent::is_process(pid, started),
+        }
     }
 
     fn stop(&self) {

@@ -8,17 +8,21 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use wakeful_api::{LastFailure, Model, Phase};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::h;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::Halt;
-use wakeful_server::{Access, Facts, Limits, Options, Stage};
+use wakeful_server::{Access, Ended, Facts, Limits, Options, Router, Stage};
+use wakeful_tools::quarantine;
 
 use super::files::{Found, Record, RunFolder};
 use super::house::House;
+use super::logins::LoginFiles;
+use super::socket::{self, LocalSocket};
 use super::token;
 use super::work::run_service;
 use crate::announce::{self, Session};
@@ -129,19 +133,21 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     let (stage, stages) = watch::channel(Stage::Recovering);
     let bound = listener.local_addr().map_err(|error| cannot_listen(&error))?;
     let options = options(&start, &home, (bound, token.text.clone()), stages, &signals)?;
-    let (hang_up, hung_up) = oneshot::channel::<()>();
+    let (hang_up, hung_up) = watch::channel(false);
+    let served = Served {
+        router: wakeful_server::router(options),
+        bound,
+        hung_up,
+    };
     let server = tokio::spawn(wakeful_server::serve(
         listener,
-        wakeful_server::router(options),
-        async {
-            // Whoever holds the other end has gone; that is an end as well.
-            let _ = hung_up.await;
-        },
+        served.router.clone(),
+        served.ended(),
     ));
     let halt = signals.halt();
-    let opening = open(&start, &home, bound, &token);
+    let opening = open(&start, &home, &served, &token);
     let opened = signals.during(until(halt.clone(), opening), out).await;
-    let Some((place, introduced)) = opened? else {
+    let Some((place, mut introduced)) = opened? else {
         return Ok(0);
     };
     let place = Arc::new(place);
@@ -151,6 +157,8 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     {
         log(&words);
     }
+    quarantine::report_to(log);
+    quarantine::remove_in_background(&home.scratch());
     folder.forget_failure();
     tell(&introduced.record, &home, out);
     tell_cap(&place, &start.settings.config).await;
@@ -163,8 +171,11 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     });
     let serving = run_service((Arc::clone(&place), (ways, Some(page))), &start, &stage, halt);
     signals.during(serving, out).await;
-    let _ = hang_up.send(());
+    hang_up.send_replace(true);
     let _ = server.await;
+    if let Some(local) = introduced.local.take() {
+        let _ = local.server.await;
+    }
     drop(introduced);
     folder.forget_failure();
     place.journal.close().await;
@@ -178,10 +189,45 @@ async fn serve(start: Start<'_>, out: &Out) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// What is served, on every listener alike.
+struct Served {
+    router: Router,
+    /// Where it listens over TCP.
+    bound: SocketAddr,
+    /// Whether the listeners are to end. A sender that is gone says so as well.
+    hung_up: watch::Receiver<bool>,
+}
+
+impl Served {
+    fn ended(&self) -> impl Future<Output = ()> + Send + use<> {
+        let mut hung_up = self.hung_up.clone();
+        async move {
+            let _ = hung_up.wait_for(|is_over| *is_over).await;
+        }
+    }
+
+    /// Serves by the socket in the home, which only the holder of the home's lock may take.
+    async fn serve_local(&self, folder: &RunFolder) -> Result<Option<Local>, Failure> {
+        let Some((listener, socket)) = socket::bind(&folder.make_socket_path()?).await? else {
+            return Ok(None);
+        };
+        let serving = wakeful_server::serve_local(listener, self.router.clone(), self.ended());
+        let server = tokio::spawn(serving);
+        Ok(Some(Local { server, socket }))
+    }
+}
+
+/// The server at the socket in the home.
+struct Local {
+    server: JoinHandle<Ended>,
+    socket: LocalSocket,
+}
+
 /// A daemon that others can find, until dropped.
 struct Introduced {
     folder: RunFolder,
     record: Record,
+    local: Option<Local>,
 }
 
 impl Drop for Introduced {
@@ -204,12 +250,12 @@ async fn until<T>(halt: Halt, work: impl Future<Output = Result<T, Failure>>) ->
 async fn open(
     start: &Start<'_>,
     home: &Home,
-    bound: SocketAddr,
+    served: &Served,
     token: &Token,
 ) -> Result<(Place, Introduced), Failure> {
     let folder = RunFolder::of(home.root());
     let lock = take(home, &folder).await?;
-    let introduced = introduce(folder, start, bound, token)?;
+    let introduced = introduce(folder, start, served, token).await?;
     let place = Place::open_as_daemon(start.shared, home.clone(), lock).await?;
     Ok((place.under(&start.settings.config), introduced))
 }
@@ -338,6 +384,7 @@ fn options(
             turns_per_minute: config.server.turns_per_minute,
             failures_per_minute: FAILURES_PER_MINUTE,
         },
+        logins: Arc::new(LoginFiles::of(home.root())),
         clock: Arc::new(RealClock::new()),
         entropy: Arc::new(RealEntropy),
     })
@@ -353,19 +400,21 @@ fn access(bound: SocketAddr, token: &str, advertise: Option<&str>) -> Result<Acc
     })
 }
 
-fn introduce(
+async fn introduce(
     folder: RunFolder,
     start: &Start<'_>,
-    bound: SocketAddr,
+    served: &Served,
     token: &Token,
 ) -> Result<Introduced, Failure> {
+    let local = served.serve_local(&folder).await?;
     let me = this_runner();
     let kept = || folder.keep_token(&token.text);
     let record = Record {
         pid: me.pid,
         pid_started: me.pid_started,
-        http_addr: bound.to_string(),
+        http_addr: served.bound.to_string(),
         token_file: token.file.clone().map_or_else(kept, Ok)?,
+        socket_path: local.as_ref().map(|local| local.socket.path().to_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: RealClock::new().now().rfc3339(),
         config_fingerprint: start.fingerprint(),
@@ -373,7 +422,11 @@ fn introduce(
         database: start.shared.database().map(database_name),
     };
     folder.introduce(&record)?;
-    Ok(Introduced { folder, record })
+    Ok(Introduced {
+        folder,
+        record,
+        local,
+    })
 }
 
 /// Says what may be spent where nobody has said it. That it cannot be read is told by the first who needs it.
@@ -389,6 +442,7 @@ fn tell(record: &Record, home: &Home, out: &Out) {
     let words = format!("listening on {url}\n`wakeful open` opens the page, Ctrl-C ends the daemon");
     let answer = serde_json::json!({
         "http_addr": record.http_addr, "url": url, "pid": record.pid, "home_dir": home.root(),
+        "socket_path": record.socket_path,
     });
     out.answer(&answer, &words);
     log(&format!("the daemon serves {} at {url}", home.root().display()));

@@ -1,6 +1,7 @@
 //! What a daemon does once its home is open: agents are driven, calls are answered, and the home is looked after.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::watch;
 use wakeful_ports::outside::Hearing;
@@ -29,6 +30,10 @@ use crate::world::{RealClock, RealEntropy};
 
 /// The ways by which people are told that a decision waits, and where the page is.
 type Criers = (Vec<Way>, Option<String>);
+
+/// How long a daemon that was told to stop waits for what is under way: longer than a command takes to stop, shorter than
+/// `wakeful daemon stop` and service managers wait.
+const STOP_MAX: Duration = Duration::from_secs(12);
 
 /// Drives agents and answers calls until a stop is asked for and everything has come to a safe point.
 pub(super) async fn run_service(
@@ -59,7 +64,7 @@ pub(super) async fn run_service(
     let clerk = Arc::new(clerk);
     stage.send_replace(Stage::Ready(Open {
         desk: Arc::clone(&clerk) as _,
-        schedules: clerk,
+        schedules: Arc::clone(&clerk) as _,
         stuck,
         journal: Arc::new(journal::clerk(&place.store, &place.journal)),
         alert: Arc::new(alert::clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
@@ -77,16 +82,32 @@ pub(super) async fn run_service(
     let watching = watcher.run(&halt, log);
     let scouting = scout.run(&halt, log);
     let ticking = timers.run_and_tell(&halt, log);
-    tokio::join!(
-        service.run(),
-        stopping,
-        announcing,
-        watching,
-        scouting,
-        ticking,
-        round.go(&hub, &halt)
-    );
-    sign_off(&place, hub).await;
+    let storing = clerk.store_stops(&halt);
+    let working = async {
+        tokio::join!(
+            service.run(),
+            stopping,
+            announcing,
+            watching,
+            scouting,
+            ticking,
+            storing,
+            round.go(&hub, &halt)
+        );
+        sign_off(&place, Arc::clone(&hub)).await;
+    };
+    // Whatever hangs, above all a database, the daemon ends: every run survives that as it survives a crash.
+    tokio::select! {
+        biased;
+        () = working => {}
+        () = too_late(&halt) => log("the daemon ends although not everything came to a safe point"),
+    }
+}
+
+/// Resolves when a stop was asked for so long ago that nothing is waited for any more.
+async fn too_late(halt: &Halt) {
+    halt.asked().await;
+    tokio::time::sleep(STOP_MAX).await;
 }
 
 /// All that will be written is written, and the next daemon begins with a signed past.

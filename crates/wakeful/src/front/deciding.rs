@@ -16,7 +16,7 @@ use super::Front;
 use crate::failure::Failure;
 
 /// By which way an answer comes that is given in this process.
-const CHANNEL: Channel = Channel::Cli;
+pub(super) const CHANNEL: Channel = Channel::Cli;
 
 /// What a person has to know before anything else: what is held, and what waits for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Front {
             Self::Here(clerk) => {
                 let (brakes, owed) = (clerk.brakes().await?, clerk.owed().await?);
                 Ok(Standing {
-                    brakes: brakes.iter().map(view::brake).collect(),
+                    brakes: view::brakes(&brakes, &clerk.pending_stops()).brakes,
                     pending_decisions: owed.pending_decisions,
                     quarantined_runs: owed.quarantined_runs,
                 })
@@ -124,7 +124,10 @@ impl Front {
     pub(crate) async fn brakes(&self) -> Result<BrakeList, Failure> {
         match self {
             Self::Daemon(client) => Ok(client.get("/api/brake").await?),
-            Self::Here(clerk) => Ok(view::brakes(&clerk.brakes().await?)),
+            Self::Here(clerk) => {
+                let brakes = clerk.brakes().await?;
+                Ok(view::brakes(&brakes, &clerk.pending_stops()))
+            }
         }
     }
 
@@ -141,7 +144,8 @@ impl Front {
             }
             Self::Here(clerk) => {
                 let reason = reason.unwrap_or_default();
-                Ok(view::brakes(&clerk.brake(agent, reason, CHANNEL).await?))
+                let brakes = clerk.brake(agent, reason, CHANNEL).await?;
+                Ok(view::brakes(&brakes, &clerk.pending_stops()))
             }
         }
     }
@@ -155,7 +159,10 @@ impl Front {
                     .post("/api/brake/release", &ReleaseBrake { agent_id })
                     .await?)
             }
-            Self::Here(clerk) => Ok(view::brakes(&clerk.release(agent, CHANNEL).await?)),
+            Self::Here(clerk) => {
+                let brakes = clerk.release(agent, CHANNEL).await?;
+                Ok(view::brakes(&brakes, &clerk.pending_stops()))
+            }
         }
     }
 

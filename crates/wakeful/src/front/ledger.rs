@@ -50,6 +50,18 @@ impl Front {
         }
     }
 
+    /// Makes the clock's day the day of the budget. Only where no daemon runs: it would go by the clock that it knows.
+    pub(crate) async fn reset_budget_day(&self) -> Result<Budget, Failure> {
+        match self {
+            Self::Daemon(_) => Err(Failure::usage(
+                "daemon_running",
+                "the day of the budget cannot be reset while a daemon runs".to_owned(),
+                "stop it with `wakeful daemon stop`, set the clock right, and try again",
+            )),
+            Self::Here(clerk) => Ok(view::budget(&clerk.reset_day(CHANNEL).await?)),
+        }
+    }
+
     /// Chooses an agent's model, which was looked at, or gives it the default back.
     pub(crate) async fn set_model(
         &self,

@@ -1,11 +1,15 @@
 //! Scripts, read from files.
 
 use std::io::Read as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use wakeful_models::{SCRIPT_BYTES_MAX, Scripted};
 
 use crate::failure::Failure;
+
+/// How the names of scripts end. Other files cannot be named as a script at all.
+const SCRIPT_ENDINGS: [&str; 2] = ["yaml", "yml"];
 
 /// The script in a file, and the whole path under which it is found from any folder.
 pub(super) fn load(file: &Path) -> Result<(String, Scripted), Failure> {
@@ -19,8 +23,15 @@ pub(super) fn load(file: &Path) -> Result<(String, Scripted), Failure> {
             "give a readable YAML file as scripted:FILE",
         )
     };
+    // Before the file is looked for: a caller of the API must not learn of any other file whether it is there.
+    if !is_named_as_script(file) {
+        return Err(no_script_name(file));
+    }
     // Absolute, because the run may be resumed from another folder.
     let path = file.canonicalize().map_err(|error| unreadable(&error))?;
+    if !is_named_as_script(&path) {
+        return Err(no_script_name(file));
+    }
     let name = path.display().to_string();
     let bytes = read_regular(&path).map_err(|error| unreadable(&error))?;
     // Before anything else, because a file that is cut at the limit may end inside a character.
@@ -34,16 +45,32 @@ pub(super) fn load(file: &Path) -> Result<(String, Scripted), Failure> {
     Ok((name, script))
 }
 
+/// Whether the name says that it is a script. A link is judged by where it leads.
+fn is_named_as_script(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|ending| SCRIPT_ENDINGS.iter().any(|script| ending == *script))
+}
+
+fn no_script_name(file: &Path) -> Failure {
+    let message = format!("{} is not the name of a script", file.display());
+    let hint = "give a YAML file whose name ends in .yaml or .yml as scripted:FILE";
+    Failure::usage("script_invalid", message, hint)
+}
+
 /// Reads a script without ever holding more than the largest one and a byte. Pipes and devices are refused: a
 /// run is asked for its script again when it is resumed, and they would not say the same twice, or anything.
 fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
-    if !path.metadata()?.is_file() {
+    // Opening a pipe would wait for its other end, so it is opened without waiting and looked at then.
+    let mut options = std::fs::OpenOptions::new();
+    let no_wait = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = options.read(true).custom_flags(no_wait).open(path)?;
+    if !file.metadata()?.is_file() {
         return Err(std::io::Error::other("it is no regular file"));
     }
     let limit = u64::try_from(SCRIPT_BYTES_MAX)
         .unwrap_or(u64::MAX)
         .saturating_add(1);
     let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(limit).read_to_end(&mut bytes)?;
+    file.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

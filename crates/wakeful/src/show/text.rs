@@ -84,6 +84,7 @@ pub(super) fn progress(kind: Kind, payload: &Value) -> Option<String> {
         | Kind::RunParked
         | Kind::RunEnded
         | Kind::DataPruned
+        | Kind::RecordBound
         | Kind::ContentErased
         | Kind::DecisionEscalated
         | Kind::BrakeChanged

@@ -8,7 +8,7 @@ use wakeful_core::key::{Digest, OperationId};
 use wakeful_core::time::Millis;
 use wakeful_ports::records::DecisionFilter;
 use wakeful_ports::tool::{Act, Stop, ToolHost as _};
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 use super::api::block_on;
 use super::daemon::Daemon;
@@ -401,7 +401,7 @@ fn a_command_of_an_agent_cannot_answer_its_own_question() {
 }
 
 /// Runs a command as an agent's tool does where the kernel cannot confine it.
-fn unconfined(world: &World, no_namespaces: bool, command: &str) {
+pub(super) fn unconfined(world: &World, no_namespaces: bool, command: &str) {
     let environment = BTreeMap::from([("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned())]);
     let tools = Tools::new(ToolsOptions {
         program: program().to_owned(),
@@ -410,6 +410,8 @@ fn unconfined(world: &World, no_namespaces: bool, command: &str) {
         workspace: world.workspace(),
         scratch: world.home().join("scratch"),
         environment,
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Allow,
         pretend: Pretend {
             no_namespaces,

@@ -78,12 +78,15 @@ fn a_provider_that_does_not_count_fails_nothing() {
 fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() {
     let world = World::new();
     let path = world.path().join("key");
+    // The file that the settings name is closed to commands; a copy of it is not.
+    let copy = world.path().join("copy");
     let asks = json!({"choices": [{"finish_reason": "tool_calls", "message": {"tool_calls": [{
         "id": "c1", "type": "function",
-        "function": {"name": "ExecCommand", "arguments": json!({"cmd": format!("cat {}", path.display())}).to_string()},
+        "function": {"name": "ExecCommand", "arguments": json!({"cmd": format!("cat {}", copy.display())}).to_string()},
     }]}}], "usage": {"prompt_tokens": 5, "completion_tokens": 2}});
     let fake = Fake::new(vec![(200, asks), chat("read")]);
     std::fs::write(&path, KEY).expect("a key");
+    std::fs::write(&copy, KEY).expect("a copy");
     std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o600))
         .expect("permissions");
     write(
@@ -94,6 +97,8 @@ fn a_key_that_a_command_reads_goes_neither_to_the_model_nor_into_the_database() 
     assert_eq!(said.json()["final_text"], "read", "{said:?}");
     let second = fake.asked()[1].1.to_string();
     assert!(second.contains("[hidden]") && !second.contains(KEY), "{second}");
-    std::fs::remove_file(&path).expect("removed");
+    for file in [&path, &copy] {
+        std::fs::remove_file(file).expect("removed");
+    }
     assert!(!holds_key(world.path()));
 }

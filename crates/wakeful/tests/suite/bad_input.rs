@@ -48,7 +48,7 @@ fn a_missing_prompt_is_refused() {
 #[test]
 fn a_prompt_that_is_too_large_is_refused_with_the_way_out() {
     let world = World::new();
-    let large = world.path().join("large");
+    let large = world.path().join("large.yaml");
     std::fs::write(&large, "x".repeat(300 * 1024)).expect("a file");
     let mut command = world.command(super::world::program());
     command
@@ -69,7 +69,9 @@ fn a_script_that_cannot_be_read_is_named() {
         (said.code, said.error_code().as_str()),
         (Some(1), "script_unreadable")
     );
-    let folder = format!("scripted:{}", world.path().display());
+    let folder = world.path().join("folder.yaml");
+    std::fs::create_dir(&folder).expect("a folder");
+    let folder = format!("scripted:{}", folder.display());
     assert_eq!(
         world
             .wakeful(&["run", "x", "--json", "--model", &folder])
@@ -202,10 +204,12 @@ fn refused_workspace(world: &World, workspace: &str, code: &str, word: &str) {
 #[test]
 fn a_script_must_be_a_regular_file() {
     let world = World::new();
-    let pipe = world.path().join("pipe");
+    let pipe = world.path().join("pipe.yaml");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status();
     assert!(made.expect("mkfifo").success());
-    for file in [pipe.as_path(), "/dev/zero".as_ref(), world.path()] {
+    let folder = world.path().join("folder.yaml");
+    std::fs::create_dir(&folder).expect("a folder");
+    for file in [&pipe, &folder] {
         let model = format!("scripted:{}", file.display());
         let said = world.wakeful(&["run", "x", "--json", "--model", &model]);
         assert_eq!(
@@ -218,9 +222,30 @@ fn a_script_must_be_a_regular_file() {
 }
 
 #[test]
+fn only_a_yaml_file_can_be_named_as_a_script() {
+    let world = World::new();
+    let link = world.path().join("link.yaml");
+    std::os::unix::fs::symlink("/etc/passwd", &link).expect("linked");
+    let mut messages = Vec::new();
+    for file in ["/etc/passwd", "/etc/no-such-file", &link.display().to_string()] {
+        let model = format!("scripted:{file}");
+        let said = world.wakeful(&["run", "x", "--json", "--model", &model]);
+        assert_eq!(said.error_code(), "script_invalid", "{said:?}");
+        let message = said.json()["error"]["message"].to_string();
+        messages.push(message.replace(file, "FILE"));
+    }
+    messages.dedup();
+    assert_eq!(
+        messages.len(),
+        1,
+        "none tells whether the file is there: {messages:?}"
+    );
+}
+
+#[test]
 fn what_is_cut_inside_a_character_is_still_called_too_large() {
     let world = World::new();
-    let large = world.path().join("large");
+    let large = world.path().join("large.yaml");
     // Two bytes each: a byte more than any even limit falls into a character.
     std::fs::write(&large, "é".repeat(5 * 1024 * 1024)).expect("a file");
     let mut command = world.command(super::world::program());

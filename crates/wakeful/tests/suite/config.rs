@@ -59,6 +59,7 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("agent.default", &json!("main")),
             ("agent.workspace", &json!(null)),
             ("agent.max_rounds", &json!(50)),
+            ("agent.outside_runs", &json!("ask")),
             ("budget.daily_usd", &json!(null)),
             ("provider.name", &json!(null)),
             ("privacy.confirm", &json!("implied")),
@@ -74,6 +75,10 @@ fn looking_makes_nothing_and_shows_what_is_built_in() {
             ("announce.webhook_form", &json!(null)),
             ("schedule.catch_up", &json!(false)),
             ("decisions.deadline_hours", &json!(168)),
+            ("tools.memory_mib_max", &json!(null)),
+            ("tools.processes_max", &json!(1_024)),
+            ("tools.written_mib_max", &json!(10_240)),
+            ("tools.written_mib_per_day", &json!(51_200)),
         ]
     );
     assert!(settings.iter().all(|one| one["origin"]["kind"] == "default"));

@@ -3,7 +3,7 @@
 use super::world::World;
 
 /// Every verb with words of its own.
-const VERBS: [&str; 111] = [
+const VERBS: [&str; 114] = [
     "init",
     "run",
     "message",
@@ -65,6 +65,9 @@ const VERBS: [&str; 111] = [
     "daemon restart",
     "daemon logs",
     "open",
+    "login",
+    "login list",
+    "login revoke",
     "models",
     "models list",
     "models probe",

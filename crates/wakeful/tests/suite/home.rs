@@ -62,6 +62,34 @@ fn a_damaged_database_is_named_and_nothing_is_changed() {
 }
 
 #[test]
+fn an_emptied_database_is_damage_and_no_new_home() {
+    let world = World::new();
+    assert_eq!(world.run(HELLO, &[]).code, Some(0));
+    let path = world.home().join("agent.sqlite");
+    fs::write(&path, "").expect("emptied");
+    for args in [
+        &["run", "x", "--json"][..],
+        &["serve", "--port", "0", "--json"],
+        &["runs", "list", "--json"],
+    ] {
+        let said = world.wakeful(args);
+        assert_eq!(said.error_code(), "database_corrupt", "{said:?}");
+        let hint = said.json()["error"]["hint"].to_string();
+        assert!(
+            hint.contains("wakeful restore") && hint.contains("move the file away"),
+            "{hint}"
+        );
+    }
+    assert_eq!(
+        fs::metadata(&path).expect("the file").len(),
+        0,
+        "it is left alone"
+    );
+    fs::remove_file(&path).expect("moved away");
+    assert_eq!(world.run(HELLO, &[]).code, Some(0), "the way out leads out");
+}
+
+#[test]
 fn a_newer_schema_is_refused() {
     let world = World::new();
     assert_eq!(world.run(HELLO, &[]).code, Some(0));

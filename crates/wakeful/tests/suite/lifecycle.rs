@@ -52,11 +52,11 @@ fn a_wrong_option_fails_before_a_process_starts_or_the_old_one_ends() {
         (Some(2), "bad_value"),
         "{said:?}"
     );
-    let said = daemon(&world, &["start", "--model", "scripted:/no/such/file"]);
+    let said = daemon(&world, &["start", "--model", "scripted:/no/such/file.yaml"]);
     assert_eq!(said.error_code(), "script_unreadable", "{said:?}");
     assert!(!world.home().join("run").exists());
     let first = started(&world);
-    let said = daemon(&world, &["restart", "--model", "scripted:/no/such/file"]);
+    let said = daemon(&world, &["restart", "--model", "scripted:/no/such/file.yaml"]);
     assert_eq!(said.error_code(), "script_unreadable", "{said:?}");
     assert_eq!(
         daemon(&world, &["status"]).json()["pid"],
@@ -96,11 +96,9 @@ fn the_status_tells_everything_that_is_promised_of_it() {
     ] {
         assert_eq!(status[count], 0, "{count}");
     }
-    assert!(
-        status
-            .as_object()
-            .is_some_and(|members| members.contains_key("socket_path"))
-    );
+    let socket = world.home().join("run/wakeful.sock");
+    assert_eq!(status["socket_path"], json!(socket));
+    assert!(socket.exists());
     world.wakeful(&["config", "set", "agent.default", "other"]);
     let status = daemon(&world, &["status"]).json();
     assert_eq!(status["config_fingerprint_match"], false, "after an edit");

@@ -20,6 +20,11 @@ impl Database {
         let server = server.expect(
             "WAKEFUL_TEST_POSTGRES is not set: run this by `scripts/check test`, which starts a server",
         );
+        Self::create_on(server)
+    }
+
+    /// Makes one in another server.
+    pub(super) fn create_on(server: String) -> Self {
         let unique = tempfile::Builder::new()
             .prefix("wakeful_cli_")
             .rand_bytes(10)

@@ -7,7 +7,7 @@ use wakeful_core::prompt::{PromptCache, Request};
 use wakeful_core::schema::{Mode, check_strict, emit};
 use wakeful_models::{Credential, Hosted, Options, Provider, Shape};
 use wakeful_ports::tool::ToolHost as _;
-use wakeful_tools::{Pretend, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, Tools, ToolsOptions, Unsandboxed};
 
 /// All tools that the program has.
 fn built_in() -> Vec<ToolSpec> {
@@ -22,6 +22,8 @@ fn built_in() -> Vec<ToolSpec> {
         home,
         workspace,
         environment: [].into(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Allow,
         pretend: Pretend::default(),
     });

@@ -14,6 +14,7 @@ use crate::id::AgentId;
 use crate::key::{Digest, RunKey};
 use crate::proof::chain::{Flaw, Link, Walk, member};
 use crate::proof::head::SignedHead;
+use crate::proof::record::without_record_hash;
 use crate::proof::replay::{Difference, Recorded, Replay, Ties, Told};
 use crate::proof::signing::{Fingerprint, PublicKey, from_hex};
 use crate::report::Kind;
@@ -385,7 +386,10 @@ impl Begun {
             }
             Some(_) | None => {}
         }
-        let payload = payload.map(Digest::of);
+        let payload = payload.map(|payload| match without_record_hash(payload) {
+            Some((plain, _)) => Digest::of(&plain),
+            None => Digest::of(payload),
+        });
         self.told.push((event.kind, payload));
     }
 

@@ -11,15 +11,19 @@ pub(super) fn run_parked(payload: &Value) -> Row {
         MicroUsd(exceeded.and_then(Value::as_u64).unwrap_or_default())
     };
     let body = format!(
-        "The cap is {} USD a day, {} are spent or reserved, and the next request may cost {}. Raise the cap, or let the \
-         day turn; then resume.",
+        "The cap is {} USD a day, {} are spent and {} reserved by requests under way, and the next request may cost {}. \
+         Raise the cap, or let the day turn; then resume.",
         amount("cap"),
-        amount("spent"),
+        MicroUsd(amount("spent").0.saturating_sub(amount("reserved").0)),
+        amount("reserved"),
         amount("needed")
     );
     Row {
         body: Some(body),
-        ..Row::plain(Level::ActionRequired, "Run waits: the day's money is spent")
+        ..Row::plain(
+            Level::ActionRequired,
+            "Run waits: the day's money is spent or reserved",
+        )
     }
 }
 

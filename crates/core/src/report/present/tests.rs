@@ -43,7 +43,7 @@ action_called_off | {"tool": "Exec", "status": "failed", "code": "cancelled"} | 
 action_called_off | {"tool": "Exec", "code": "outcome_unknown_undecided"} | ActionRequired | Exec called off: outcome_unknown_undecided
 runtime_error | {"failure_artifact": {"kind": "timeout", "summary": "no answer"}} | ActionRequired | Runtime error: no answer
 provider_round_completed | {"outcome": "aborted", "failure_kind": "auth", "advanced_to_fallback": true} | Progress | Model gave out (auth), asking the next one
-run_parked | {"code": "budget_exceeded", "exceeded": {"cap": 5000000}} | ActionRequired | Run waits: the day's money is spent
+run_parked | {"code": "budget_exceeded", "exceeded": {"cap": 5000000}} | ActionRequired | Run waits: the day's money is spent or reserved
 run_ended | {"outcome": "completed", "rounds": 2} | WorkDone | Run completed after 2 rounds
 run_ended | {"outcome": "failed", "rounds": 1} | ActionRequired | Run failed after 1 round
 run_ended | {"outcome": "out_of_rounds"} | ActionRequired | Run out of rounds
@@ -60,6 +60,7 @@ run_quarantined | {"why": "its state cannot be read"} | ActionRequired | A run c
 run_released | {"status": "abandoned"} | TurnResult | A run that could not go on was given up
 run_released | {"status": "open"} | TurnResult | A run that could not go on is tried again
 content_erased | {"events": 3, "blobs": 2, "reason": "a name"} | Progress | 3 events and 2 contents erased: a name
+record_bound | {"records": []} | Trace | Settings changed
 data_pruned | {"class": "events", "rows": 3, "bytes": 9} | Trace | Old data taken away
 sub_run_started | {"child_agent_id": "helper", "depth": 1} | Progress | Started a run of helper, and waits for it
 sub_run_started | null | Progress | Run of another agent started
@@ -119,6 +120,7 @@ fn every_kind_has_exactly_one_category_whatever_it_carries() {
         ("message_admitted", Category::Message),
         ("policy_decided", Category::Tool),
         ("provider_round_completed", Category::Trace),
+        ("record_bound", Category::Trace),
         ("run_ended", Category::Runtime),
         ("run_parked", Category::OperatorNotification),
         ("run_quarantined", Category::OperatorNotification),

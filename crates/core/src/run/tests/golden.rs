@@ -18,6 +18,7 @@ const ACTING: &str = include_str!("../golden/turn_v1_acting.json");
 const ENDED: &str = include_str!("../golden/turn_v1_ended.json");
 const FAILED: &str = include_str!("../golden/turn_v1_failed.json");
 const UNPAID: &str = include_str!("../golden/turn_v4_unpaid.json");
+const OUTSIDE: &str = include_str!("../golden/turn_v5_outside.json");
 
 /// States of one version, one per phase and fate.
 struct Golden {
@@ -107,13 +108,15 @@ fn states_of_version_one_are_read_and_written_as_they_were() {
 fn states_of_this_version_and_of_the_one_before_are_read_and_written_as_they_were() {
     const {
         assert!(
-            MACHINE_VERSION == 4,
+            MACHINE_VERSION == 5,
             "a new version needs golden states of its own"
         )
     };
     let all = [OF_THREE.all(), OF_FOUR.all()].concat();
     all.into_iter().for_each(is_read_and_written_as_it_was);
-    is_read_and_written_as_it_was(UNPAID);
+    [UNPAID, OUTSIDE]
+        .into_iter()
+        .for_each(is_read_and_written_as_it_was);
 }
 
 #[test]
@@ -124,16 +127,23 @@ fn the_stored_states_show_everything_that_a_state_can_hold() {
     };
     let brought_by_four = BTreeSet::from(["unpaid", "missed.exceeded"]);
     let everything = BTreeSet::from(EVERYTHING);
-    assert_eq!(all(&[&OF_FOUR.all()[..], &[UNPAID]].concat()), everything);
-    assert_eq!(all(&OF_THREE.all()), &everything - &brought_by_four);
+    let brought_by_five = BTreeSet::from(["outside"]);
+    let of_four = &everything - &brought_by_five;
+    assert_eq!(
+        all(&[&OF_FOUR.all()[..], &[UNPAID, OUTSIDE]].concat()),
+        everything
+    );
+    assert_eq!(all(&[&OF_FOUR.all()[..], &[UNPAID]].concat()), of_four);
+    assert_eq!(all(&OF_THREE.all()), &of_four - &brought_by_four);
 }
 
-const EVERYTHING: [&str; 31] = [
+const EVERYTHING: [&str; 32] = [
     "fallbacks",
     "candidate",
     "deny_tools",
     "ask_tools",
     "may_start",
+    "outside",
     "cost",
     "unpaid",
     "missed",
@@ -174,6 +184,7 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
         deny_tools,
         ask_tools,
         may_start,
+        outside,
         workspace: _,
         rounds: _,
         requests: _,
@@ -188,6 +199,7 @@ fn shown(turn: &Turn) -> BTreeSet<&'static str> {
         ("deny_tools", !deny_tools.is_empty()),
         ("ask_tools", !ask_tools.is_empty()),
         ("may_start", !may_start.is_empty()),
+        ("outside", outside.is_some()),
         ("cost", cost.0 > 0),
         ("unpaid", unpaid.is_some()),
     ]);

@@ -311,6 +311,10 @@ impl Ledger for Board {
         unimplemented!("streams carry no money")
     }
 
+    fn reset_day(&self, _: &'static str) -> Asked<'_, Budget> {
+        unimplemented!("streams carry no money")
+    }
+
     fn set_model(&self, _agent: AgentId, _model_ref: Option<String>) -> Asked<'_, AgentView> {
         unimplemented!("streams choose no models")
     }

@@ -12,7 +12,6 @@ use axum::Router;
 use axum::body::Body;
 use axum::routing::get;
 use http_body_util::BodyExt as _;
-use hyper_util::server::graceful::GracefulShutdown;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::{Semaphore, watch};
@@ -24,7 +23,9 @@ use self::board::Board;
 use super::flow::{Source, respond};
 use super::{STALL_MS_MAX, Stay, last_event_id, seq_of};
 use crate::app::Stage;
-use crate::serve::connection;
+use crate::connection::{self, connection};
+use crate::peer::Peer;
+use crate::slots::Slots;
 
 fn id(name: &str) -> AgentId {
     AgentId::parse(name).expect("a good id")
@@ -42,6 +43,7 @@ impl Daemon {
         let permit = Arc::new(Semaphore::new(1)).try_acquire_owned();
         Stay {
             stage: self.0.subscribe(),
+            session: None,
             _permit: permit.expect("a permit"),
         }
     }
@@ -168,9 +170,12 @@ async fn a_client_that_reads_nothing_is_hung_up_on_and_gives_its_place_back() {
     let request = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
     client.write_all(request).await.expect("sent");
     assert_eq!(board.listeners(), 1);
-    let peer = "127.0.0.1:1".parse().expect("an address");
-    let (begun, graceful) = (Instant::now(), GracefulShutdown::new());
-    let serving = connection(server, peer, app, graceful.watcher());
+    let served = connection::Client {
+        peer: Peer::Network("127.0.0.1:1".parse().expect("an address")),
+        slot: Slots::new(1).open().expect("a slot"),
+    };
+    let (begun, (_stop, stopped)) = (Instant::now(), watch::channel(false));
+    let serving = connection(server, served, app, stopped);
     let ended = tokio::time::timeout(Duration::from_millis(2 * STALL_MS_MAX), serving).await;
     assert!(ended.is_ok(), "it is still there");
     assert_eq!(begun.elapsed().as_millis(), u128::from(STALL_MS_MAX));

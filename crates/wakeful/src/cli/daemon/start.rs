@@ -5,7 +5,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use wakeful_api::client::Client;
 use wakeful_api::{LastFailure, Readiness};
 
 use super::super::Shared;
@@ -15,6 +14,7 @@ use crate::daemon::files::{Found, Record, RunFolder};
 use crate::daemon::life::{can_listen, note};
 use crate::failure::Failure;
 use crate::home::Home;
+use crate::reach::client_without_token;
 use crate::show::Out;
 
 /// How long a daemon may take to serve. Bringing a large database up to date is the longest thing it does.
@@ -77,7 +77,7 @@ async fn look(
     let began = Instant::now();
     let mut reminder = Reminder::new("waiting for the daemon that runs to open its database");
     // Whether it listens can be asked without a token, and must be when that is what is wrong.
-    let client = Client::new(record.http_addr.clone(), String::new());
+    let client = client_without_token(&record);
     loop {
         let seen = client.readiness().await;
         if folder.found() != Found::Alive(record.clone()) {
@@ -222,7 +222,7 @@ fn too_late() -> Failure {
 }
 
 async fn is_ready(record: &Record) -> bool {
-    let client = Client::new(record.http_addr.clone(), String::new());
+    let client = client_without_token(record);
     matches!(
         client.readiness().await,
         Ok(Readiness::Ready | Readiness::Failing)
@@ -231,7 +231,7 @@ async fn is_ready(record: &Record) -> bool {
 
 fn tell(record: &Record, how: &str, out: &Out) {
     let answer = json!({
-        "pid": record.pid, "http_addr": record.http_addr, "already_running": how == "already running",
+        "pid": record.pid, "http_addr": record.http_addr, "socket_path": record.socket_path, "already_running": how == "already running",
     });
     let words = format!(
         "{how}: process {} at http://{}\n`wakeful open` opens the page",

@@ -13,6 +13,7 @@ use wakeful_core::policy::{Effect, Question, Rules};
 use wakeful_core::prompt::{
     Guidance, Ingredients, PromptBlock, Request, Source, Stability, assemble, tokens_of,
 };
+use wakeful_core::step::EffectClass;
 use wakeful_models::Candidate;
 use wakeful_server::view::loaded_agents_md;
 
@@ -226,6 +227,8 @@ fn policy() -> PolicyView {
             asked: &denied,
             may_start: &denied,
             starts: None,
+            class: EffectClass::Plain,
+            outside: None,
         });
         view.version = verdict.policy_version.to_string();
         match verdict.effect {

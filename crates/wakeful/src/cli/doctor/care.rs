@@ -8,7 +8,10 @@ use wakeful_core::retention::DAY_MS;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 use wakeful_ports::store::Store as _;
+use wakeful_runtime::proof::{Wanted, verify};
 use wakeful_store::{BUSY_MS, Depth, Store, check_sqlite};
+use wakeful_tools::quarantine;
+use wakeful_tools::tree::{self, Bounds};
 
 use super::files::Use;
 use super::{Check, Mend, Mode};
@@ -89,6 +92,7 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
     let entries = fs::read_dir(home.scratch()).into_iter().flatten();
     let left: Vec<PathBuf> = entries
         .filter_map(Result::ok)
+        .filter(|entry| entry.file_name() != quarantine::FOLDER)
         .map(|entry| entry.path())
         .take(LEFT_MAX)
         .collect();
@@ -113,11 +117,35 @@ pub(super) fn scratch(home: &Home, use_of_home: Use, mode: Mode) -> Check {
     }
 }
 
-fn remove(path: &Path) -> std::io::Result<()> {
-    match fs::symlink_metadata(path)?.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
+/// Folders of commands that could not be removed when the commands ended.
+pub(super) fn quarantined(home: &Home, mode: Mode) -> Option<Check> {
+    let left = quarantine::list(&home.scratch());
+    let message = format!(
+        "folders of commands that could not be removed: {} in {}",
+        left.len(),
+        home.scratch().join(quarantine::FOLDER).display()
+    );
+    match (left.is_empty(), mode) {
+        (true, _) => None,
+        (false, Mode::Look) => Some(Check::warning(
+            "quarantine",
+            message,
+            "`wakeful doctor --fix` tries again; a running daemon does so when it starts",
+        )),
+        (false, Mode::Fix) => {
+            let act = || left.iter().try_for_each(|path| remove(path));
+            let mend = Mend {
+                deed: "remove them",
+                act: &act,
+            };
+            Some(Check::mendable("quarantine", &message, mode, &mend))
+        }
     }
+}
+
+fn remove(path: &Path) -> std::io::Result<()> {
+    let left = tree::remove(path, Bounds::PATIENT).left;
+    left.map_or(Ok(()), |left| Err(left.into()))
 }
 
 /// Every page of every database.
@@ -171,6 +199,28 @@ pub(super) async fn contents(shared: &Shared) -> Vec<Check> {
         ),
     };
     vec![blobs, clock(newest, RealClock::new().now())]
+}
+
+/// Every log, content and row, as `wakeful verify` compares them.
+pub(super) async fn deep(shared: &Shared) -> Check {
+    let wanted = Wanted {
+        contents: true,
+        ..Wanted::default()
+    };
+    let mut flaws = Vec::new();
+    let verified = reading(shared, async |store| {
+        Ok(verify(store, &wanted, |verdict| flaws.extend(verdict.flaw)).await?)
+    });
+    let verified = match verified.await {
+        Ok(verified) => verified,
+        Err(failure) => return Check::failure("contents", &failure),
+    };
+    let hint = "`wakeful verify` tells all of it; keep the home as it is, and compare it with a backup";
+    match (flaws.first(), verified.audit.alterations.first()) {
+        (Some(flaw), _) => Check::problem("contents", flaw.to_string(), hint),
+        (None, Some(altered)) => Check::problem("contents", altered.to_string(), hint),
+        (None, None) => Check::ok("contents", "logs, contents and rows are as they were written"),
+    }
 }
 
 /// When the newest event of all was written.

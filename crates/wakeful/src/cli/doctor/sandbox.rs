@@ -10,7 +10,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::key::{OperationId, h};
 use wakeful_core::time::Millis;
 use wakeful_ports::tool::{Act, Done, Stop, ToolHost as _};
-use wakeful_tools::{Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
+use wakeful_tools::tree::{self, Bounds};
+use wakeful_tools::{ClosedPlaces, CommandLimits, Pretend, TOOL_NAMES, Tools, ToolsOptions, Unsandboxed};
 
 use super::Check;
 use crate::place::SANDBOX_VERB;
@@ -46,7 +47,7 @@ impl Passing {
 impl Drop for Passing {
     fn drop(&mut self) {
         // What cannot be removed is in the folder for what may be lost.
-        let _ = fs::remove_dir_all(&self.0);
+        let _left = tree::remove(&self.0, Bounds::default());
     }
 }
 
@@ -79,6 +80,8 @@ async fn command(folder: &Path) -> Result<Done, String> {
         home,
         workspace: folder.join("work"),
         environment: std::collections::BTreeMap::new(),
+        closed: ClosedPlaces::default(),
+        limits: CommandLimits::default(),
         unsandboxed: Unsandboxed::Refuse,
         pretend: Pretend::default(),
     });
@@ -99,6 +102,9 @@ fn judge(done: &Done) -> Check {
     let hint =
         "use Linux 5.13 or newer with Landlock and seccomp, or run with --allow-unsandboxed and know why";
     match (&done.sandbox, &done.code) {
+        (Some(level), None) if level.starts_with("partly_enforced") => {
+            Check::ok("sandbox", format!("commands are confined in part: {level}"))
+        }
         (Some(level), None) if level != "not_enforced" => {
             Check::ok("sandbox", format!("commands are confined: {level}"))
         }

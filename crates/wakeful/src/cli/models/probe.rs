@@ -274,7 +274,11 @@ impl Probe<'_> {
             amount,
         };
         let decided = self.place.store.write(move |tx| {
-            tx.lock_spending(day)?;
+            let day = tx.lock_spending(day)?;
+            let reservation = Reservation {
+                day,
+                ..reservation.clone()
+            };
             let caps = Caps {
                 agent: tx.cap(Some(&reservation.agent_id))?,
                 all: tx.cap(None)?.unwrap_or(default),
@@ -288,8 +292,9 @@ impl Probe<'_> {
         });
         decided.await?.map_err(|exceeded| {
             let message = format!(
-                "asking could cost up to {} USD, and of the {} USD of this day {} are spent or put aside",
-                exceeded.needed, exceeded.cap, exceeded.spent
+                "asking could cost up to {} USD: {}",
+                exceeded.needed,
+                exceeded.words()
             );
             Failure::new(BUDGET_EXCEEDED, message, "`wakeful budget set` raises the cap")
                 .exiting(OUT_OF_MONEY)

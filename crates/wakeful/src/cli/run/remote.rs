@@ -230,7 +230,7 @@ fn braked(what: &str) -> Failure {
 /// A run that has no money to go on.
 fn waits(run: &str, parked: &Parked) -> Failure {
     let message = format!(
-        "run {run} waits: its next request may cost {} USD, and of {} USD a day {} are spent",
+        "run {run} waits: its next request may cost {} USD, and of {} USD a day {} are spent or reserved",
         parked.needed_usd, parked.cap_usd, parked.spent_usd
     );
     let hint = "raise the cap with `wakeful budget set USD`, or let the day turn (UTC); the daemon then goes on with it";

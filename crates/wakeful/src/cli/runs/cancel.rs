@@ -3,63 +3,108 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use wakeful_api::Run;
-use wakeful_core::key::RunKey;
-use wakeful_ports::clock::Clock as _;
-use wakeful_ports::records::{RUN_OPEN, RUN_QUARANTINED};
+use wakeful_api::{PendingCancel, Run};
+use wakeful_core::key::{Digest, RunKey};
+use wakeful_core::stop::StopTarget;
+use wakeful_ports::records::RUN_OPEN;
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::run::{Claimed, claim, give_back};
 use wakeful_runtime::{EngineError, Halt};
 
 use wakeful_runtime::report::RUN_QUEUED;
+use wakeful_store::keep_in_slot;
 
 use super::show;
 use crate::cli::Shared;
 use crate::failure::Failure;
+use crate::front::stopping::{self, CancelAnswer, Told};
 use crate::front::{Front, here};
 use crate::model::demo;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn, governance};
-use crate::reach::daemon;
+use crate::reach::daemon_now;
 use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
-use crate::world::RealClock;
 
 /// How long it waits for whoever is in the way, and how often it looks.
 const WAIT: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(50);
 
+/// How long the state of a run before its cancellation is waited for: it is a remark, and the request is urgent.
+const BEFORE_WAIT: Duration = Duration::from_millis(500);
+
 /// Runs the verb.
 pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    if let Some(client) = daemon(shared).await? {
-        return through_daemon(&Front::Daemon(client), given, out).await;
+    if let Some(client) = daemon_now(shared)? {
+        return through_daemon(&Front::Daemon(client), given, shared, out).await;
     }
-    let place = Place::open_beside(shared).await?;
-    place
-        .work(out, async |place| {
-            let front = here(&place.store, governance(place.home.root()));
-            let run = front.find(given).await?;
-            let before = front.run(run).await?;
-            match before.outcome.as_str() {
-                // One that stands aside is not ended here, and the desk says what is to be done about it.
-                RUN_QUEUED | RUN_QUARANTINED => drop(front.cancel(run).await?),
-                RUN_OPEN => {
-                    request(place, run).await?;
-                    see_through(place, run, out).await?;
-                }
-                _ => out.note("the run had already ended"),
-            }
-            show(&front.run(run).await?, out);
+    let home = stopping::home_of(shared)?;
+    // A whole key needs no look at the database: the request is in force for whatever drives the run before that is opened.
+    let Some(run) = Digest::from_hex(&given.to_ascii_lowercase()).map(RunKey) else {
+        return beside(given, shared, out).await;
+    };
+    let request = stopping::request(StopTarget::Run(run), String::new());
+    let _ = keep_in_slot(&home.brake_slot(), &request);
+    match stopping::told(&home, request, Place::open_beside(shared)).await? {
+        Told::Taken(place) => place.work(out, async |place| end(place, given, out).await).await,
+        Told::Kept(pending) => {
+            tell_pending(&stopping::pending_cancel(run, &pending), out);
             Ok(())
-        })
-        .await
+        }
+    }
+}
+
+/// The same where only the database knows which run is meant.
+async fn beside(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let place = Place::open_beside(shared).await?;
+    place.work(out, async |place| end(place, given, out).await).await
+}
+
+/// Ends a run from this process.
+async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
+    let front = here(&place.store, governance(place.home.root()));
+    let run = front.find(given).await?;
+    let before = front.run(run).await?;
+    // One that stands aside is not ended here, and the desk says what is to be done about it.
+    if let CancelAnswer::Pending(pending) = front.cancel(run).await? {
+        tell_pending(&pending, out);
+        return Ok(());
+    }
+    match before.outcome.as_str() {
+        RUN_QUEUED => {}
+        RUN_OPEN => see_through(place, run, out).await?,
+        _ => out.note("the run had already ended"),
+    }
+    show(&front.run(run).await?, out);
+    Ok(())
+}
+
+fn tell_pending(pending: &PendingCancel, out: &Out) {
+    let words = format!(
+        "cancelled  run {}\n           {}",
+        pending.run_key, pending.not_durable.message
+    );
+    out.answer(pending, &words);
 }
 
 /// The daemon ends what it drives; it is waited for.
-async fn through_daemon(front: &Front, given: &str, out: &Out) -> Result<(), Failure> {
+async fn through_daemon(front: &Front, given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let run = front.find(given).await?;
-    let has_ended = !is_under_way(&front.run(run).await?);
+    let before = tokio::time::timeout(BEFORE_WAIT, front.run(run)).await;
+    let has_ended = matches!(before, Ok(Ok(run)) if !is_under_way(&run));
     let deadline = Instant::now() + WAIT;
-    let mut seen = front.cancel(run).await?;
+    let request = stopping::request(StopTarget::Run(run), String::new());
+    let told = stopping::told(&stopping::home_of(shared)?, request, front.cancel(run)).await?;
+    let mut seen = match told {
+        Told::Taken(CancelAnswer::Run(seen)) => *seen,
+        Told::Taken(CancelAnswer::Pending(pending)) => {
+            tell_pending(&pending, out);
+            return Ok(());
+        }
+        Told::Kept(pending) => {
+            tell_pending(&stopping::pending_cancel(run, &pending), out);
+            return Ok(());
+        }
+    };
     if has_ended {
         out.note("the run had already ended");
     }
@@ -76,19 +121,6 @@ async fn through_daemon(front: &Front, given: &str, out: &Out) -> Result<(), Fai
 
 fn is_under_way(run: &Run) -> bool {
     [RUN_OPEN, RUN_QUEUED].contains(&run.outcome.as_str())
-}
-
-/// Leaves the request, unless the run has ended meanwhile.
-async fn request(place: &Place, run: RunKey) -> Result<(), Failure> {
-    let at = RealClock::new().now();
-    let left = place.store.write(move |tx| {
-        let open = tx.run(&run)?.is_some_and(|row| row.status == RUN_OPEN);
-        if open {
-            tx.request_cancel(&run, at)?;
-        }
-        Ok(())
-    });
-    Ok(left.await?)
 }
 
 /// Waits until the run has ended by whoever drives it, or ends it here as soon as nobody does.

@@ -1,0 +1,225 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const SONNET: Price = Price {
+    input: MicroUsd(3_000_000),
+    output: MicroUsd(15_000_000),
+    cached_read: MicroUsd(300_000),
+    cached_write: MicroUsd(3_750_000),
+};
+
+#[test]
+fn a_million_tokens_cost_what_the_table_says() {
+    assert_eq!(SONNET.cost(Usage::of(1_000_000, 0)), MicroUsd(3_000_000));
+    assert_eq!(SONNET.cost(Usage::of(0, 1_000_000)), MicroUsd(15_000_000));
+    let cached = Usage {
+        cached_read_tokens: 900_000,
+        cached_write_tokens: 100_000,
+        ..Usage::of(1_000_000, 0)
+    };
+    assert_eq!(SONNET.cost(cached), MicroUsd(270_000 + 375_000));
+    assert_eq!(SONNET.cost(Usage::of(1, 0)), MicroUsd(3), "rounded up");
+    assert_eq!(SONNET.cost(Usage::of(u64::MAX, u64::MAX)), REQUEST_MAX);
+}
+
+#[test]
+fn what_was_not_counted_or_cannot_be_counts_at_what_was_put_aside() {
+    let counts = |usage| SONNET.settled(usage, MicroUsd(77));
+    assert_eq!(counts(Usage::of(1_000, 1_000)), MicroUsd(18_000));
+    for odd in [
+        Usage::of(0, 0),
+        Usage::of(5, 0),
+        Usage::of(0, 5),
+        Usage::of(TOKENS_MAX, 1),
+    ] {
+        assert_eq!(counts(odd), MicroUsd(77), "{odd:?}");
+    }
+}
+
+#[test]
+fn money_is_shown_in_dollars() {
+    let shown = [0, 5_000_000, 123, 1_500_000, 10_000].map(|micro| MicroUsd(micro).to_string());
+    assert_eq!(shown, ["0.00", "5.00", "0.000123", "1.50", "0.01"]);
+}
+
+#[test]
+fn dollars_are_read_as_they_are_shown_and_nothing_else_is() {
+    for micro in [0, 1, 10, 5_000_000, 1_234_567] {
+        assert_eq!(
+            MicroUsd::parse(&MicroUsd(micro).to_string()),
+            Some(MicroUsd(micro))
+        );
+    }
+    assert_eq!(MicroUsd::parse("7"), Some(MicroUsd(7_000_000)));
+    for odd in [
+        "",
+        ".5",
+        "-1",
+        "1e3",
+        "1.0000001",
+        "5 ",
+        "5,00",
+        "99999999999999999999",
+        "∞",
+    ] {
+        assert_eq!(MicroUsd::parse(odd), None, "{odd}");
+    }
+}
+
+#[test]
+fn a_day_ends_at_midnight_of_utc() {
+    let midnight = Day(20_000).begins();
+    assert_eq!(Day::of(midnight), Day(20_000));
+    assert_eq!(Day::of(Millis(midnight.0 - 1)), Day(19_999));
+    assert_eq!(Day::of(Millis(-1)), Day(-1));
+}
+
+#[test]
+fn the_cap_of_the_agent_is_named_before_the_cap_of_all() {
+    let caps = Caps {
+        agent: Some(MicroUsd(10)),
+        all: MicroUsd(10),
+    };
+    let nine = Sum {
+        settled: MicroUsd(5),
+        reserved: MicroUsd(4),
+    };
+    let spent = Spent {
+        agent: nine,
+        all: nine,
+    };
+    assert_eq!(decide(Day(1), caps, spent, MicroUsd(1)), Ok(()));
+    let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
+    assert_eq!((exceeded.scope, exceeded.needed), (Scope::Agent, MicroUsd(2)));
+    assert_eq!((exceeded.spent, exceeded.reserved), (MicroUsd(9), MicroUsd(4)));
+    let lowered = Caps {
+        agent: None,
+        all: MicroUsd(1),
+    };
+    assert_eq!(
+        decide(Day(1), lowered, spent, MicroUsd(0)),
+        Ok(()),
+        "what costs nothing"
+    );
+    let caps = Caps { agent: None, ..caps };
+    let exceeded = decide(Day(1), caps, spent, MicroUsd(2)).expect_err("a cap");
+    assert_eq!(exceeded.scope, Scope::All);
+}
+
+#[test]
+fn who_waits_for_money_looks_when_the_day_turns_or_soon_where_some_may_come_back() {
+    let begins = Day(100).begins();
+    let exceeded = Exceeded {
+        scope: Scope::All,
+        cap: MicroUsd(5),
+        spent: MicroUsd(5),
+        reserved: MicroUsd(0),
+        needed: MicroUsd(1),
+        day: Day(100),
+    };
+    let hour = 3_600_000;
+    let at = Millis(begins.0 + 23 * hour);
+    assert_eq!(exceeded.look_again_ms(at, true), 3_600_000);
+    assert_eq!(exceeded.look_again_ms(at, false), LOOK_AGAIN_MS);
+    let later = Millis(begins.0 + 47 * hour);
+    assert_eq!(
+        exceeded.look_again_ms(later, true),
+        3_600_000,
+        "of an earlier day, and never at once"
+    );
+    let aside = Exceeded {
+        reserved: MicroUsd(2),
+        ..exceeded
+    };
+    assert_eq!(
+        aside.look_again_ms(at, true),
+        3_600_000,
+        "a settled request is heard of"
+    );
+    assert_eq!(aside.look_again_ms(at, false), LOOK_AGAIN_MS);
+    assert_eq!(
+        Exceeded {
+            spent: MicroUsd(5),
+            reserved: MicroUsd(2),
+            ..exceeded
+        }
+        .words(),
+        "0.000003 USD spent, 0.000002 USD reserved by requests under way, cap 0.000005 USD a day"
+    );
+}
+
+/// What is let through of requests that cost 1 to 5, each at a moment of a clock; the sums by day.
+fn admitted(clock: &[(i64, u64)], cap: u64) -> std::collections::BTreeMap<Day, u64> {
+    let caps = Caps {
+        agent: None,
+        all: MicroUsd(cap),
+    };
+    let mut sums = std::collections::BTreeMap::new();
+    for (day, needed) in clock {
+        let latest = sums.last_key_value().map(|(day, _)| *day);
+        let day = Day(*day).not_before(latest);
+        let sum: &mut u64 = sums.entry(day).or_default();
+        let settled = MicroUsd(*sum);
+        let all = Sum {
+            settled,
+            reserved: MicroUsd(0),
+        };
+        let spent = Spent {
+            agent: Sum::default(),
+            all,
+        };
+        if decide(day, caps, spent, MicroUsd(*needed)).is_ok() {
+            *sum += needed;
+        }
+    }
+    sums
+}
+
+proptest! {
+    /// However the clock is set, no day sees more than its cap, and setting it back gives no more than leaving it alone.
+    #[test]
+    fn setting_the_clock_back_never_gives_more_money(
+        clock in proptest::collection::vec((0_i64..6, 1_u64..6), 0..60), cap in 0_u64..20,
+    ) {
+        let sums = admitted(&clock, cap);
+        prop_assert!(sums.values().all(|sum| *sum <= cap));
+        let mut latest = i64::MIN;
+        let forward: Vec<(i64, u64)> = clock.iter().map(|(day, needed)| {
+            latest = latest.max(*day);
+            (latest, *needed)
+        }).collect();
+        prop_assert_eq!(sums, admitted(&forward, cap));
+    }
+
+    /// A reservation that were too small would let a day cost more than its cap.
+    #[test]
+    fn no_reply_within_its_bound_costs_more_than_was_reserved(
+        most in 0_u64..10_000_000, input in 0_u64..4_000_000, read in 0_u64..4_000_000, write in 0_u64..4_000_000,
+        output in 0_u64..100_000, room in 0_u64..100_000,
+    ) {
+        let input = input.min(most);
+        let read = read.min(input);
+        let write = write.min(input - read);
+        let usage = Usage {
+            cached_read_tokens: read, cached_write_tokens: write, ..Usage::of(input, output.min(room))
+        };
+        prop_assert!(SONNET.cost(usage) <= SONNET.most(most, room));
+    }
+
+    /// Whatever is asked for, what was let through stays under both caps.
+    #[test]
+    fn what_is_let_through_never_adds_up_to_more_than_a_cap(
+        asks in proptest::collection::vec(0_u64..500, 0..50), agent in 0_u64..2_000, all in 0_u64..2_000,
+    ) {
+        let caps = Caps { agent: Some(MicroUsd(agent)), all: MicroUsd(all) };
+        let mut spent = Spent::default();
+        for needed in asks.into_iter().map(MicroUsd) {
+            if decide(Day(0), caps, spent, needed).is_ok() {
+                let sum = Sum { settled: spent.all.settled, reserved: spent.all.reserved.plus(needed) };
+                spent = Spent { agent: sum, all: sum };
+            }
+        }
+        prop_assert!(spent.agent.total().0 <= agent && spent.all.total().0 <= all);
+    }
+}

@@ -1,0 +1,77 @@
+//! Records: rows that govern what agents may do (caps, brakes, settings, schedules) are bound to a log of the home.
+//! Each change of such a row appends a `record_bound` event with the hash of its columns, in the same transaction, so
+//! that the newest binding says what the row must be.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::json::{NotCanonical, digest};
+use crate::key::{Digest, h};
+use crate::report::{Draft, Kind};
+
+/// The member of a payload that holds the hash of a row.
+pub const RECORD_HASH: &str = "record_hash";
+
+/// Most rows that one event binds. More become several events.
+pub const RECORDS_PER_EVENT_MAX: usize = 500;
+
+/// What one event says of one row.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Binding {
+    /// The table.
+    pub table: String,
+    /// The row's key as text.
+    pub key: String,
+    /// The hash of the columns that govern; none when the row was removed.
+    pub record_hash: Option<Digest>,
+}
+
+/// The hash of a row: the SHA-256 of the canonical JSON of its table and columns, every value as text or null.
+pub fn record_hash(table: &str, columns: Vec<(&str, Option<String>)>) -> Result<Digest, NotCanonical> {
+    let columns = columns.into_iter();
+    let row: Map<String, Value> = columns
+        .map(|(name, value)| (name.to_owned(), json!(value)))
+        .collect();
+    digest(&json!({"table": table, "row": row}))
+}
+
+/// The event that binds rows.
+#[must_use]
+pub fn bound(bindings: &[Binding]) -> Draft {
+    Draft::new(Kind::RecordBound, json!({"records": bindings}))
+}
+
+/// The salt of such an event. Its payload holds hashes and no words, so the salt need not be random.
+#[must_use]
+pub fn salt(previous: &Digest) -> [u8; 32] {
+    *h("record_salt", &[&previous.to_string()]).as_bytes()
+}
+
+/// What a `record_bound` event binds; none when its payload is not one.
+#[must_use]
+pub fn bindings_in(payload: &[u8]) -> Option<Vec<Binding>> {
+    #[derive(Deserialize)]
+    struct Payload {
+        records: Vec<Binding>,
+    }
+    serde_json::from_slice::<Payload>(payload)
+        .ok()
+        .map(|payload| payload.records)
+}
+
+/// Puts the hash of a row into the event that tells of it. What has no canonical form has no row either.
+pub fn attach<T: Serialize>(draft: &mut Draft, record: &T) {
+    if let (Some(members), Ok(hash)) = (draft.payload.as_object_mut(), digest(record)) {
+        members.insert(RECORD_HASH.to_owned(), json!(hash));
+    }
+}
+
+/// A payload without the hash of a row that it may hold. The machine does not know that hash, so what it made is compared
+/// without it.
+#[must_use]
+pub fn without_record_hash(payload: &[u8]) -> Option<(Vec<u8>, Digest)> {
+    let mut value: Value = serde_json::from_slice(payload).ok()?;
+    let hash = value.as_object_mut()?.remove(RECORD_HASH)?;
+    let hash = serde_json::from_value(hash).ok()?;
+    Some((crate::json::canonical(&value).ok()?, hash))
+}

@@ -1,0 +1,261 @@
+//! Brakes and cancellations at the desk: in force at once, stored as soon as the database takes them.
+//!
+//! A request holds in this process before the database is asked. Where the database does not take it in time it is kept in
+//! the home, the caller is told what is not durable yet, and [`Clerk::store_stops`] goes on trying. A release is the
+//! opposite: it counts when the database has it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use wakeful_core::decision::Channel;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::stop::{StopRequest, StopTarget};
+use wakeful_ports::records::BrakeRow;
+use wakeful_ports::stops::{PendingStop, Stops};
+use wakeful_ports::store::{Store, StoreError};
+
+use super::Clerk;
+use super::deciding::scope;
+use crate::problem::Problem;
+use crate::report::{self, RunReport};
+use crate::{EngineError, Halt};
+
+/// How long the database has to take a request before it is kept in the home, and how long the home has.
+const STORE_WAIT_MS: u64 = 500;
+
+/// Between two tries to store what is pending.
+const STORE_AGAIN_MS: u64 = 1_000;
+
+/// The code of a database that has not answered in time.
+pub const DATABASE_SLOW: &str = "database_slow";
+
+/// What became of a request to cancel a run.
+#[derive(Debug)]
+pub enum Cancelled {
+    /// It is durable; the run as it stands.
+    Stored(Box<RunReport>),
+    /// It is in force, and the database does not have it yet.
+    Pending(Box<PendingStop>),
+}
+
+impl<S: Store> Clerk<S> {
+    pub(super) async fn set_brake(&self, brake: BrakeRow) -> Result<Vec<BrakeRow>, EngineError> {
+        let target = StopTarget::brake(brake.agent_id.as_ref());
+        self.stop(StopRequest {
+            id: self.fresh_id(),
+            target,
+            reason: brake.reason,
+            channel: brake.channel,
+            at: brake.at,
+        })
+        .await?;
+        self.all_brakes().await
+    }
+
+    /// Cancels a run: at once in this process, and then in the database.
+    pub(super) async fn cancel_soon(&self, run: RunKey) -> Result<Cancelled, EngineError> {
+        let target = StopTarget::Run(run);
+        self.stop(StopRequest {
+            id: self.fresh_id(),
+            target: target.clone(),
+            reason: String::new(),
+            channel: Channel::Api,
+            at: self.clock.now(),
+        })
+        .await?;
+        let pending = self.store.stops().map(|stops| stops.pending());
+        let mut pending = pending.unwrap_or_default().into_iter();
+        match pending.find(|pending| pending.request.target == target) {
+            Some(pending) => Ok(Cancelled::Pending(Box::new(pending))),
+            None => report::load(&self.store, run)
+                .await
+                .map(|report| Cancelled::Stored(Box::new(report))),
+        }
+    }
+
+    /// Random, so that two processes never give the same one.
+    fn fresh_id(&self) -> u64 {
+        let bytes = self.entropy.bytes32();
+        bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// Puts a stop request into force, then stores it or keeps it in the home.
+    async fn stop(&self, request: StopRequest) -> Result<(), EngineError> {
+        let stops = self.store.stops();
+        let held = stops.and_then(|stops| Some((stops.hold(request.clone())?, stops)));
+        let Some((id, stops)) = held else {
+            return self.store_request(&request).await;
+        };
+        let stored = tokio::select! {
+            biased;
+            stored = self.store_request(&request) => stored.map_err(|error| {
+                if let EngineError::Store(error) = error {
+                    Ok(Problem::from(&error).code)
+                } else {
+                    // The request itself cannot stand.
+                    Err(error)
+                }
+            }),
+            () = self.clock.sleep(STORE_WAIT_MS) => Err(Ok(DATABASE_SLOW.to_owned())),
+        };
+        match stored {
+            Ok(()) => drop(self.end(&stops, id).await),
+            Err(Err(error)) => {
+                let _ = self.end(&stops, id).await;
+                return Err(error);
+            }
+            Err(Ok(code)) => {
+                // What cannot be kept is in force all the same, and the caller is told so.
+                let _ = self.on_disk(&stops, |stops| stops.keep()).await;
+                stops.note(&code);
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores a request in the database: the brake, or the cancellation.
+    async fn store_request(&self, request: &StopRequest) -> Result<(), EngineError> {
+        let Some(agent) = request.target.scope() else {
+            let StopTarget::Run(run) = request.target else {
+                return Ok(());
+            };
+            return self.request_end(run).await;
+        };
+        let brake = BrakeRow {
+            agent_id: agent.cloned(),
+            reason: request.reason.clone(),
+            channel: request.channel,
+            at: request.at,
+        };
+        let payload = serde_json::json!({
+            "is_on": true, "scope": scope(agent), "reason": brake.reason, "channel": brake.channel,
+        });
+        self.change_brake(agent.cloned(), payload, move |tx| tx.put_brake(&brake))
+            .await
+    }
+
+    /// Ends a pending request that the database has, or that cannot stand.
+    async fn end(&self, stops: &Arc<dyn Stops>, id: u64) -> Result<(), StoreError> {
+        self.on_disk(stops, move |stops| stops.end(&BTreeSet::from([id])))
+            .await
+    }
+
+    /// Changes what is kept in the home, off this thread and within its time.
+    async fn on_disk(
+        &self,
+        stops: &Arc<dyn Stops>,
+        change: impl FnOnce(&dyn Stops) -> Result<(), StoreError> + Send + 'static,
+    ) -> Result<(), StoreError> {
+        if !stops.has_slot() {
+            return change(stops.as_ref());
+        }
+        let stops = Arc::clone(stops);
+        let changed = tokio::task::spawn_blocking(move || change(stops.as_ref()));
+        tokio::select! {
+            biased;
+            changed = changed => changed.unwrap_or(Err(StoreError::Closed)),
+            () = self.clock.sleep(STORE_WAIT_MS) => Err(StoreError::Device("the home does not answer".into())),
+        }
+    }
+
+    /// Releases a brake. It counts when it is durable: what is pending of it is stored first and leaves the home before the
+    /// release commits, so that nothing can set the brake again afterwards.
+    pub(super) async fn lift(
+        &self,
+        agent: Option<AgentId>,
+        channel: Channel,
+    ) -> Result<Vec<BrakeRow>, EngineError> {
+        let _alone = self.stop_lock.lock().await;
+        if let Some(stops) = self.store.stops() {
+            let target = StopTarget::brake(agent.as_ref());
+            let pending = stops.pending().into_iter();
+            for pending in pending.filter(|pending| pending.request.target == target) {
+                self.store_request(&pending.request).await?;
+                self.end(&stops, pending.request.id).await?;
+            }
+        }
+        let payload = serde_json::json!({"is_on": false, "scope": scope(agent.as_ref()), "channel": channel});
+        let lifted = agent.clone();
+        self.change_brake(agent, payload, move |tx| tx.lift_brake(lifted.as_ref()))
+            .await?;
+        let now = self.clock.now();
+        // It is released, whatever becomes of this look.
+        let ready = self.store.read(move |view| view.agents_with_work(now)).await;
+        let ready = ready.inspect_err(|_| self.look_everywhere())?;
+        ready.into_iter().for_each(|agent| self.work.look_at(agent));
+        self.all_brakes().await
+    }
+
+    /// The brakes that are on. Where the database does not say in time, those that it does not have yet.
+    pub(super) async fn all_brakes(&self) -> Result<Vec<BrakeRow>, EngineError> {
+        let read = self.store.read(|view| view.brakes());
+        let pending = self.pending_brakes();
+        if pending.is_empty() {
+            return Ok(read.await?);
+        }
+        tokio::select! {
+            biased;
+            brakes = read => Ok(brakes.unwrap_or(pending)),
+            () = self.clock.sleep(STORE_WAIT_MS) => Ok(pending),
+        }
+    }
+
+    fn pending_brakes(&self) -> Vec<BrakeRow> {
+        let pending = self.store.stops().map(|stops| stops.pending());
+        let brakes = pending.unwrap_or_default().into_iter().filter_map(|pending| {
+            let request = pending.request;
+            Some(BrakeRow {
+                agent_id: request.target.scope()?.cloned(),
+                reason: request.reason,
+                channel: request.channel,
+                at: request.at,
+            })
+        });
+        brakes.collect()
+    }
+
+    /// Stores what is pending, once. An error is why the database still does not take it.
+    pub async fn store_pending_stops(&self) -> Result<(), EngineError> {
+        let Some(stops) = self.store.stops() else {
+            return Ok(());
+        };
+        let mut failed = None;
+        for pending in stops.pending() {
+            // A release may have taken it away since the list was made.
+            let _alone = self.stop_lock.lock().await;
+            let id = pending.request.id;
+            if !stops.pending().iter().any(|one| one.request.id == id) {
+                continue;
+            }
+            match self.store_request(&pending.request).await {
+                // One that fails does not keep the others from being stored.
+                Err(EngineError::Store(error)) => {
+                    stops.note(&Problem::from(&error).code);
+                    failed = Some(error);
+                }
+                // What cannot stand is over as well.
+                Ok(()) | Err(_) => self.end(&stops, id).await?,
+            }
+        }
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    /// Stores stop requests that the database did not take, again and again, until a stop is asked for.
+    pub async fn store_stops(&self, halt: &Halt) {
+        let Some(stops) = self.store.stops() else { return };
+        let storing = async {
+            loop {
+                match self.store_pending_stops().await {
+                    Ok(()) => stops.came().await,
+                    Err(_) => self.clock.sleep(STORE_AGAIN_MS).await,
+                }
+            }
+        };
+        tokio::select! {
+            biased;
+            () = halt.asked() => {}
+            () = storing => {}
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Contents and rows, compared with the log: what a walk along the chain alone does not see. Everything is read in pages,
+//! so memory stays flat however large a home is.
+
+mod log;
+mod records;
+mod run;
+
+use wakeful_core::blob::BlobHash;
+use wakeful_ports::store::{Store, StoreError};
+
+pub(super) use self::log::{LogWatch, Task};
+pub(super) use self::run::{Noted, Rebuilt, check as check_run};
+use crate::EngineError;
+
+/// Most alterations that are told. More would say no more.
+pub const ALTERATIONS_MAX: usize = 1_000;
+
+/// Contents whose names are read at once.
+const BLOBS_PAGE: u32 = 500;
+
+/// Places of the queue read at once.
+const QUEUE_PAGE: u32 = 1_000;
+
+/// Something in the database that is not as it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alteration {
+    /// The table, and the column where one is known: `table.column`.
+    pub place: String,
+    /// The row's key as text.
+    pub row: String,
+    /// What differs, in words.
+    pub what: String,
+}
+
+impl Alteration {
+    pub(super) fn new(place: &str, row: &(impl ToString + ?Sized), what: impl Into<String>) -> Self {
+        Self {
+            place: place.to_owned(),
+            row: row.to_string(),
+            what: what.into(),
+        }
+    }
+
+    /// What can be done about it.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        "the row or the content was changed outside of wakeful: keep the home as it is, and compare it with a backup"
+    }
+}
+
+impl std::fmt::Display for Alteration {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of row {:?}: {}", self.place, self.row, self.what)
+    }
+}
+
+/// How much was compared.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Contents.
+    pub blobs: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Runs that were run again.
+    pub runs: u64,
+    /// Runs of which contents were erased or are too old to be kept.
+    pub gone: u64,
+    /// Rows that are bound to the home's log.
+    pub records: u64,
+}
+
+/// What a check of contents found.
+#[derive(Debug, Clone, Default)]
+pub struct Audit {
+    /// What is not as it was written, at most [`ALTERATIONS_MAX`].
+    pub alterations: Vec<Alteration>,
+    /// How much was compared.
+    pub compared: Compared,
+}
+
+impl Audit {
+    pub(super) fn add(&mut self, found: impl IntoIterator<Item = Alteration>) {
+        let room = ALTERATIONS_MAX.saturating_sub(self.alterations.len());
+        self.alterations.extend(found.into_iter().take(room));
+    }
+
+    /// Takes what a check of one thing found. A row that cannot be read is an alteration as well.
+    pub(super) fn take(
+        &mut self,
+        row: &(impl ToString + ?Sized),
+        found: Result<Vec<Alteration>, EngineError>,
+    ) -> Result<(), EngineError> {
+        match found {
+            Ok(found) => self.add(found),
+            Err(error) => self.add([unreadable(row, error)?]),
+        }
+        Ok(())
+    }
+
+    /// What concerns no single agent: contents, rows that are bound to the home's log, and rows that follow from others.
+    pub(super) async fn whole<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+        self.blobs(store).await?;
+        let records = records::compare(store, self).await;
+        self.take("", records)?;
+        let queue = queue(store).await;
+        self.take("", queue)?;
+        let misfits = store.read(|view| view.misfits()).await?;
+        let misfits = misfits
+            .into_iter()
+            .map(|misfit| Alteration::new(misfit.place, &misfit.row, "it is not what other rows say"));
+        self.add(misfits.collect::<Vec<_>>());
+        Ok(())
+    }
+
+    /// Every content against its name.
+    async fn blobs<S: Store>(&mut self, store: &S) -> Result<(), EngineError> {
+        let mut after = None;
+        loop {
+            let page = store
+                .read(move |view| view.blobs_below(i64::MAX, after, BLOBS_PAGE))
+                .await?;
+            let Some(last) = page.last() else { return Ok(()) };
+            after = Some(*last);
+            for hash in page {
+                self.compared.blobs += 1;
+                let found = blob(store, hash).await?;
+                self.add(found);
+            }
+        }
+    }
+}
+
+/// A content that is not what its name says.
+pub(super) async fn blob<S: Store>(store: &S, hash: BlobHash) -> Result<Option<Alteration>, EngineError> {
+    let altered = |what: String| Ok(Some(Alteration::new("blob.bytes", &hash, what)));
+    match store.read(move |view| view.blob(&hash)).await {
+        Ok(_) => Ok(None),
+        Err(StoreError::Corrupt(why)) => altered(format!("the content does not match its name: {why}")),
+        Err(StoreError::Malformed(column)) => altered(format!("{column} cannot be read")),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Places in the queue against the messages that have them.
+async fn queue<S: Store>(store: &S) -> Result<Vec<Alteration>, EngineError> {
+    let (mut found, mut after) = (Vec::new(), None);
+    loop {
+        let page = store.read(move |view| {
+            let after = after.as_ref().map(|(agent, seq)| (agent, *seq));
+            let places = view.queue_places(after, QUEUE_PAGE)?;
+            let with = places.into_iter().map(|place| {
+                let message = view.message(&place.run_key)?;
+                Ok((place, message))
+            });
+            with.collect::<Result<Vec<_>, StoreError>>()
+        });
+        let page = page.await?;
+        let Some((last, _)) = page.last() else {
+            return Ok(found);
+        };
+        after = Some((last.agent_id.clone(), last.seq));
+        for (place, message) in page {
+            let rank = message.map(|message| message.cause.priority.rank(place.seq));
+            if rank.is_some_and(|rank| rank != place.rank) {
+                let what = "it is not the rank that its message has";
+                found.push(Alteration::new("queue.rank", &place.run_key, what));
+            }
+        }
+    }
+}
+
+/// A row that cannot be read is one that was not written like this; any other trouble is trouble.
+pub(super) fn unreadable(
+    row: &(impl ToString + ?Sized),
+    error: EngineError,
+) -> Result<Alteration, EngineError> {
+    let what = "it cannot be read, or contradicts another column";
+    if let EngineError::Store(StoreError::Malformed(place)) = &error {
+        return Ok(Alteration::new(place, row, what));
+    }
+    if let EngineError::Store(StoreError::Corrupt(why)) = &error {
+        return Ok(Alteration::new("blob.bytes", row, why.to_string()));
+    }
+    Err(error)
+}

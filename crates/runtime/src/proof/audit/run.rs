@@ -1,0 +1,353 @@
+//! A run against its journal and the log: its row, its steps, its part of the transcript and its decisions follow from
+//! what it was told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::{Role, Usage};
+use wakeful_core::decision::{Decision, DecisionStatus};
+use wakeful_core::id::AgentId;
+use wakeful_core::json;
+use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
+use wakeful_core::proof::replay::{Difference, Told};
+use wakeful_core::run::{DecisionWrite, MACHINE, Moved, StepWrite};
+use wakeful_core::step::{EffectClass, Status};
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{AskedRow, LineRow, RUN_ABANDONED, RUN_OPEN, RunMarks, RunRow, StepRow};
+use wakeful_ports::store::{Store, StoreError, View};
+
+use super::{Alteration, Compared};
+use crate::EngineError;
+use crate::proof::replay::again_with;
+
+/// Rows read at once.
+const PAGE: u32 = 1_000;
+
+/// What the log says of a run.
+#[derive(Debug, Default)]
+pub(in crate::proof) struct Noted {
+    /// Its events, as far as they can be compared.
+    pub(in crate::proof) told: Vec<Told>,
+    /// When it began.
+    pub(super) started_at: Option<Millis>,
+    /// How it ended, or was moved aside, and when.
+    pub(super) ended: Option<(Option<String>, Millis)>,
+    /// Why it was moved aside.
+    pub(super) fault: Option<String>,
+    /// The newest hash of each of its decisions, where the log has one.
+    pub(super) decided: BTreeMap<DecisionId, Option<Digest>>,
+}
+
+/// What a journal leads to.
+#[derive(Debug, Default)]
+pub(in crate::proof) struct Rebuilt {
+    steps: Vec<StepRow>,
+    entries: Vec<(Role, BlobHash, Millis)>,
+    asked: BTreeSet<DecisionId>,
+    applied: BTreeSet<DecisionId>,
+}
+
+impl Rebuilt {
+    /// Takes what one transition writes.
+    pub(in crate::proof) fn take(&mut self, run: RunKey, moved: &Moved, at: Millis) {
+        for write in &moved.steps {
+            self.step(run, write, at);
+        }
+        let entries = moved.entries.iter();
+        self.entries
+            .extend(entries.map(|entry| (entry.role, entry.content, at)));
+        for write in &moved.decisions {
+            match write {
+                DecisionWrite::Ask(inquiry) => _ = self.asked.insert(inquiry.decision_id),
+                DecisionWrite::Apply(id) => _ = self.applied.insert(*id),
+                DecisionWrite::Withdraw(_) => {}
+            }
+        }
+    }
+
+    fn step(&mut self, run_key: RunKey, write: &StepWrite, put_at: Millis) {
+        match write {
+            StepWrite::Put {
+                operation_id,
+                name,
+                class,
+                base,
+                status,
+                reason,
+            } => self.steps.push(StepRow {
+                operation_id: *operation_id,
+                run_key,
+                ordinal: i64::try_from(self.steps.len())
+                    .unwrap_or(i64::MAX)
+                    .saturating_add(1),
+                name: storable(name),
+                class: *class,
+                base: *base,
+                status: *status,
+                reason: storable(reason),
+                put_at,
+                duration_ms: None,
+                sandbox: None,
+                usage: Usage::default(),
+                attempt: None,
+            }),
+            StepWrite::Intend(id) => self.set(*id, |step| step.status = Status::Intended),
+            StepWrite::Postpone(id) => self.set(*id, |step| step.status = Status::Planned),
+            StepWrite::Settle {
+                operation_id,
+                status,
+                duration_ms,
+                sandbox,
+                reason,
+                usage,
+                attempt,
+            } => self.set(*operation_id, |step| {
+                step.status = *status;
+                step.duration_ms = Some(*duration_ms);
+                step.sandbox.clone_from(sandbox);
+                step.usage = *usage;
+                step.attempt = attempt.as_deref().cloned();
+                if let Some(reason) = reason {
+                    step.reason = storable(reason);
+                }
+            }),
+            StepWrite::Saga(_) => {}
+        }
+    }
+
+    fn set(&mut self, id: OperationId, change: impl FnOnce(&mut StepRow)) {
+        let known = self.steps.iter_mut().find(|step| step.operation_id == id);
+        known.map(change);
+    }
+}
+
+/// The store keeps no zero characters.
+fn storable(text: &str) -> String {
+    text.replace('\0', "\u{fffd}")
+}
+
+/// The rows of a run.
+struct Rows {
+    steps: Vec<StepRow>,
+    lines: Vec<LineRow>,
+    asked: Vec<AskedRow>,
+}
+
+/// Compares a run with what the log says of it, and with what its journal leads to.
+pub(in crate::proof) async fn check<S: Store>(
+    store: &S,
+    (agent, run): (&AgentId, RunKey),
+    noted: &Noted,
+    compared: &mut Compared,
+) -> Result<Vec<Alteration>, EngineError> {
+    let found = store.read(move |view| Ok((view.run(&run)?, view.run_marks(&run)?, view.message(&run)?)));
+    let (Some(row), Some(marks), message) = found.await? else {
+        let what = "the log tells of a run that is not there";
+        return Ok(vec![Alteration::new("run.run_key", &run, what)]);
+    };
+    let mut found = Vec::new();
+    if message.is_none_or(|message| message.thread_id != row.thread_id) {
+        let what = "it is not the thread of its message";
+        found.push(Alteration::new("run.thread_id", &run, what));
+    }
+    found.extend(columns(&row, agent, noted, marks));
+    if marks.pruned > 0 {
+        compared.gone += 1;
+        return Ok(found);
+    }
+    let (ran, rebuilt) = match again_with(store, &row, &noted.told).await {
+        Ok(ran) => ran,
+        Err(EngineError::RunErased { .. }) => {
+            compared.gone += 1;
+            return Ok(found);
+        }
+        Err(EngineError::MachineVersion { .. }) => {
+            let what = "it names a machine that this program does not have";
+            found.push(Alteration::new("run.machine_version", &run, what));
+            return Ok(found);
+        }
+        Err(error) => return Err(error),
+    };
+    compared.runs += 1;
+    if let Err(difference) = ran.found {
+        found.push(Alteration::new(place(&difference), &run, difference.to_string()));
+        return Ok(found);
+    }
+    let rows = store.read({
+        let row = row.clone();
+        move |view| rows(view, &row)
+    });
+    found.extend(rebuilt.compare(&row, &rows.await?, noted));
+    Ok(found)
+}
+
+/// The columns of a run that the log tells of.
+fn columns(row: &RunRow, agent: &AgentId, noted: &Noted, marks: RunMarks) -> Vec<Alteration> {
+    let ended = noted
+        .ended
+        .as_ref()
+        .filter(|(status, _)| status.as_deref() != Some(RUN_OPEN));
+    let (status, ended_at) = match ended {
+        Some((status, at)) => (status.clone(), Some(*at)),
+        None => (Some(RUN_OPEN.to_owned()), None),
+    };
+    let is_whole = marks.journal_rows > 0 && marks.journal_rows == row.version;
+    let is_open = row.status == RUN_OPEN && ended.is_none();
+    let compared = [
+        (row.agent_id == *agent, "run.agent_id"),
+        (row.machine == MACHINE, "run.machine"),
+        (noted.started_at == Some(row.started_at), "run.started_at_ms"),
+        // The payload that says how it ended may be erased.
+        (status.is_none_or(|status| status == row.status), "run.status"),
+        (ended_at == row.ended_at || is_open, "run.ended_at_ms"),
+        (
+            row.fault == noted.fault || noted.told.iter().any(|(_, payload)| payload.is_none()),
+            "run.fault",
+        ),
+        (marks.pruned == 0 || !is_whole, "run.pruned"),
+    ];
+    let wrong = compared.into_iter().filter(|(is_same, _)| !is_same);
+    let what = "it is not what the log says of the run";
+    wrong
+        .map(|(_, column)| Alteration::new(column, &row.run_key, what))
+        .collect()
+}
+
+fn rows(view: &mut dyn View, run: &RunRow) -> Result<Rows, StoreError> {
+    let mut steps: Vec<StepRow> = Vec::new();
+    loop {
+        let after = steps.last().map_or(0, |step| step.ordinal);
+        let page = view.steps(&run.run_key, after, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        steps.extend(page);
+    }
+    let mut lines: Vec<LineRow> = Vec::new();
+    loop {
+        let after = lines.last().map_or(0, |line| line.position);
+        let page = view.lines(run, after, PAGE)?;
+        if page.is_empty() {
+            break;
+        }
+        lines.extend(page);
+    }
+    Ok(Rows {
+        steps,
+        lines,
+        asked: view.asked(&run.run_key)?,
+    })
+}
+
+impl Rebuilt {
+    fn compare(mut self, row: &RunRow, rows: &Rows, noted: &Noted) -> Vec<Alteration> {
+        if row.status == RUN_ABANDONED {
+            // Nobody will ever know how these ended.
+            let left = self
+                .steps
+                .iter_mut()
+                .filter(|step| step.status == Status::Intended && step.class == Some(EffectClass::Plain));
+            left.for_each(|step| step.status = Status::OutcomeUnknown);
+        }
+        let run = row.run_key;
+        let mut found: Vec<Alteration> = Vec::new();
+        let is_open = row.status == RUN_OPEN;
+        if self.steps.len() != rows.steps.len() && !is_open {
+            let what = "the journal leads to another number of steps";
+            found.push(Alteration::new("step.run_key", &run, what));
+        }
+        for (step, expected) in rows.steps.iter().zip(&self.steps) {
+            let differing = differing(step, expected);
+            found.extend(differing.into_iter().map(|column| {
+                let what = "it is not what the journal leads to";
+                Alteration::new(column, &step.operation_id, what)
+            }));
+        }
+        let lines = rows.lines.iter().map(|line| &line.entry);
+        let lines: Vec<_> = lines.map(|entry| (entry.role, entry.content, entry.at)).collect();
+        if lines != self.entries && !(is_open && lines.starts_with(&self.entries)) {
+            let what = "the transcript of the run is not what its journal leads to";
+            found.push(Alteration::new("entry", &run, what));
+        }
+        found.extend(self.decisions(run, &rows.asked, noted));
+        found
+    }
+
+    fn decisions(&self, run: RunKey, asked: &[AskedRow], noted: &Noted) -> Vec<Alteration> {
+        let mut found = Vec::new();
+        let kept: BTreeSet<DecisionId> = asked.iter().map(|row| row.decision.inquiry.decision_id).collect();
+        if !self.asked.iter().all(|id| kept.contains(id)) {
+            let what = "the log tells of a decision that is not there";
+            found.push(Alteration::new("decision.decision_id", &run, what));
+        }
+        for AskedRow { decision, is_applied } in asked {
+            let id = decision.inquiry.decision_id;
+            let altered =
+                |column: &str| Alteration::new(column, &id, "it is not the decision that the log tells of");
+            if !self.asked.contains(&id) {
+                found.push(altered("decision.decision_id"));
+            } else if *is_applied != self.applied.contains(&id) {
+                found.push(altered("decision.is_applied"));
+            } else if !is_decided(decision, noted) {
+                found.push(altered("decision.body"));
+            }
+        }
+        found
+    }
+}
+
+/// Whether a decision is the one that the log has the hash of. A question that was withdrawn is told of by the end of its
+/// run alone, so it is compared as it was before.
+fn is_decided(decision: &Decision, noted: &Noted) -> bool {
+    let Some(Some(hash)) = noted.decided.get(&decision.inquiry.decision_id) else {
+        return true;
+    };
+    let before = match decision.status {
+        DecisionStatus::Withdrawn => Decision {
+            status: DecisionStatus::Pending,
+            version: decision.version.saturating_sub(1),
+            closed_at: None,
+            ..decision.clone()
+        },
+        DecisionStatus::Pending | DecisionStatus::Answered | DecisionStatus::Cancelled => decision.clone(),
+    };
+    json::digest(&before).is_ok_and(|found| found == *hash)
+}
+
+/// The columns of a step that are not what they should be.
+fn differing(step: &StepRow, expected: &StepRow) -> Vec<&'static str> {
+    let compared = [
+        (step.operation_id == expected.operation_id, "step.operation_id"),
+        (step.ordinal == expected.ordinal, "step.ordinal"),
+        (step.name == expected.name, "step.name"),
+        (step.class == expected.class, "step.class"),
+        (step.base == expected.base, "step.base"),
+        (step.status == expected.status, "step.status"),
+        (step.reason == expected.reason, "step.reason"),
+        (step.put_at == expected.put_at, "step.put_at_ms"),
+        (step.duration_ms == expected.duration_ms, "step.duration_ms"),
+        (step.sandbox == expected.sandbox, "step.sandbox"),
+        (
+            step.usage.input_tokens == expected.usage.input_tokens,
+            "step.input_tokens",
+        ),
+        (
+            step.usage.output_tokens == expected.usage.output_tokens,
+            "step.output_tokens",
+        ),
+        (step.attempt == expected.attempt, "step.attempt"),
+    ];
+    let wrong = compared.into_iter().filter(|(is_same, _)| !is_same);
+    wrong.map(|(_, column)| column).collect()
+}
+
+/// The column at which a difference shows.
+const fn place(difference: &Difference) -> &'static str {
+    match difference {
+        Difference::Erased(_) | Difference::Unreadable { .. } | Difference::Refused { .. } => "journal.body",
+        Difference::Misplaced { .. } | Difference::Length { .. } => "journal.ordinal",
+        Difference::Hash { .. } => "journal",
+        Difference::State | Difference::NoState(_) => "run.state",
+        Difference::Event { .. } | Difference::Untold { .. } => "journal.body",
+    }
+}

@@ -1,0 +1,68 @@
+//! One-use tickets for event streams. A browser's `EventSource` cannot send headers, so the page fetches a ticket with
+//! its cookie and token, and the stream carries the ticket and the cookie. Only hashes are kept, in memory.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use subtle::ConstantTimeEq as _;
+use wakeful_core::key::Digest;
+
+use super::list::LoginId;
+
+/// How long a ticket works: a page uses it at once.
+pub(crate) const TICKET_MS: u64 = 30_000;
+
+/// Most tickets that wait: each login of a full list may open four streams at the same time. The oldest goes first.
+const TICKETS_MAX: usize = 256;
+
+/// The tickets that were not used yet.
+#[derive(Default)]
+pub(crate) struct Tickets(Mutex<VecDeque<Waiting>>);
+
+struct Waiting {
+    hash: Digest,
+    login: LoginId,
+    expires_ms: u64,
+}
+
+impl Tickets {
+    /// Adds a fresh ticket of a login. `now_ms` is on the monotonic clock.
+    pub(crate) fn add(&self, ticket: &str, login: LoginId, now_ms: u64) {
+        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        tickets.retain(|waiting| waiting.expires_ms > now_ms);
+        if tickets.len() >= TICKETS_MAX {
+            tickets.pop_front();
+        }
+        tickets.push_back(Waiting {
+            hash: Digest::of(ticket.as_bytes()),
+            login,
+            expires_ms: now_ms.saturating_add(TICKET_MS),
+        });
+    }
+
+    /// Whether the ticket was valid for this login. It is used up, also when it was another login's.
+    pub(crate) fn take(&self, ticket: &str, login: LoginId, now_ms: u64) -> bool {
+        let hash = Digest::of(ticket.as_bytes());
+        let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = tickets
+            .iter()
+            .position(|waiting| waiting.hash.as_bytes().ct_eq(hash.as_bytes()).into());
+        let taken = found.and_then(|at| tickets.remove(at));
+        taken.is_some_and(|taken| taken.login == login && taken.expires_ms > now_ms)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tickets_are_kept_within_a_bound_and_the_newest_stays() {
+        let (tickets, login) = (Tickets::default(), LoginId::from_bytes([7; 32]));
+        for n in 0..=TICKETS_MAX {
+            tickets.add(&n.to_string(), login, 0);
+        }
+        assert_eq!(tickets.0.lock().expect("lock").len(), TICKETS_MAX);
+        assert!(!tickets.take("0", login, 1) && tickets.take(&TICKETS_MAX.to_string(), login, 1));
+    }
+}

@@ -1,0 +1,179 @@
+//! A check of the whole database: rows that follow from others, compared with those.
+
+use wakeful_core::blob::BlobHash;
+use wakeful_core::conversation::Role;
+use wakeful_core::decision::Decision;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_ports::records::{AskedRow, EntryRow, LineRow, Misfit, QueuePlace, RunMarks, RunRow};
+use wakeful_ports::store::{ROWS_MAX, StoreError};
+
+use crate::sql::{Row, Sql, at_most_one, limit, records};
+
+/// Rows told of one kind of misfit. More would say no more.
+const MISFITS_MAX: u32 = 100;
+
+/// What must hold between rows: each query finds keys of rows for which it does not. Keys are text or bytes.
+const RULES: [(&str, &str); 14] = [
+    ("agent_head.queued", "
+        SELECT h.agent_id, h.queued FROM agent_head h WHERE h.queued <> (
+            SELECT COUNT(*) FROM queue q WHERE q.agent_id = h.agent_id) LIMIT ?1"),
+    ("agent_head.incarnation", "
+        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.incarnation <> COALESCE((
+            SELECT l.incarnation FROM event_life l WHERE l.agent_id = h.agent_id
+            ORDER BY l.first_seq DESC LIMIT 1), '') LIMIT ?1"),
+    ("agent_head.began_at_ms", "
+        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.began_at_ms IS NOT NULL AND NOT EXISTS (
+            SELECT 1 FROM run r WHERE r.agent_id = h.agent_id AND r.started_at_ms = h.began_at_ms) LIMIT ?1"),
+    ("agent_head.began_at_ms", "
+        SELECT h.agent_id, h.next_seq FROM agent_head h WHERE h.began_at_ms IS NULL AND EXISTS (
+            SELECT 1 FROM run r WHERE r.agent_id = h.agent_id) LIMIT ?1"),
+    ("agent_head.agent_id", "
+        SELECT a.agent_id, 0 FROM agent a WHERE NOT EXISTS (
+            SELECT 1 FROM agent_head h WHERE h.agent_id = a.agent_id) LIMIT ?1"),
+    ("signed_head.agent_id", "
+        SELECT s.agent_id, s.seq FROM signed_head s WHERE NOT EXISTS (
+            SELECT 1 FROM agent_head h WHERE h.agent_id = s.agent_id) LIMIT ?1"),
+    ("event_life.agent_id", "
+        SELECT l.agent_id, l.first_seq FROM event_life l WHERE NOT EXISTS (
+            SELECT 1 FROM agent_head h WHERE h.agent_id = l.agent_id) LIMIT ?1"),
+    ("queue.run_key", "
+        SELECT m.agent_id, m.run_key FROM message m
+        WHERE NOT EXISTS (SELECT 1 FROM run r WHERE r.run_key = m.run_key)
+            AND NOT EXISTS (SELECT 1 FROM queue q WHERE q.run_key = m.run_key)
+            AND NOT EXISTS (SELECT 1 FROM wake w WHERE w.run_key = m.run_key) LIMIT ?1"),
+    ("queue.run_key", "
+        SELECT q.agent_id, q.run_key FROM queue q
+        WHERE EXISTS (SELECT 1 FROM run r WHERE r.run_key = q.run_key)
+            OR NOT EXISTS (SELECT 1 FROM message m WHERE m.run_key = q.run_key AND m.agent_id = q.agent_id) LIMIT ?1"),
+    ("queue.seq", "
+        SELECT q.agent_id, q.run_key FROM queue q WHERE NOT EXISTS (
+            SELECT 1 FROM event e WHERE e.agent_id = q.agent_id AND e.seq = q.seq AND e.run_key = q.run_key
+                AND e.kind = 'message_admitted') LIMIT ?1"),
+    ("entry.position", "
+        SELECT e.thread_id, e.position FROM entry e
+        WHERE e.position > 1
+            AND NOT EXISTS (SELECT 1 FROM entry p WHERE p.thread_id = e.thread_id AND p.position = e.position - 1)
+            AND NOT EXISTS (SELECT 1 FROM run r WHERE r.thread_id = e.thread_id AND (r.pruned = 2 OR EXISTS (
+                SELECT 1 FROM journal j WHERE j.run_key = r.run_key AND length(j.body) = 0))) LIMIT ?1"),
+    ("entry.run_key", "
+        SELECT e.thread_id, e.position FROM entry e WHERE NOT EXISTS (
+            SELECT 1 FROM run r WHERE r.run_key = e.run_key AND r.thread_id = e.thread_id) LIMIT ?1"),
+    ("step.run_key", "
+        SELECT s.name, s.operation_id FROM step s WHERE NOT EXISTS (
+            SELECT 1 FROM run r WHERE r.run_key = s.run_key) LIMIT ?1"),
+    ("alert.subscriptions", "
+        SELECT '', a.subscriptions FROM alert a WHERE a.subscriptions <> (SELECT COUNT(*) FROM subscription) LIMIT ?1"),
+];
+
+/// Rows that are not what other rows say.
+pub(crate) fn misfits(sql: &mut dyn Sql) -> Result<Vec<Misfit>, StoreError> {
+    let mut found = Vec::new();
+    for (place, query) in RULES {
+        for row in sql.query(query, &[limit(MISFITS_MAX)])? {
+            let row = crate::bound::key_text(row.into_values());
+            found.push(Misfit { place, row });
+        }
+    }
+    Ok(found)
+}
+
+const LINES: &str = "
+    SELECT position, run_key, role, content, at_ms FROM entry
+    WHERE thread_id = ?1 AND run_key = ?2 AND position > ?3 ORDER BY position LIMIT ?4";
+
+/// The entries of a run in its thread, after a place.
+pub(crate) fn lines(
+    sql: &mut dyn Sql,
+    run: &RunRow,
+    after: i64,
+    at_most: u32,
+) -> Result<Vec<LineRow>, StoreError> {
+    let (thread, key) = (&run.thread_id, &run.run_key);
+    let rows = sql.query(LINES, &[thread.into(), key.into(), after.into(), limit(at_most)])?;
+    records(rows, |mut row| {
+        Ok(LineRow {
+            position: row.int("entry.position")?,
+            entry: EntryRow {
+                run_key: RunKey(row.digest("entry.run_key")?),
+                role: row.word("entry.role", Role::parse)?,
+                content: BlobHash(row.digest("entry.content")?),
+                at: row.millis("entry.at_ms")?,
+            },
+        })
+    })
+}
+
+const ASKED: &str = "
+    SELECT decision_id, agent_id, run_key, status, version, asked_at_ms, is_applied, body
+    FROM decision WHERE run_key = ?1 ORDER BY asked_at_ms, decision_id LIMIT ?2";
+
+/// The decisions of a run, each with its columns compared with its body.
+pub(crate) fn asked(sql: &mut dyn Sql, run: &RunKey) -> Result<Vec<AskedRow>, StoreError> {
+    records(sql.query(ASKED, &[run.into(), limit(ROWS_MAX)])?, read_asked)
+}
+
+fn read_asked(mut row: Row) -> Result<AskedRow, StoreError> {
+    let id = row.digest("decision.decision_id")?;
+    let agent = row.text("decision.agent_id")?;
+    let run = row.digest("decision.run_key")?;
+    let status = row.text("decision.status")?;
+    let version = row.int("decision.version")?;
+    let asked_at = row.millis("decision.asked_at_ms")?;
+    let is_applied = row.flag("decision.is_applied")?;
+    let body = row.text("decision.body")?;
+    let decision: Decision =
+        serde_json::from_str(&body).map_err(|_| StoreError::Malformed("decision.body"))?;
+    let compared = [
+        (decision.inquiry.decision_id.0 == id, "decision.decision_id"),
+        (decision.agent_id.as_str() == agent, "decision.agent_id"),
+        (decision.run_key.0 == run, "decision.run_key"),
+        (decision.status.as_str() == status, "decision.status"),
+        (i64::from(decision.version) == version, "decision.version"),
+        (decision.asked_at == asked_at, "decision.asked_at_ms"),
+    ];
+    match compared.into_iter().find(|(is_same, _)| !is_same) {
+        Some((_, column)) => Err(StoreError::Malformed(column)),
+        None => Ok(AskedRow { decision, is_applied }),
+    }
+}
+
+const PLACES: &str = "
+    SELECT agent_id, seq, run_key, rank, due_at_ms FROM queue
+    WHERE (agent_id, seq) > (?1, ?2) ORDER BY agent_id, seq LIMIT ?3";
+
+/// The queue, by agent and place, after one.
+pub(crate) fn queue_places(
+    sql: &mut dyn Sql,
+    after: Option<(&AgentId, u64)>,
+    at_most: u32,
+) -> Result<Vec<QueuePlace>, StoreError> {
+    let (agent, seq) = after.map_or(("", 0), |(agent, seq)| (agent.as_str(), seq));
+    records(
+        sql.query(PLACES, &[agent.into(), seq.into(), limit(at_most)])?,
+        |mut row| {
+            Ok(QueuePlace {
+                agent_id: row.agent_id("queue.agent_id")?,
+                seq: row.count("queue.seq")?,
+                run_key: RunKey(row.digest("queue.run_key")?),
+                rank: row.int("queue.rank")?,
+                not_before: row.optional_millis("queue.due_at_ms")?,
+            })
+        },
+    )
+}
+
+const MARKS: &str = "
+    SELECT pruned, (SELECT COUNT(*) FROM journal j WHERE j.run_key = run.run_key) FROM run WHERE run_key = ?1";
+
+/// What retention took from a run.
+pub(crate) fn run_marks(sql: &mut dyn Sql, run: &RunKey) -> Result<Option<RunMarks>, StoreError> {
+    let row = at_most_one(sql.query(MARKS, &[run.into()])?);
+    row.map(|mut row| {
+        Ok(RunMarks {
+            pruned: row.int("run.pruned")?,
+            journal_rows: row.int("journal.ordinal")?,
+        })
+    })
+    .transpose()
+}

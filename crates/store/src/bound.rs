@@ -1,0 +1,367 @@
+//! Rows that govern, bound to the home's own log. Verbs that change such a row touch it; before the transaction commits,
+//! one event with the hashes of the touched rows is appended, so no writer can forget it.
+
+use std::collections::BTreeMap;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::key::Digest;
+use wakeful_core::proof::record::{Binding, RECORDS_PER_EVENT_MAX, bound, record_hash, salt};
+use wakeful_core::report::Sealed;
+use wakeful_core::time::Millis;
+use wakeful_ports::records::{BoundRow, KeyPart};
+use wakeful_ports::store::StoreError;
+
+use crate::sql::{Param, Row, Sql, Value, at_most_one, limit};
+use crate::{event, head};
+
+/// A table whose rows are bound.
+#[derive(Debug)]
+pub(crate) struct Bound {
+    /// Its name.
+    pub(crate) table: &'static str,
+    /// How many of the columns are its key.
+    keys: usize,
+    /// The key and the columns that govern.
+    columns: &'static [&'static str],
+    first: &'static str,
+    next: &'static str,
+    one: &'static str,
+}
+
+/// One key column, or two, and the columns that govern.
+macro_rules! bound {
+    ($name:ident, $table:literal, [$key:literal], [$($column:literal),+]) => {
+        pub(crate) static $name: Bound = Bound {
+            table: $table,
+            keys: 1,
+            columns: &[$key, $($column),+],
+            first: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " ORDER BY ", $key, " LIMIT ?1"),
+            next: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key, " > ?2 ORDER BY ",
+                $key, " LIMIT ?1"),
+            one: concat!("SELECT ", $key, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key, " = ?1"),
+        };
+    };
+    ($name:ident, $table:literal, [$key:literal, $second:literal], [$($column:literal),+]) => {
+        pub(crate) static $name: Bound = Bound {
+            table: $table,
+            keys: 2,
+            columns: &[$key, $second, $($column),+],
+            first: concat!("SELECT ", $key, ", ", $second, $(", ", $column,)+ " FROM ", $table, " ORDER BY ", $key,
+                ", ", $second, " LIMIT ?1"),
+            next: concat!("SELECT ", $key, ", ", $second, $(", ", $column,)+ " FROM ", $table, " WHERE (", $key, ", ",
+                $second, ") > (?2, ?3) ORDER BY ", $key, ", ", $second, " LIMIT ?1"),
+            one: concat!("SELECT ", $key, ", ", $second, $(", ", $column,)+ " FROM ", $table, " WHERE ", $key,
+                " = ?1 AND ", $second, " = ?2"),
+        };
+    };
+}
+
+bound!(
+    AGENT,
+    "agent",
+    ["agent_id"],
+    [
+        "visibility",
+        "lifecycle",
+        "control",
+        "mode",
+        "sleep_until_ms",
+        "workspace",
+        "model_ref",
+        "created_at_ms"
+    ]
+);
+bound!(BRAKE, "brake", ["agent_id"], ["reason", "channel", "at_ms"]);
+bound!(CAP, "cap", ["agent_id"], ["daily_microusd", "set_at_ms"]);
+bound!(HOST, "host", ["row_id"], ["host_id", "incarnation"]);
+bound!(JOURNAL_HOST, "journal_host", ["row_id"], ["host_id"]);
+bound!(
+    RECEIPT,
+    "privacy_receipt",
+    ["provider", "policy_version"],
+    ["channel", "at_ms"]
+);
+bound!(CANCEL, "run_cancel", ["run_key"], ["at_ms"]);
+bound!(
+    SAGA,
+    "saga",
+    ["operation_id"],
+    ["run_key", "phase", "status", "last_error", "updated_at_ms"]
+);
+bound!(
+    SCHEDULE,
+    "schedule",
+    ["schedule_id"],
+    [
+        "agent_id",
+        "revision",
+        "label",
+        "intent",
+        "say",
+        "status",
+        "concurrency",
+        "allows_catch_up",
+        "auto_disable_after_run",
+        "catch_up_window_seconds",
+        "max_catch_up_runs_per_tick",
+        "wakes_always",
+        "last_execution_at_ms",
+        "next_execution_at_ms",
+        "seen_until_ms",
+        "last_run",
+        "executions",
+        "version",
+        "guard",
+        "event",
+        "created_at_ms"
+    ]
+);
+bound!(
+    EXECUTION,
+    "scheduled_execution",
+    ["schedule_id", "seq"],
+    [
+        "revision",
+        "due_at_ms",
+        "count",
+        "is_capped",
+        "source",
+        "outcome",
+        "reason",
+        "run_key",
+        "is_catch_up",
+        "at_ms"
+    ]
+);
+bound!(SECRET, "outside_secret", ["row_id"], ["secret"]);
+bound!(
+    SPEND,
+    "spend",
+    ["operation_id"],
+    [
+        "run_key",
+        "agent_id",
+        "day",
+        "model_ref",
+        "rule",
+        "policy_version",
+        "reserved_microusd",
+        "settled_microusd"
+    ]
+);
+bound!(
+    SPEND_DAY,
+    "spend_day",
+    ["agent_id", "day"],
+    ["reserved_microusd", "settled_microusd", "requests"]
+);
+bound!(
+    SUBSCRIPTION,
+    "subscription",
+    ["subscription_id"],
+    [
+        "agent_id",
+        "terms",
+        "concerns_agents",
+        "journal_seq",
+        "created_at_ms",
+        "is_active",
+        "version"
+    ]
+);
+bound!(
+    TRIGGER,
+    "outside_trigger",
+    ["trigger_id"],
+    ["agent_id", "generation", "is_active", "created_at_ms"]
+);
+
+/// Every table whose rows are bound.
+pub(crate) static ALL: [&Bound; 15] = [
+    &AGENT,
+    &BRAKE,
+    &CAP,
+    &HOST,
+    &JOURNAL_HOST,
+    &SECRET,
+    &TRIGGER,
+    &RECEIPT,
+    &CANCEL,
+    &SAGA,
+    &SCHEDULE,
+    &EXECUTION,
+    &SPEND,
+    &SPEND_DAY,
+    &SUBSCRIPTION,
+];
+
+/// A table and the key of a row.
+type RowKey = (&'static str, Vec<Value>);
+
+/// The table, and the hash of a row before the transaction.
+type Before = (&'static Bound, Option<Digest>);
+
+/// The rows that a transaction touches, each with its hash before.
+#[derive(Debug, Default)]
+pub(crate) struct Touched {
+    rows: BTreeMap<RowKey, Before>,
+    at: Option<Millis>,
+}
+
+impl Touched {
+    /// Notes a time of the transaction; the latest is that of the binding.
+    pub(crate) fn note(&mut self, at: Option<Millis>) {
+        self.at = self.at.max(at);
+    }
+
+    /// Whether a row was touched before.
+    pub(crate) fn holds(&self, bound: &'static Bound, key: &[Param<'_>]) -> bool {
+        self.rows.contains_key(&(bound.table, values(key)))
+    }
+
+    /// Keeps a row with its hash before the change.
+    pub(crate) fn keep(&mut self, bound: &'static Bound, key: &[Param<'_>], before: Option<Digest>) {
+        self.rows.insert((bound.table, values(key)), (bound, before));
+    }
+}
+
+fn values(key: &[Param<'_>]) -> Vec<Value> {
+    key.iter().map(|part| Value::from(*part)).collect()
+}
+
+/// The hash of one row; none where there is none.
+pub(crate) fn hash_of(
+    sql: &mut dyn Sql,
+    bound: &'static Bound,
+    key: &[Param<'_>],
+) -> Result<Option<Digest>, StoreError> {
+    let row = at_most_one(sql.query(bound.one, key)?);
+    row.map(|row| hash(bound, row.into_values())).transpose()
+}
+
+fn hash(bound: &'static Bound, values: Vec<Value>) -> Result<Digest, StoreError> {
+    let columns = bound.columns.iter().copied().zip(values.into_iter().map(text));
+    record_hash(bound.table, columns.collect()).map_err(|_| StoreError::Malformed(bound.table))
+}
+
+/// A value as text. Numbers as well: JSON has none that are as long.
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::Int(number) => Some(number.to_string()),
+        Value::Text(text) => Some(text),
+        Value::Bytes(bytes) => Some(bytes.iter().map(|byte| format!("{byte:02x}")).collect()),
+    }
+}
+
+pub(crate) fn key_text(key: Vec<Value>) -> String {
+    let parts: Vec<String> = key.into_iter().filter_map(text).collect();
+    parts.join(" ")
+}
+
+/// Binds what a transaction touched and changed.
+pub(crate) fn bind(sql: &mut dyn Sql, touched: Touched) -> Result<(), StoreError> {
+    let at = touched.at.unwrap_or(Millis(0));
+    let mut changed = Vec::new();
+    for ((table, key), (bound, before)) in touched.rows {
+        let params: Vec<Param<'_>> = key.iter().map(Param::from).collect();
+        let after = hash_of(sql, bound, &params)?;
+        if after != before {
+            changed.push(Binding {
+                table: table.to_owned(),
+                key: key_text(key),
+                record_hash: after,
+            });
+        }
+    }
+    if changed.is_empty() {
+        return Ok(());
+    }
+    if head::lock_to_announce(sql, &AgentId::home_log())?.is_none() && head::create_home(sql)? {
+        changed.extend(all_of(sql, &HOST)?);
+    }
+    append(sql, &changed, at)
+}
+
+/// Binds every row there is, when a home of an earlier program is brought up to date.
+pub(crate) fn adopt(sql: &mut dyn Sql) -> Result<(), StoreError> {
+    head::create_home(sql)?;
+    for bound in ALL {
+        let rows = all_of(sql, bound)?;
+        append(sql, &rows, Millis(0))?;
+    }
+    Ok(())
+}
+
+fn all_of(sql: &mut dyn Sql, bound: &'static Bound) -> Result<Vec<Binding>, StoreError> {
+    let (mut all, mut after) = (Vec::new(), None);
+    loop {
+        let page = rows(sql, bound, after.as_deref(), u32::MAX)?;
+        let Some(last) = page.last() else { return Ok(all) };
+        after = Some(last.key.clone());
+        all.extend(page.into_iter().map(|row| Binding {
+            table: bound.table.to_owned(),
+            key: row.key_text(),
+            record_hash: Some(row.hash),
+        }));
+    }
+}
+
+fn append(sql: &mut dyn Sql, bindings: &[Binding], at: Millis) -> Result<(), StoreError> {
+    let home = AgentId::home_log();
+    for some in bindings.chunks(RECORDS_PER_EVENT_MAX) {
+        let head = head::lock_to_announce(sql, &home)?;
+        let mut head = head.ok_or(StoreError::Malformed("agent_head.agent_id"))?;
+        let sealed = Sealed::new(bound(some), at, None, salt(&head.chain_hash));
+        let sealed = sealed.map_err(|_| StoreError::Malformed("event.payload"))?;
+        let event = head.chain(&home, sealed);
+        event::append(sql, &home, &event)?;
+        head::put(sql, &home, &head)?;
+    }
+    Ok(())
+}
+
+/// Rows of a table that is bound, by key, after one.
+pub(crate) fn rows(
+    sql: &mut dyn Sql,
+    bound: &'static Bound,
+    after: Option<&[KeyPart]>,
+    at_most: u32,
+) -> Result<Vec<BoundRow>, StoreError> {
+    let rows = match after {
+        None => sql.query(bound.first, &[limit(at_most)])?,
+        Some(after) => {
+            let parts = after.iter().map(param);
+            let params: Vec<Param<'_>> = [limit(at_most)].into_iter().chain(parts).collect();
+            sql.query(bound.next, &params)?
+        }
+    };
+    rows.into_iter().map(|row| read(bound, row)).collect()
+}
+
+fn param(part: &KeyPart) -> Param<'_> {
+    match part {
+        KeyPart::Int(value) => Param::Int(*value),
+        KeyPart::Text(value) => Param::Text(value),
+        KeyPart::Bytes(value) => Param::Bytes(value),
+    }
+}
+
+fn read(bound: &'static Bound, row: Row) -> Result<BoundRow, StoreError> {
+    let values = row.into_values();
+    let key = values.iter().take(bound.keys).map(|value| match value {
+        Value::Int(value) => Ok(KeyPart::Int(*value)),
+        Value::Text(value) => Ok(KeyPart::Text(value.clone())),
+        Value::Bytes(value) => Ok(KeyPart::Bytes(value.clone())),
+        Value::Null => Err(StoreError::Malformed(bound.table)),
+    });
+    Ok(BoundRow {
+        key: key.collect::<Result<_, StoreError>>()?,
+        hash: hash(bound, values)?,
+    })
+}
+
+/// The table of this name, if its rows are bound.
+pub(crate) fn named(table: &str) -> Option<&'static Bound> {
+    ALL.into_iter().find(|bound| bound.table == table)
+}

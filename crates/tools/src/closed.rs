@@ -1,0 +1,366 @@
+//! Places outside the home that commands cannot read: files with keys, other Wakeful homes and their copies, and the
+//! places where programs keep credentials.
+//!
+//! They are looked up for every command, because a person may make one while the daemon runs. Only what exists is
+//! closed: closing a missing path would make its folder unlistable for nothing.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::process::geteuid;
+
+/// Places below a user's folder that hold credentials or what was typed at a prompt. A `*` ends a name of which only
+/// the beginning counts.
+pub const CREDENTIAL_PLACES: &[&str] = &[
+    // Keys and passwords.
+    ".ssh",
+    ".gnupg",
+    ".pki",
+    ".password-store",
+    ".local/share/keyrings",
+    ".gnome2/keyrings",
+    ".local/share/kwalletd",
+    ".config/op",
+    ".config/sops",
+    ".vault-token",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".mylogin.cnf",
+    // Clouds and clusters.
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".boto",
+    ".s3cfg",
+    ".config/rclone",
+    ".config/doctl",
+    ".oci",
+    ".kube",
+    ".docker/config.json",
+    ".config/containers/auth.json",
+    ".terraform.d/credentials.tfrc.json",
+    // Code hosts and package registries.
+    ".git-credentials",
+    ".config/git/credentials",
+    ".config/gh",
+    ".config/hub",
+    ".config/glab-cli",
+    ".npmrc",
+    ".pypirc",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".config/composer/auth.json",
+    // Browsers and mail.
+    ".mozilla",
+    ".thunderbird",
+    ".config/chromium",
+    ".config/google-chrome",
+    ".config/BraveSoftware",
+    ".config/microsoft-edge",
+    ".config/vivaldi",
+    // Other agents and providers of models.
+    ".claude*",
+    ".codex",
+    ".gemini",
+    ".config/github-copilot",
+    ".cache/huggingface/token",
+    // What was typed at a prompt.
+    ".bash_history",
+    ".zsh_history",
+    ".zhistory",
+    ".histfile",
+    ".python_history",
+    ".node_repl_history",
+    ".psql_history",
+    ".mysql_history",
+    ".sqlite_history",
+    ".rediscli_history",
+    ".local/share/fish/fish_history",
+    // The list of homes: a command that may write here could otherwise shorten it.
+    ".local/state/wakeful",
+];
+
+/// What only the superuser can read, and its commands with it.
+pub const SYSTEM_PLACES: &[&str] = &[
+    "/etc/shadow*",
+    "/etc/gshadow*",
+    "/etc/ssl/private",
+    "/etc/NetworkManager/system-connections",
+    "/var/backups",
+];
+
+/// Private host keys: names in this folder that begin and end so.
+const HOST_KEYS: (&str, &str, &str) = ("/etc/ssh", "ssh_host_", "_key");
+
+/// Users whose folders are looked at. Only the superuser has more than one.
+const USERS_MAX: usize = 64;
+
+/// Homes, copies and key files that the per-user list holds.
+pub const LISTED_MAX: usize = 256;
+
+/// Largest list that is read: paths of the greatest length, and some.
+const LIST_BYTES_MAX: u64 = 2 * 1024 * 1024;
+
+/// Entries of one folder that are compared with a pattern.
+const ENTRIES_MAX: usize = 4_096;
+
+/// Places that one command can be kept from; more than the lists above can name of three users.
+const PLACES_MAX: usize = 2_048;
+
+/// The file that marks a folder as a Wakeful home.
+const HOME_MARKER: &str = "wakeful-home";
+
+/// How a copy of a home that a restore replaced is named.
+const COPY_INFIX: &str = ".before-restore-";
+
+/// Where to look for what commands must not read.
+#[derive(Debug, Clone, Default)]
+pub struct ClosedPlaces {
+    /// The folders of the users whose credentials are closed: the own one, and for the superuser everybody's.
+    pub user_folders: Vec<PathBuf>,
+    /// The per-user list of Wakeful homes, their copies and key files; see [`remember`].
+    pub list: Option<PathBuf>,
+    /// Files that hold keys this home uses. A workspace that contains one is refused.
+    pub key_files: Vec<PathBuf>,
+}
+
+/// More places are to be closed than one command can be kept from.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooMany;
+
+impl ClosedPlaces {
+    /// All places that exist, without symlinks, without what lies in another of them or in the own home.
+    pub(crate) fn existing(&self, own_home: &Path) -> Result<Vec<PathBuf>, TooMany> {
+        let mut found = BTreeSet::new();
+        for user in self.user_folders.iter().take(USERS_MAX) {
+            for place in CREDENTIAL_PLACES {
+                found.extend(expand(&user.join(place)));
+            }
+        }
+        if geteuid().is_root() {
+            for place in SYSTEM_PLACES {
+                found.extend(expand(Path::new(place)));
+            }
+            let (folder, begin, end) = HOST_KEYS;
+            found.extend(entries(Path::new(folder), |name| {
+                name.starts_with(begin) && name.ends_with(end)
+            }));
+        }
+        let listed = self.list.as_deref().map(listed).unwrap_or_default();
+        let default_homes = self
+            .user_folders
+            .iter()
+            .take(USERS_MAX)
+            .map(|user| user.join(".wakeful"));
+        let homes: BTreeSet<PathBuf> = listed
+            .into_iter()
+            .chain(default_homes)
+            .chain([own_home.to_owned()])
+            .collect();
+        found.extend(copies(&homes));
+        found.extend(homes.into_iter().filter(|path| is_home_or_file(path)));
+        found.extend(self.key_files.iter().cloned());
+        resolve(&found, own_home)
+    }
+
+    /// The key file that a workspace contains, by its name or by what it leads to.
+    pub(crate) fn key_file_in(&self, workspace: &Path) -> Option<&Path> {
+        let is_inside = |file: &&PathBuf| {
+            file.starts_with(workspace)
+                || file
+                    .canonicalize()
+                    .is_ok_and(|found| found.starts_with(workspace))
+        };
+        self.key_files.iter().find(is_inside).map(PathBuf::as_path)
+    }
+}
+
+/// Follows symlinks and drops what is missing, doubled, or inside of another place or of the own home. Sorted paths
+/// have a folder right before what is in it.
+fn resolve(found: &BTreeSet<PathBuf>, own_home: &Path) -> Result<Vec<PathBuf>, TooMany> {
+    let resolved: BTreeSet<PathBuf> = found.iter().filter_map(|path| path.canonicalize().ok()).collect();
+    let mut places: Vec<PathBuf> = Vec::new();
+    for path in resolved {
+        let is_covered = places.iter().any(|place| path.starts_with(place));
+        // The sandbox is told paths as text. One that is none cannot be closed and is not a reason to run nothing.
+        if path.starts_with(own_home) || is_covered || path.to_str().is_none() {
+            continue;
+        }
+        if places.len() == PLACES_MAX {
+            return Err(TooMany);
+        }
+        places.push(path);
+    }
+    Ok(places)
+}
+
+/// A path, or everything whose name begins as it does before a final `*`.
+fn expand(path: &Path) -> Vec<PathBuf> {
+    let name = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
+    match (name.strip_suffix('*'), path.parent()) {
+        (Some(begin), Some(folder)) => entries(folder, |name| name.starts_with(begin)),
+        _ => vec![path.to_owned()],
+    }
+}
+
+fn entries(folder: &Path, is_meant: impl Fn(&str) -> bool) -> Vec<PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten();
+    found
+        .take(ENTRIES_MAX)
+        .filter(|entry| entry.file_name().to_str().is_some_and(&is_meant))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+/// Copies of homes that lie beside them.
+fn copies(homes: &BTreeSet<PathBuf>) -> Vec<PathBuf> {
+    let parents: BTreeSet<&Path> = homes.iter().filter_map(|home| home.parent()).collect();
+    parents
+        .into_iter()
+        .flat_map(|parent| entries(parent, |name| name.contains(COPY_INFIX)))
+        .filter(|path| is_home_or_file(path))
+        .collect()
+}
+
+/// A folder that was a home once may be something else today, and is then nobody's secret.
+fn is_home_or_file(path: &Path) -> bool {
+    path.is_file() || path.join(HOME_MARKER).exists()
+}
+
+/// What a per-user list names. A list that is missing or damaged names less, and never stops a command.
+fn listed(list: &Path) -> Vec<PathBuf> {
+    let mut text = Vec::new();
+    let Ok(file) = fs::File::open(list) else {
+        return Vec::new();
+    };
+    // A list that breaks off is read as far as it goes.
+    let _cut = file.take(LIST_BYTES_MAX).read_to_end(&mut text);
+    let mut paths: Vec<PathBuf> = text
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| std::str::from_utf8(line).ok())
+        .map(PathBuf::from)
+        .filter(|path| path.is_absolute())
+        .collect();
+    // The newest are at the end.
+    let surplus = paths.len().saturating_sub(LISTED_MAX);
+    paths.drain(..surplus);
+    paths
+}
+
+/// Adds a home, a copy of one or a key file to the per-user list, unless it is there already.
+///
+/// One line is appended, so two processes cannot overwrite each other's. A list that has grown too long is written
+/// anew without what no longer exists.
+pub fn remember(list: &Path, path: &Path) -> io::Result<()> {
+    let Some(text) = path
+        .to_str()
+        .filter(|text| !text.contains('\n') && path.is_absolute())
+    else {
+        return Err(io::Error::from(io::ErrorKind::InvalidInput));
+    };
+    let known = listed(list);
+    if known.iter().any(|known| known == path) {
+        return Ok(());
+    }
+    if let Some(folder) = list.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut options = fs::OpenOptions::new();
+    if known.len() >= LISTED_MAX {
+        let kept = known
+            .iter()
+            .filter(|path| path.exists())
+            .filter_map(|path| path.to_str());
+        // Room for the new one even if all still exist: the oldest goes.
+        let kept: Vec<&str> = kept.collect();
+        let surplus = (kept.len() + 1).saturating_sub(LISTED_MAX);
+        let lines: Vec<&str> = kept.into_iter().skip(surplus).chain([text]).collect();
+        let draft = list.with_extension("new");
+        let mut file = options
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&draft)?;
+        file.write_all(format!("{}\n", lines.join("\n")).as_bytes())?;
+        return fs::rename(draft, list);
+    }
+    let mut file = options.append(true).create(true).mode(0o600).open(list)?;
+    // The first newline ends a line that a crash may have cut.
+    file.write_all(format!("\n{text}\n").as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn home(path: &Path) {
+        fs::create_dir_all(path).expect("a folder");
+        fs::write(path.join(HOME_MARKER), "").expect("a marker");
+    }
+
+    #[test]
+    fn homes_copies_keys_and_credentials_are_closed_where_they_lead() {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path().canonicalize().expect("a path");
+        let at = |name: &str| root.join(name);
+        for name in ["own", "user/.wakeful", "b", "b.before-restore-2026"] {
+            home(&at(name));
+        }
+        fs::create_dir_all(at("user/gone")).expect("no home any more");
+        fs::create_dir_all(at("elsewhere/ssh")).expect("a folder");
+        std::os::unix::fs::symlink(at("elsewhere/ssh"), at("user/.ssh")).expect("a link");
+        for name in ["user/.netrc", "user/.claude.json", "key", "own/inner-key"] {
+            fs::write(at(name), "x").expect("a file");
+        }
+        let list = at("list");
+        fs::write(&list, b"\xff\xfe\nrelative\n").expect("a broken list");
+        for name in ["b", "user/gone", "own"] {
+            remember(&list, &at(name)).expect("remembered");
+        }
+        let places = ClosedPlaces {
+            user_folders: vec![at("user")],
+            list: Some(list),
+            key_files: vec![at("key"), at("own/inner-key"), at("missing")],
+        };
+        let ours: Vec<PathBuf> = places.existing(&at("own")).expect("few");
+        let ours: Vec<PathBuf> = ours.into_iter().filter(|path| path.starts_with(&root)).collect();
+        let expected = [
+            "b",
+            "b.before-restore-2026",
+            "elsewhere/ssh",
+            "key",
+            "user/.claude.json",
+            "user/.netrc",
+            "user/.wakeful",
+        ];
+        assert_eq!(ours, expected.map(at));
+    }
+
+    #[test]
+    fn the_list_of_homes_stays_bounded_and_keeps_the_newest() {
+        let root = tempfile::tempdir().expect("a folder");
+        let list = root.path().join("state/wakeful/homes");
+        for number in 0..LISTED_MAX + 20 {
+            let path = root.path().join(format!("h{number}"));
+            fs::create_dir(&path).expect("a folder");
+            remember(&list, &path).expect("remembered");
+            remember(&list, &path).expect("once");
+        }
+        let known = listed(&list);
+        assert_eq!(known.len(), LISTED_MAX);
+        assert_eq!(
+            known.last(),
+            Some(&root.path().join(format!("h{}", LISTED_MAX + 19)))
+        );
+        assert!(listed(&root.path().join("missing")).is_empty());
+    }
+}

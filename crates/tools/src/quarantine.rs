@@ -1,0 +1,155 @@
+//! Private folders of commands that could not be removed within the bounds of one removal.
+//!
+//! They are moved to `<scratch>/quarantine`, so that no operation meets them again, and a thread goes on removing them
+//! in the background. What it cannot remove either stays there until `wakeful doctor --fix`.
+
+use std::fs::{self, DirBuilder};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::tree::{self, Bounds, Left, fresh_name};
+
+/// The folder in the scratch folder.
+pub const FOLDER: &str = "quarantine";
+
+/// Most folders in quarantine. Further ones stay where they are.
+pub const FOLDERS_MAX: usize = 1_000;
+
+/// How long one background removal goes on at most.
+pub const BACKGROUND_TIME_MAX: Duration = Duration::from_secs(600);
+
+/// Where messages go. Not set in verbs that run one command and end: `doctor` tells of their leftovers.
+static REPORT: OnceLock<fn(&str)> = OnceLock::new();
+
+/// Whether a thread of this process removes what is in quarantine.
+static IS_REMOVING: AtomicBool = AtomicBool::new(false);
+
+/// Has messages about quarantined folders written to a log. Only the first call counts.
+pub fn report_to(log: fn(&str)) {
+    let _set_before = REPORT.set(log);
+}
+
+/// The folders in quarantine of a scratch folder, at most [`FOLDERS_MAX`].
+#[must_use]
+pub fn list(scratch: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(scratch.join(FOLDER)).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).take(FOLDERS_MAX).collect()
+}
+
+/// Goes on with removing what is in quarantine, on a thread of its own. A daemon calls it when it starts.
+pub fn remove_in_background(scratch: &Path) {
+    if list(scratch).is_empty() || IS_REMOVING.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    let scratch = scratch.to_owned();
+    let work = move || {
+        remove_all(&scratch, Bounds::default(), Instant::now() + BACKGROUND_TIME_MAX);
+        IS_REMOVING.store(false, Ordering::Release);
+    };
+    // Nobody waits for the thread: a process that ends in the middle leaves the rest to the next one.
+    if thread::Builder::new()
+        .name("quarantine".to_owned())
+        .spawn(work)
+        .is_err()
+    {
+        IS_REMOVING.store(false, Ordering::Release);
+    }
+}
+
+/// Moves a folder of the scratch folder to quarantine and goes on removing it from there.
+pub(crate) fn put(path: &Path, left: &Left) {
+    move_in(path, left);
+    path.parent().into_iter().for_each(remove_in_background);
+}
+
+fn move_in(path: &Path, left: &Left) {
+    let (Some(scratch), Some(name)) = (path.parent(), path.file_name()) else {
+        return;
+    };
+    let folder = scratch.join(FOLDER);
+    let made = DirBuilder::new().mode(0o700).recursive(true).create(&folder);
+    let is_full = list(scratch).len() >= FOLDERS_MAX;
+    let to = folder.join(format!("{}-{}", name.to_string_lossy(), fresh_name()));
+    let shown = path.display();
+    match made.and_then(|()| {
+        if is_full {
+            Err(full())
+        } else {
+            fs::rename(path, &to)
+        }
+    }) {
+        Ok(()) => report(&format!(
+            "a command left {shown}: {left}; moved to {}",
+            to.display()
+        )),
+        Err(error) => report(&format!(
+            "a command left {shown}: {left}; it cannot be quarantined either: {error}; see `wakeful doctor`"
+        )),
+    }
+}
+
+fn full() -> std::io::Error {
+    std::io::Error::other(format!("{FOLDERS_MAX} folders are in quarantine already"))
+}
+
+fn report(line: &str) {
+    if let Some(log) = REPORT.get() {
+        log(line);
+    }
+}
+
+/// Removes one bounded part of each folder after the other, until nothing is left, nothing can be removed, or the time
+/// is over.
+fn remove_all(scratch: &Path, bounds: Bounds, deadline: Instant) {
+    let mut stuck = Vec::new();
+    loop {
+        let mut progress = 0;
+        stuck.clear();
+        for path in list(scratch) {
+            if Instant::now() >= deadline {
+                return report(&format!("{} is not empty yet", scratch.join(FOLDER).display()));
+            }
+            let removal = tree::remove(&path, bounds);
+            progress += removal.progress;
+            stuck.extend(removal.left.map(|left| format!("{}: {left}", path.display())));
+        }
+        if stuck.is_empty() || progress == 0 {
+            break;
+        }
+    }
+    for line in &stuck {
+        report(&format!(
+            "{line}; remove it by hand, or have `wakeful doctor --fix` try again"
+        ));
+    }
+    // It stays while it is not empty.
+    let _left = fs::remove_dir(scratch.join(FOLDER));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quarantined_trees_are_removed_in_bounded_parts() {
+        let scratch = tempfile::tempdir().expect("a folder");
+        let operation = scratch.path().join("operation");
+        fs::create_dir_all(operation.join("tmp/a/b/c")).expect("folders");
+        for number in 0..50 {
+            fs::write(operation.join(format!("tmp/a/{number}")), "").expect("a file");
+        }
+        let bounds = Bounds {
+            entries_max: 10,
+            ..Bounds::default()
+        };
+        let left = tree::remove(&operation, bounds).left.expect("too many at once");
+        move_in(&operation, &left);
+        assert!(!operation.exists());
+        remove_all(scratch.path(), bounds, Instant::now() + Duration::from_secs(60));
+        assert_eq!(fs::read_dir(scratch.path()).expect("a folder").count(), 0);
+    }
+}

@@ -1,0 +1,96 @@
+//! What was enforced around one command, line by line.
+//!
+//! The word `enforced` alone stands only where every line is. Results of earlier versions have a level and no lines.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// What a command is kept from, or within. Each is enforced or not.
+pub(crate) const LINES: [&str; 11] = [
+    "files_read",
+    "files_write",
+    "home_hidden",
+    "network",
+    "processes",
+    "ipc",
+    "system_calls",
+    "metadata",
+    "memory",
+    "process_count",
+    "written_bytes",
+];
+
+/// Held by the supervisor, which measures; the kernel is not needed for them.
+const MEASURED: [&str; 3] = ["memory", "process_count", "written_bytes"];
+
+/// The level in one word with its means, and every line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Isolation {
+    /// Such as `landlock-abi7+seccomp+pidns`; none where the kernel enforced nothing.
+    means: Option<String>,
+    not_enforced: Vec<String>,
+}
+
+impl Isolation {
+    /// The kernel enforced everything but some lines.
+    pub(crate) fn with(means: String, not_enforced: &[&str]) -> Self {
+        Self {
+            means: Some(means),
+            not_enforced: not_enforced.iter().map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    /// The kernel enforced nothing.
+    pub(crate) fn none() -> Self {
+        let lines = LINES.iter().filter(|line| !MEASURED.contains(line));
+        Self {
+            means: None,
+            not_enforced: lines.map(|line| (*line).to_owned()).collect(),
+        }
+    }
+
+    /// `enforced: MEANS`, `partly_enforced: MEANS; not enforced: LINES`, or `not_enforced`.
+    pub(crate) fn level(&self) -> String {
+        match &self.means {
+            None => "not_enforced".to_owned(),
+            Some(means) if self.not_enforced.is_empty() => format!("enforced: {means}"),
+            Some(means) => format!(
+                "partly_enforced: {means}; not enforced: {}",
+                self.not_enforced.join(", ")
+            ),
+        }
+    }
+
+    /// Whether every line is enforced.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.not_enforced.is_empty()
+    }
+
+    /// Every line with whether it was enforced.
+    pub(crate) fn lines(&self) -> BTreeMap<&'static str, bool> {
+        let is_enforced = |line: &str| !self.not_enforced.iter().any(|other| other == line);
+        LINES.iter().map(|line| (*line, is_enforced(line))).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_word_enforced_stands_alone_only_when_every_line_is() {
+        let all = Isolation::with("x+y".to_owned(), &[]);
+        assert_eq!(all.level(), "enforced: x+y");
+        assert!(all.lines().values().all(|is| *is));
+        let part = Isolation::with("x".to_owned(), &["metadata", "processes"]);
+        assert_eq!(
+            part.level(),
+            "partly_enforced: x; not enforced: metadata, processes"
+        );
+        assert_eq!(part.lines().values().filter(|is| !**is).count(), 2);
+        let none = Isolation::none();
+        assert_eq!(none.level(), "not_enforced");
+        assert_eq!(none.lines().values().filter(|is| **is).count(), MEASURED.len());
+    }
+}

@@ -1,0 +1,175 @@
+//! What the tree of a command uses, read from `/proc`.
+//!
+//! Every walk is bounded by the limit on processes: what is beyond it is too much anyway.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::fd::{AsFd as _, OwnedFd};
+
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::process::Pid;
+
+/// Read of one file in `/proc`. The list of a process's children is the longest.
+const FILE_BYTES_MAX: u64 = 256 * 1024;
+
+/// What a tree of processes uses at one moment, or has used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Usage {
+    /// Processes and threads; at most one more than was asked for.
+    pub(super) tasks: u64,
+    /// Bytes of memory that belong to the tree alone: no files, which the kernel can drop.
+    pub(super) memory_bytes: u64,
+    /// Bytes written to disks by those that run and those whose end was waited for.
+    pub(super) written_bytes: u64,
+}
+
+/// A view of `/proc`. It is opened before the keeper mounts another one, in which processes have other numbers.
+#[derive(Debug)]
+pub(super) struct Processes {
+    proc: OwnedFd,
+}
+
+impl Processes {
+    pub(super) fn open() -> rustix::io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let proc = openat(CWD, "/proc", flags, Mode::empty())?;
+        Ok(Self { proc })
+    }
+
+    /// What a process and its descendants use. Stops at the first task beyond `tasks_max`.
+    pub(super) fn usage(&self, root: Pid, tasks_max: u64) -> Usage {
+        let mut usage = Usage::default();
+        let mut waiting = vec![root.as_raw_nonzero().get()];
+        while let Some(pid) = waiting.pop() {
+            usage.memory_bytes += self.memory(pid);
+            usage.written_bytes += self.written(pid);
+            for task in self.tasks(pid) {
+                usage.tasks += 1;
+                if usage.tasks > tasks_max {
+                    return usage;
+                }
+                waiting.extend(self.children(pid, task));
+            }
+        }
+        usage
+    }
+
+    /// The memory of the tree with every shared page counted once. Reading it takes the kernel long, so this is for a
+    /// tree whose plain sum is over its limit: processes that were forked share most of what they count.
+    pub(super) fn memory_without_doubles(&self, root: Pid, tasks_max: u64) -> u64 {
+        let mut bytes: u64 = 0;
+        let mut tasks: u64 = 0;
+        let mut waiting = vec![root.as_raw_nonzero().get()];
+        while let Some(pid) = waiting.pop() {
+            bytes += self.proportional(pid).unwrap_or_else(|| self.memory(pid));
+            for task in self.tasks(pid) {
+                tasks += 1;
+                if tasks > tasks_max {
+                    return bytes;
+                }
+                waiting.extend(self.children(pid, task));
+            }
+        }
+        bytes
+    }
+
+    fn memory(&self, pid: i32) -> u64 {
+        let text = self.read(&format!("{pid}/status")).unwrap_or_default();
+        ["RssAnon:", "RssShmem:", "VmSwap:"]
+            .iter()
+            .filter_map(|name| kibibytes(&text, name))
+            .sum()
+    }
+
+    fn proportional(&self, pid: i32) -> Option<u64> {
+        let text = self.read(&format!("{pid}/smaps_rollup"))?;
+        let anonymous = kibibytes(&text, "Pss_Anon:");
+        let shared = kibibytes(&text, "Pss_Shmem:");
+        // Kernels before 5.11 tell only the sum, with files.
+        let held = anonymous
+            .zip(shared)
+            .map(|(anonymous, shared)| anonymous + shared);
+        let held = held.or_else(|| kibibytes(&text, "Pss:"))?;
+        Some(held + kibibytes(&text, "SwapPss:").unwrap_or(0))
+    }
+
+    fn written(&self, pid: i32) -> u64 {
+        let text = self.read(&format!("{pid}/io")).unwrap_or_default();
+        number(&text, "write_bytes:").unwrap_or(0)
+    }
+
+    fn tasks(&self, pid: i32) -> Vec<i32> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = openat(self.proc.as_fd(), format!("{pid}/task"), flags, Mode::empty());
+        let Ok(entries) = folder.and_then(Dir::new) else {
+            return Vec::new();
+        };
+        let names = entries.flatten().map(|entry| entry.file_name().to_owned());
+        names
+            .filter_map(|name| name.to_str().ok()?.parse().ok())
+            .collect()
+    }
+
+    fn children(&self, pid: i32, task: i32) -> Vec<i32> {
+        let text = self
+            .read(&format!("{pid}/task/{task}/children"))
+            .unwrap_or_default();
+        text.split_ascii_whitespace()
+            .filter_map(|word| word.parse().ok())
+            .collect()
+    }
+
+    /// A file of a process; nothing when the process is gone or does not let itself be looked at.
+    fn read(&self, path: &str) -> Option<String> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        let file = openat(self.proc.as_fd(), path, flags, Mode::empty()).ok()?;
+        let mut bytes = Vec::new();
+        File::from(file)
+            .take(FILE_BYTES_MAX)
+            .read_to_end(&mut bytes)
+            .ok()?;
+        // The name of a process may hold any bytes; it must not hide the process.
+        Some(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// What the machine has, and what of it could be used now.
+    pub(super) fn machine_memory(&self) -> (u64, u64) {
+        let text = self.read("meminfo").unwrap_or_default();
+        let of = |name| kibibytes(&text, name).unwrap_or(u64::MAX);
+        (of("MemTotal:"), of("MemAvailable:"))
+    }
+}
+
+fn kibibytes(text: &str, name: &str) -> Option<u64> {
+    number(text, name).map(|number| number.saturating_mul(1024))
+}
+
+fn number(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_ascii_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_measured_with_its_threads_and_children() {
+        let processes = Processes::open().expect("/proc");
+        let mut child = std::process::Command::new("cat")
+            .stdin(std::process::Stdio::piped())
+            .spawn()
+            .expect("a child");
+        let usage = processes.usage(rustix::process::getpid(), 10_000);
+        // The test's own thread, the first one, and the child.
+        assert!(usage.tasks >= 3 && usage.memory_bytes > 0, "{usage:?}");
+        let cut = processes.usage(rustix::process::getpid(), 1);
+        assert_eq!(cut.tasks, 2, "a walk ends at its bound");
+        let once = processes.memory_without_doubles(rustix::process::getpid(), 10_000);
+        assert!(once > 0);
+        let (total, available) = processes.machine_memory();
+        assert!(available > 0 && available <= total);
+        drop(child.stdin.take());
+        child.wait().expect("gone");
+    }
+}

@@ -1,0 +1,130 @@
+//! Places that commands share.
+
+use std::collections::BTreeMap;
+use std::future::{Future, poll_fn};
+use std::pin::{Pin, pin};
+use std::task::Poll;
+
+use tokio::sync::watch;
+use wakeful_core::id::AgentId;
+use wakeful_core::key::Digest;
+use wakeful_core::time::Millis;
+use wakeful_ports::tool::NOT_BEGUN;
+
+use super::*;
+use crate::options::Unsandboxed;
+
+/// Told that nothing may begin any more, and told that nothing stands against a beginning. What has begun has time.
+struct Told {
+    bar: watch::Receiver<bool>,
+    clear: watch::Receiver<bool>,
+}
+
+async fn is_set(flag: &watch::Receiver<bool>) {
+    let mut flag = flag.clone();
+    let _gone = flag.wait_for(|set| *set).await;
+}
+
+impl Stop for Told {
+    async fn stopped(&self) {
+        std::future::pending().await
+    }
+
+    async fn barred(&self) {
+        is_set(&self.bar).await;
+    }
+
+    async fn cleared(&self) {
+        is_set(&self.clear).await;
+    }
+}
+
+/// The tools of one run, whose commands cannot begin: there is no such program.
+fn tools(root: &std::path::Path) -> Tools {
+    let folder = |name: &str| {
+        let path = root.join(name);
+        fs::create_dir_all(&path).expect("a folder");
+        path
+    };
+    Tools::new(ToolsOptions {
+        program: root.join("no-such-program"),
+        program_args_prefix: Vec::new(),
+        home: folder("home"),
+        workspace: folder("workspace"),
+        scratch: folder("home/scratch"),
+        environment: BTreeMap::new(),
+        closed: crate::ClosedPlaces::default(),
+        limits: crate::CommandLimits::default(),
+        unsandboxed: Unsandboxed::Allow,
+        pretend: Pretend::default(),
+    })
+    .expect("tools")
+}
+
+fn act() -> Act {
+    Act {
+        operation_id: OperationId(Digest::of(b"one")),
+        tool: TOOL.to_owned(),
+        input: serde_json::json!({"cmd": "true"}),
+        agent_id: AgentId::parse("main").expect("a name"),
+        at: Millis(0),
+    }
+}
+
+/// Lets a future go as far as it can; true when it has ended.
+async fn has_ended<F: Future>(future: &mut Pin<&mut F>) -> bool {
+    poll_fn(|context| Poll::Ready(future.as_mut().poll(context).is_ready())).await
+}
+
+#[tokio::test]
+async fn commands_of_all_runs_share_the_places_and_who_waited_begins_only_when_nothing_stands_against_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let most = u32::try_from(COMMANDS_MAX).expect("a few");
+    let all = PLACES.acquire_many(most).await.expect("all places");
+    let (set, bar) = watch::channel(false);
+    let (let_in, clear) = watch::channel(false);
+    let told = || Told {
+        bar: bar.clone(),
+        clear: clear.clone(),
+    };
+    let (one, another) = (tools(root.path()), tools(root.path()));
+    let mut first = pin!(one.perform(act(), told()));
+    let mut second = pin!(another.perform(act(), told()));
+    assert!(
+        !has_ended(&mut first).await && !has_ended(&mut second).await,
+        "there is no place"
+    );
+    drop(all);
+    assert!(
+        !has_ended(&mut first).await,
+        "there is one, and it is not cleared"
+    );
+    assert_eq!(PLACES.available_permits(), COMMANDS_MAX - 2);
+    let _ = let_in.send(true);
+    assert_eq!(first.await.code.as_deref(), Some("spawn_failed"), "it began");
+    assert_eq!(second.await.code.as_deref(), Some("spawn_failed"));
+    assert_eq!(
+        PLACES.available_permits(),
+        COMMANDS_MAX,
+        "every place is given back"
+    );
+    drop(set);
+    // In one test, because the places are those of the whole process.
+    one_waits_and_is_barred().await;
+}
+
+async fn one_waits_and_is_barred() {
+    let root = tempfile::tempdir().expect("a folder");
+    let most = u32::try_from(COMMANDS_MAX).expect("a few");
+    let all = PLACES.acquire_many(most).await.expect("all places");
+    let ((set, bar), (_let_in, clear)) = (watch::channel(false), watch::channel(false));
+    let tools = tools(root.path());
+    let mut waiting = pin!(tools.perform(act(), Told { bar, clear }));
+    assert!(!has_ended(&mut waiting).await);
+    // A brake is set, and a place becomes free before whoever watches has seen it.
+    drop(all);
+    assert!(!has_ended(&mut waiting).await);
+    let _ = set.send(true);
+    assert_eq!(waiting.await.code.as_deref(), Some(NOT_BEGUN));
+    assert_eq!(PLACES.available_permits(), COMMANDS_MAX);
+}

@@ -1,0 +1,109 @@
+//! How many bytes the commands of each agent wrote to disks within 24 hours.
+//!
+//! One small file per agent in the home, with a sum for each hour. It is read before a command and written after it; a
+//! crash between the two loses what that one command wrote, which its own limit bounds.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use wakeful_core::id::AgentId;
+use wakeful_core::time::Millis;
+
+const HOUR_MS: i64 = 3_600_000;
+
+/// Hours that count.
+const HOURS: i64 = 24;
+
+/// Largest file that is read: 24 short lines of JSON take far less.
+const FILE_BYTES_MAX: u64 = 64 * 1024;
+
+/// One for the whole process, because commands of one agent may run at the same time.
+static WRITING: Mutex<()> = Mutex::new(());
+
+/// The record of one agent.
+#[derive(Debug, Clone)]
+pub(crate) struct Written {
+    file: PathBuf,
+}
+
+impl Written {
+    pub(crate) fn of(home: &Path, agent: &AgentId) -> Self {
+        let file = home.join("written").join(format!("{agent}.json"));
+        Self { file }
+    }
+
+    /// Bytes of the last 24 hours.
+    pub(crate) fn bytes(&self, now: Millis) -> u64 {
+        let hours = self.read();
+        let since = oldest(&hours, now);
+        hours
+            .range(since..)
+            .map(|(_, bytes)| bytes)
+            .fold(0, |sum: u64, bytes| sum.saturating_add(*bytes))
+    }
+
+    /// Adds what one command wrote.
+    pub(crate) fn add(&self, now: Millis, bytes: u64) -> io::Result<()> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let _alone = WRITING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut hours = self.read();
+        let newest = hours.last_key_value().map_or(i64::MIN, |(hour, _)| *hour);
+        // Under the newest hour where the clock was set back, or it would be dropped as too old.
+        let sum = hours.entry(newest.max(now.0.div_euclid(HOUR_MS))).or_default();
+        *sum = sum.saturating_add(bytes);
+        let since = oldest(&hours, now);
+        let kept = hours.split_off(&since);
+        if let Some(folder) = self.file.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        }
+        let draft = self.file.with_extension("new");
+        fs::write(&draft, serde_json::to_vec(&kept)?)?;
+        fs::rename(draft, &self.file)
+    }
+
+    /// Sums by hour. A file that is missing or damaged counts as nothing: the limit of each command still holds.
+    fn read(&self) -> BTreeMap<i64, u64> {
+        let is_small = fs::metadata(&self.file).is_ok_and(|found| found.len() <= FILE_BYTES_MAX);
+        let json = is_small.then(|| fs::read(&self.file).ok()).flatten();
+        json.and_then(|json| serde_json::from_slice(&json).ok())
+            .unwrap_or_default()
+    }
+}
+
+/// The first hour that counts. A clock that is set back makes no hour older.
+fn oldest(hours: &BTreeMap<i64, u64>, now: Millis) -> i64 {
+    let newest = hours.last_key_value().map_or(i64::MIN, |(hour, _)| *hour);
+    newest.max(now.0.div_euclid(HOUR_MS)) - HOURS + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_counts_for_a_day_also_when_the_clock_goes_back() {
+        let home = tempfile::tempdir().expect("a folder");
+        let agent = AgentId::parse("main").expect("a name");
+        let written = Written::of(home.path(), &agent);
+        let at = |hour: i64| Millis(hour * HOUR_MS);
+        assert_eq!(written.bytes(at(100)), 0);
+        written.add(at(100), 5).expect("kept");
+        written.add(at(110), 7).expect("kept");
+        assert_eq!(written.bytes(at(123)), 12);
+        assert_eq!(written.bytes(at(124)), 7, "the first hour is a day old");
+        assert_eq!(written.bytes(at(50)), 12, "the clock was set back");
+        written.add(at(50), 1).expect("kept");
+        assert_eq!(written.bytes(at(50)), 13, "and what is written then counts");
+        assert_eq!(written.bytes(at(200)), 0);
+        fs::write(&written.file, "no json").expect("damaged");
+        assert_eq!(written.bytes(at(110)), 0);
+        written.add(at(110), 3).expect("begun anew");
+        assert_eq!(written.bytes(at(110)), 3);
+    }
+}

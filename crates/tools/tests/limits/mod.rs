@@ -1,0 +1,212 @@
+//! What a command may use, together with everything it starts.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use wakeful_tools::{CommandLimits, Pretend};
+
+use crate::kit::{Bed, WAYS, eventually, processes_with, unique};
+
+fn bed(level: Pretend, limits: CommandLimits) -> Bed {
+    Bed::with(|options| {
+        options.pretend = level;
+        options.limits = limits;
+    })
+}
+
+#[test]
+fn a_fork_bomb_is_ended_by_the_limit_on_processes() {
+    for level in WAYS {
+        let limits = CommandLimits {
+            processes: 100,
+            ..CommandLimits::default()
+        };
+        let bed = bed(level, limits);
+        // Both stop by themselves at about 4,000 processes, so that a limit that fails does not take the machine along. The
+        // second makes orphans; where the kernel bounds the number of processes, it soon dies of that by itself.
+        let bomb = "b() { [ $1 -eq 0 ] || { b $(($1-1)) & b $(($1-1)) & }; sleep 1000; }";
+        let orphans = "b() { [ $1 -eq 0 ] || { (b $(($1-1)) &); (b $(($1-1)) &); }; sleep 1000; }";
+        for bomb in [bomb].into_iter().chain(level.no_namespaces.then_some(orphans)) {
+            let word = unique("bomb");
+            let seen = bed.run(&format!(": {word}; {bomb}; b 10 2> /dev/null"));
+            assert_eq!(
+                seen.done.code.as_deref(),
+                Some("too_many_processes"),
+                "{}",
+                seen.json
+            );
+            assert!(
+                seen.json["limit"]
+                    .as_str()
+                    .expect("words")
+                    .contains("tools.processes_max")
+            );
+            eventually("the end of the bomb", || {
+                processes_with(&word).is_empty().then_some(())
+            });
+        }
+    }
+}
+
+#[test]
+fn threads_count_as_processes() {
+    let limits = CommandLimits {
+        processes: 40,
+        ..CommandLimits::default()
+    };
+    let many = "perl -e 'use threads; threads->create(sub { sleep 1000 }) for 1..60; sleep 1000'";
+    let python = "import threading,time\nfor i in range(60): threading.Thread(target=lambda: time.sleep(1000)).start()";
+    let cmd = format!("command -v python3 > /dev/null && exec python3 -c '{python}' || exec {many}");
+    for level in WAYS {
+        let seen = bed(level, limits).run(&cmd);
+        assert_eq!(
+            seen.done.code.as_deref(),
+            Some("too_many_processes"),
+            "{}",
+            seen.json
+        );
+    }
+}
+
+#[test]
+fn a_command_that_takes_too_much_memory_is_ended() {
+    let limits = CommandLimits {
+        memory_bytes: Some(64 << 20),
+        ..CommandLimits::default()
+    };
+    // One process with all of it, and several that each have less than the limit.
+    let alone = "perl -e '$x .= \"y\" x 1_000_000 while 1'";
+    // A name that is no text hides nothing.
+    let nameless = "perl -e '$0 = \"\\xff\"; $x .= \"y\" x 1_000_000 while 1'";
+    let together =
+        "for i in 1 2 3 4; do perl -e '$x = \"y\" x 20_000_000; $z = $x . \"z\"; sleep 1000' & done; wait";
+    for level in WAYS {
+        for cmd in [alone, nameless, together] {
+            let seen = bed(level, limits).run(cmd);
+            assert_eq!(
+                seen.done.code.as_deref(),
+                Some("memory_exceeded"),
+                "{}",
+                seen.json
+            );
+        }
+    }
+}
+
+#[test]
+fn memory_that_forked_processes_share_counts_once() {
+    let limits = CommandLimits {
+        memory_bytes: Some(96 << 20),
+        ..CommandLimits::default()
+    };
+    let shared =
+        "perl -e '$x = \"y\" x 40_000_000; for (1..4) { fork or do { sleep 1; exit } } 1 while wait > 0'";
+    for level in WAYS {
+        bed(level, limits).run(shared).ok();
+    }
+}
+
+#[test]
+fn a_command_that_writes_more_than_it_may_is_ended() {
+    let limits = CommandLimits {
+        written_bytes: 8 << 20,
+        ..CommandLimits::default()
+    };
+    for level in WAYS {
+        let bed = bed(level, limits);
+        let seen =
+            bed.run("i=0; while :; do dd if=/dev/zero of=f$i bs=1M count=2 2> /dev/null; i=$((i+1)); done");
+        assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+        let written = Command::new("du")
+            .arg("-sk")
+            .arg(&bed.workspace)
+            .output()
+            .expect("du");
+        let text = String::from_utf8(written.stdout).expect("text");
+        let kib: u64 = text
+            .split_whitespace()
+            .next()
+            .expect("a number")
+            .parse()
+            .expect("a number");
+        assert!(kib < 1 << 20, "{kib} KiB");
+        // One file is bounded by the kernel itself.
+        bed.run("dd if=/dev/zero of=large bs=1M count=9 2> /dev/null; echo over")
+            .ok();
+        assert!(fs::metadata(bed.workspace.join("large")).expect("a file").len() <= 8 << 20);
+    }
+}
+
+/// A small disk of its own, for the home and the workspace.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    /// None where this machine does not let us mount.
+    fn new(options: &str) -> Option<Self> {
+        let path = std::env::temp_dir().join(unique("wakeful-disk"));
+        fs::create_dir(&path).expect("a folder");
+        let disk = Self(path);
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", options, "tmpfs"])
+            .arg(&disk.0)
+            .status();
+        mounted.is_ok_and(|status| status.success()).then_some(disk)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _unmounted = Command::new("umount")
+            .arg(&self.0)
+            .stderr(std::process::Stdio::null())
+            .status();
+        let _removed = fs::remove_dir(&self.0);
+    }
+}
+
+fn bed_on(disk: &Path, level: Pretend) -> Bed {
+    Bed::with(|options| {
+        for name in ["home", "workspace"] {
+            fs::create_dir_all(disk.join(name)).expect("a folder");
+        }
+        options.home = disk.join("home");
+        options.workspace = disk.join("workspace");
+        options.scratch = disk.join("home/scratch");
+        options.pretend = level;
+    })
+}
+
+#[test]
+fn a_command_that_writes_endlessly_leaves_the_home_room_to_write() {
+    let endless = "while :; do i=$((i+1)); cat /dev/zero > f$i; done";
+    let allocating = "while :; do i=$((i+1)); fallocate -l 8M f$i || head -c 1M /dev/zero > f$i; done";
+    for level in WAYS {
+        for cmd in [endless, allocating] {
+            let Some(disk) = SmallDisk::new("size=256m") else {
+                return;
+            };
+            let bed = bed_on(&disk.0, level);
+            let seen = bed.run(cmd);
+            assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+            let room = fs::write(disk.0.join("home/transaction"), vec![0; 4 << 20]);
+            assert!(room.is_ok(), "{level:?} {cmd}: {room:?}");
+        }
+    }
+}
+
+#[test]
+fn an_agent_that_wrote_its_day_s_share_gets_no_more_commands() {
+    let limits = CommandLimits {
+        written_bytes_per_day: 8 << 20,
+        ..CommandLimits::default()
+    };
+    let bed = bed(Pretend::default(), limits);
+    bed.run("head -c 6M /dev/zero > a").ok();
+    let seen = bed.run("head -c 6M /dev/zero > b; sleep 1000");
+    assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+    let seen = bed.run("true");
+    assert_eq!(seen.done.code.as_deref(), Some("disk_limit"), "{}", seen.json);
+    let hint = seen.json["hint"].as_str().expect("a hint");
+    assert!(hint.contains("tools.written_mib_per_day"), "{hint}");
+}

@@ -1,0 +1,74 @@
+//! `wakeful login`: the browsers that are logged in.
+
+use clap::{Args, Subcommand};
+use serde_json::json;
+use wakeful_api::{Login, LoginList};
+
+use super::Shared;
+use super::open::client_of_home;
+use crate::failure::Failure;
+use crate::show::Out;
+
+/// Digits of a login's id.
+const ID_CHARS: usize = 8;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum LoginVerb {
+    /// List the browsers that are logged in, newest first
+    List,
+    /// End a login: its requests are refused at once, also after a restart
+    Revoke(RevokeArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeArgs {
+    /// The id of the login, from `wakeful login list`
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    id: Option<String>,
+    /// End all logins
+    #[arg(long)]
+    all: bool,
+}
+
+/// Runs the verb.
+pub(crate) async fn login(verb: &LoginVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
+    match verb {
+        LoginVerb::List => {
+            let list: LoginList = client_of_home(shared)?.get("/api/logins").await?;
+            out.answer(&list, &text(&list.logins));
+        }
+        LoginVerb::Revoke(RevokeArgs { id: Some(id), .. }) => {
+            let path = format!("/api/logins/{}", checked(id)?);
+            let () = client_of_home(shared)?.delete(&path).await?;
+            out.answer(&json!({"revoked": id}), &format!("login {id} is revoked"));
+        }
+        LoginVerb::Revoke(RevokeArgs { id: None, .. }) => {
+            let () = client_of_home(shared)?.delete("/api/logins").await?;
+            out.answer(&json!({"revoked": "all"}), "all logins are revoked");
+        }
+    }
+    Ok(0)
+}
+
+/// An id that can stand in a path.
+fn checked(id: &str) -> Result<&str, Failure> {
+    if id.len() == ID_CHARS && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Ok(id);
+    }
+    let message = format!("{id:?} is not the id of a login, which has {ID_CHARS} hex digits");
+    let hint = "`wakeful login list` shows the ids";
+    Err(Failure::usage("bad_login_id", message, hint))
+}
+
+fn text(logins: &[Login]) -> String {
+    if logins.is_empty() {
+        return "no browser is logged in; `wakeful open` logs one in".to_owned();
+    }
+    let line = |login: &Login| {
+        format!(
+            "{}  {:<24}  created {}  last used {}  expires {}",
+            login.id, login.name, login.created_at, login.last_used_at, login.expires_at
+        )
+    };
+    logins.iter().map(line).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,122 @@
+//! What commands must not read outside the home: which files hold keys, whose credentials are meant, and the per-user
+//! list of Wakeful homes.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use wakeful_tools::{ClosedPlaces, closed};
+
+use crate::config::Config;
+use crate::secret::Handle;
+
+/// The list of homes, copies of homes and key files, below the user's folder for state.
+const LIST: &str = "wakeful/homes";
+
+/// Largest `/etc/passwd` that is read.
+const PASSWD_BYTES_MAX: u64 = 1024 * 1024;
+
+/// Accounts of which the folder is looked at.
+const ACCOUNTS_MAX: usize = 64;
+
+/// What is closed to commands under some settings.
+pub(crate) fn places(config: &Config) -> ClosedPlaces {
+    let key_files = key_files(config);
+    // Another home's commands must not read them either.
+    key_files.iter().for_each(|file| remember(file));
+    ClosedPlaces {
+        user_folders: user_folders(),
+        list: list(),
+        key_files,
+    }
+}
+
+/// Puts a home, a copy of one or a key file on the per-user list. Where the list cannot be written, the home is closed
+/// to its own commands all the same, and known to those of other homes only if it is the usual one.
+pub(crate) fn remember(path: &Path) {
+    if let Some(list) = list() {
+        let _unwritable = closed::remember(&list, path);
+    }
+}
+
+/// `$XDG_STATE_HOME/wakeful/homes`, else `~/.local/state/wakeful/homes`.
+fn list() -> Option<PathBuf> {
+    let state = std::env::var_os("XDG_STATE_HOME").map(PathBuf::from);
+    let state = state.filter(|path| path.is_absolute());
+    let state = state.or_else(|| std::env::home_dir().map(|home| home.join(".local/state")));
+    state
+        .filter(|path| path.is_absolute())
+        .map(|path| path.join(LIST))
+}
+
+/// Every file that the settings say a key or token is in.
+fn key_files(config: &Config) -> Vec<PathBuf> {
+    let providers = config
+        .providers
+        .values()
+        .filter_map(|provider| provider.key.as_deref());
+    let handles = providers.chain(config.announce.webhook_key.as_deref());
+    let named = handles.filter_map(|text| match Handle::parse(text) {
+        Ok(Handle::File(path)) => Some(path),
+        Ok(Handle::Env(_) | Handle::Keyring { .. } | Handle::None) | Err(_) => None,
+    });
+    let token = config.server.token_file.as_ref().map(PathBuf::from);
+    named.chain(token).filter(|path| path.is_absolute()).collect()
+}
+
+/// The folder of this user by the environment and by `/etc/passwd`; for the superuser, who can read them, everybody's.
+fn user_folders() -> Vec<PathBuf> {
+    let mut text = String::new();
+    if let Ok(file) = File::open("/etc/passwd") {
+        // Accounts beyond a line that is no text are not known.
+        let _cut = file.take(PASSWD_BYTES_MAX).read_to_string(&mut text);
+    }
+    let mut folders: Vec<PathBuf> = std::env::home_dir().into_iter().collect();
+    folders.extend(folders_of(rustix::process::geteuid().as_raw(), &text));
+    folders.retain(|folder| folder.is_absolute() && folder.as_path() != Path::new("/"));
+    folders.sort_unstable();
+    folders.dedup();
+    folders.truncate(ACCOUNTS_MAX);
+    folders
+}
+
+/// The folders that `/etc/passwd` gives a user, or all there are for the superuser.
+fn folders_of(uid: u32, passwd: &str) -> Vec<PathBuf> {
+    let account = |line: &str| {
+        let mut fields = line.split(':').skip(2);
+        let owner: u32 = fields.next()?.parse().ok()?;
+        let folder = fields.nth(2).map(PathBuf::from)?;
+        (uid == 0 || owner == uid).then_some(folder)
+    };
+    passwd.lines().filter_map(account).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_that_holds_a_key_is_known_from_the_settings() {
+        let mut config = Config::default();
+        config.providers.insert("a".to_owned(), provider("file:/keys/a"));
+        config.providers.insert("b".to_owned(), provider("env:KEY"));
+        config.announce.webhook_key = Some("file:/keys/hook".to_owned());
+        config.server.token_file = Some("/keys/token".to_owned());
+        let expected = ["/keys/a", "/keys/hook", "/keys/token"].map(PathBuf::from);
+        assert_eq!(key_files(&config), expected);
+    }
+
+    fn provider(key: &str) -> crate::config::ProviderSettings {
+        crate::config::ProviderSettings {
+            key: Some(key.to_owned()),
+            ..Default::default()
+        }
+    }
+
+    #[test]
+    fn the_superuser_closes_the_folders_of_all_accounts() {
+        let passwd = "root:x:0:0:root:/root:/bin/sh\nann:x:1000:1000::/home/ann:/bin/sh\nbroken\n";
+        assert_eq!(folders_of(1000, passwd), [PathBuf::from("/home/ann")]);
+        assert_eq!(folders_of(0, passwd).len(), 2);
+    }
+}

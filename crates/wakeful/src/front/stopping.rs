@@ -1,0 +1,200 @@
+//! Stop requests from the command line: they are told to the daemon or the database, and kept in the home's slot where
+//! neither takes them in time. Every process that drives runs in the home looks at the slot.
+
+use std::future::Future;
+use std::time::Duration;
+
+use serde::Deserialize;
+use wakeful_api::{BrakeList, PendingCancel, Run};
+use wakeful_core::id::AgentId;
+use wakeful_core::key::RunKey;
+use wakeful_core::stop::{StopRequest, StopTarget};
+use wakeful_ports::clock::{Clock as _, Entropy as _};
+use wakeful_ports::records::BrakeRow;
+use wakeful_ports::stops::PendingStop;
+use wakeful_server::view;
+use wakeful_store::{drop_from_slot, keep_in_slot, read_slot};
+
+use super::deciding::CHANNEL;
+use super::{Front, here};
+use crate::cli::Shared;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::place::{Place, governance};
+use crate::reach::daemon_now;
+use crate::show::Out;
+use crate::world::{RealClock, RealEntropy};
+
+/// How long the daemon or the database has to take a stop request.
+const TELL_MAX: Duration = Duration::from_secs(3);
+
+/// Codes of failures that say nothing of the request itself.
+const IN_THE_WAY: [&str; 12] = [
+    "daemon_unreachable",
+    "daemon_incomprehensible",
+    "recovering",
+    "stopping",
+    "answer_timeout",
+    "disk_full",
+    "database_unreachable",
+    DATABASE_SLOW,
+    "home_unwritable",
+    "log_removed",
+    "storage_failed",
+    "store_closed",
+];
+
+const DATABASE_SLOW: &str = "database_slow";
+
+/// What a cancellation came to.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum CancelAnswer {
+    /// It is durable.
+    Run(Box<Run>),
+    /// It is in force, and not in the database yet.
+    Pending(PendingCancel),
+}
+
+/// What a request came to.
+pub(crate) enum Told<T> {
+    /// The daemon or the database has it.
+    Taken(T),
+    /// Only the slot has it.
+    Kept(PendingStop),
+}
+
+/// A fresh request from this command line.
+pub(crate) fn request(target: StopTarget, reason: String) -> StopRequest {
+    let bytes = RealEntropy.bytes32();
+    StopRequest {
+        id: bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)),
+        target,
+        reason,
+        channel: CHANNEL,
+        at: RealClock::new().now(),
+    }
+}
+
+/// The answer to a cancellation that the database does not have yet.
+pub(crate) fn pending_cancel(run: RunKey, pending: &PendingStop) -> PendingCancel {
+    PendingCancel {
+        run_key: run.to_string(),
+        not_durable: view::not_durable(pending),
+    }
+}
+
+/// Sets a brake on one agent or on all.
+pub(crate) async fn brake(
+    shared: &Shared,
+    out: &Out,
+    agent: Option<AgentId>,
+    reason: Option<String>,
+) -> Result<BrakeList, Failure> {
+    let target = StopTarget::brake(agent.as_ref());
+    let request = request(target, reason.clone().unwrap_or_default());
+    let home = home_of(shared)?;
+    let told = match daemon_now(shared)? {
+        Some(client) => {
+            let front = Front::Daemon(client);
+            told(&home, request, front.brake(agent, reason)).await?
+        }
+        None => {
+            // In force for whatever drives runs here, before the database is opened.
+            let _ = keep_in_slot(&home.brake_slot(), &request);
+            let beside = async {
+                let place = Place::open_beside(shared).await?;
+                place
+                    .work(out, async |place| {
+                        let front = here(&place.store, governance(place.home.root()));
+                        front.brake(agent, reason).await
+                    })
+                    .await
+            };
+            told(&home, request, beside).await?
+        }
+    };
+    Ok(match told {
+        Told::Taken(brakes) => brakes,
+        Told::Kept(pending) => brakes_of(&[pending]),
+    })
+}
+
+/// The brakes that the slot keeps, where the daemon or the database does not say which are on.
+pub(crate) fn brakes_in_slot(shared: &Shared, failure: Failure) -> Result<BrakeList, Failure> {
+    if !is_in_the_way(&failure) {
+        return Err(failure);
+    }
+    let home = Home::open(&shared.home()?)?;
+    let kept = read_slot(&home.brake_slot()).into_iter();
+    let kept: Vec<PendingStop> = kept.map(|request| pending(request, failure.code())).collect();
+    let brakes = brakes_of(&kept);
+    if brakes.brakes.is_empty() {
+        return Err(failure);
+    }
+    Ok(brakes)
+}
+
+/// Waits for a request to be taken, and keeps it in the home where something is in the way.
+pub(crate) async fn told<T>(
+    home: &Home,
+    request: StopRequest,
+    telling: impl Future<Output = Result<T, Failure>>,
+) -> Result<Told<T>, Failure> {
+    let failure = match tokio::time::timeout(TELL_MAX, telling).await {
+        Ok(Ok(taken)) => return Ok(Told::Taken(taken)),
+        Ok(Err(failure)) => failure,
+        Err(_) => Failure::new(
+            DATABASE_SLOW,
+            format!("no answer within {} s", TELL_MAX.as_secs()),
+            "look with `wakeful daemon status`",
+        ),
+    };
+    let slot = home.brake_slot();
+    if !is_in_the_way(&failure) {
+        let _ = drop_from_slot(&slot, request.id);
+        return Err(failure);
+    }
+    match keep_in_slot(&slot, &request) {
+        Ok(()) => Ok(Told::Kept(pending(request, failure.code()))),
+        // It is in force nowhere, so it failed.
+        Err(_) => Err(failure),
+    }
+}
+
+fn is_in_the_way(failure: &Failure) -> bool {
+    IN_THE_WAY.contains(&failure.code())
+}
+
+/// The home that a request concerns. Where the database is elsewhere it is made, as by every verb that writes.
+pub(crate) fn home_of(shared: &Shared) -> Result<Home, Failure> {
+    let path = shared.home()?;
+    if shared.database().is_some() {
+        return Home::open_or_create(&path);
+    }
+    let home = Home::open(&path)?;
+    // A home of an older program has no slot yet.
+    home.make_slot();
+    Ok(home)
+}
+
+fn pending(request: StopRequest, code: &str) -> PendingStop {
+    PendingStop {
+        request,
+        is_kept: true,
+        code: code.to_owned(),
+    }
+}
+
+fn brakes_of(pending: &[PendingStop]) -> BrakeList {
+    let rows = pending.iter().filter_map(|pending| {
+        let request = &pending.request;
+        Some(BrakeRow {
+            agent_id: request.target.scope()?.cloned(),
+            reason: request.reason.clone(),
+            channel: request.channel,
+            at: request.at,
+        })
+    });
+    view::brakes(&rows.collect::<Vec<_>>(), pending)
+}

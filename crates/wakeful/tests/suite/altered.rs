@@ -1,0 +1,90 @@
+//! `wakeful verify`, `replay` and `doctor --deep` find what was changed beside the logs, and name it.
+
+use std::fs;
+
+use rusqlite::Connection;
+
+use super::columns::called;
+use super::world::{World, commands};
+
+/// What is changed behind the program's back, and the place that is named.
+const CHANGES: [(&str, &str); 7] = [
+    (
+        "UPDATE blob SET bytes = CAST('other' AS BLOB), encoding = 'raw', size = 5",
+        "blob.bytes",
+    ),
+    ("UPDATE message SET authority = 'external_evidence'", "message"),
+    ("UPDATE cap SET daily_microusd = 1000000000", "cap"),
+    ("DELETE FROM brake", "brake"),
+    (
+        "INSERT INTO brake VALUES ('', 'nobody said so', 'cli', 1)",
+        "brake",
+    ),
+    ("UPDATE agent SET mode = 'autonomous'", "agent"),
+    ("UPDATE step SET sandbox = 'enforced_by_nobody'", "step.sandbox"),
+];
+
+fn tamper(world: &World, sql: &str) {
+    let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    database.execute_batch(sql).expect(sql);
+}
+
+fn home_with_settings() -> (World, String) {
+    let world = World::new();
+    let said = world.run(
+        &commands(&["echo one >> world.txt"]),
+        &["--agent", "main", "--create-agent"],
+    );
+    assert_eq!(said.code, Some(0), "{said:?}");
+    called(&world, &["budget", "set", "5"]);
+    called(
+        &world,
+        &["brake", "on", "--agent", "main", "--reason", "a reason"],
+    );
+    (world, said.json()["run_key"].as_str().expect("a key").to_owned())
+}
+
+#[test]
+fn altered_contents_and_settings_are_named_and_only_fast_passes_them() {
+    let (world, _) = home_with_settings();
+    let path = world.home().join("agent.sqlite");
+    let whole = fs::read(&path).expect("a database");
+    assert_eq!(world.wakeful(&["verify"]).code, Some(0));
+    for (sql, place) in CHANGES {
+        fs::write(&path, &whole).expect("as it was");
+        tamper(&world, sql);
+        let said = world.wakeful(&["verify", "--json"]);
+        assert_eq!(
+            (said.code, said.error_code().as_str()),
+            (Some(6), "verification_failed"),
+            "{sql}: {said:?}"
+        );
+        let altered = said.json()["contents"]["altered"][0].clone();
+        assert_eq!(altered["place"], place, "{sql}: {said:?}");
+        assert!(
+            !altered["hint"].as_str().unwrap_or_default().is_empty(),
+            "{sql}: {said:?}"
+        );
+        assert_eq!(world.wakeful(&["verify", "--fast"]).code, Some(0), "{sql}");
+    }
+}
+
+#[test]
+fn replay_and_a_deep_look_find_altered_contents() {
+    let (world, run) = home_with_settings();
+    called(&world, &["replay", &run]);
+    called(&world, &["doctor", "--deep"]);
+    let (first, _) = CHANGES[0];
+    tamper(&world, first);
+    let said = world.wakeful(&["replay", &run, "--json"]);
+    assert_eq!(
+        (said.code, said.error_code().as_str()),
+        (Some(6), "replay_differs"),
+        "{said:?}"
+    );
+    let said = world.wakeful(&["doctor", "--deep", "--json"]);
+    let checks = said.json()["checks"].as_array().cloned().unwrap_or_default();
+    let contents = checks.iter().find(|check| check["name"] == "contents").cloned();
+    let status = contents.unwrap_or_default()["status"].clone();
+    assert_eq!((said.code, status), (Some(1), "problem".into()), "{said:?}");
+}

@@ -1,0 +1,432 @@
+//! Every column of every table is altered, one at a time: `verify` finds it, unless `docs/proof.md` says why it need not.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use wakeful_core::budget::{Day, MicroUsd};
+use wakeful_core::cause::Cause;
+use wakeful_core::decision::Severity;
+use wakeful_core::id::{AgentId, PolicyVersion, RuleId};
+use wakeful_core::key::{DecisionId, Digest, OperationId, RunKey};
+use wakeful_core::notice::Telling;
+use wakeful_core::saga::{Phase, Saga, Status};
+use wakeful_core::time::Millis;
+use wakeful_core::timer::{Outcome, TriggerSource};
+use wakeful_ports::records::{
+    AnnouncementRow, ExecutionRow, ReceiptRow, Reservation, TellingRow, TriggerRow, WakeRow,
+};
+use wakeful_ports::store::{StoreError, Tx};
+use wakeful_runtime::proof::{Wanted, verify};
+use wakeful_store::{SqliteOptions, Store};
+
+use super::api::block_on;
+use super::decision::write;
+use super::world::{World, commands};
+
+/// Where the table of columns stands in the guide.
+const GUIDE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/proof.md");
+
+/// Values that are as good as the ones that are there, for columns whose check or type would refuse a random one.
+const OTHERS: [(&str, &str, &str); 12] = [
+    ("message", "kind", "hint"),
+    ("message", "authority", "external_evidence"),
+    ("message", "surface", "cli_prompt"),
+    ("message", "context", "runtime_owned"),
+    ("message", "cause", "{\"priority\":\"interject\"}"),
+    ("message", "wishes", "{\"max_rounds\":9}"),
+    ("run", "status", "failed"),
+    ("step", "status", "denied"),
+    ("step", "class", "internal"),
+    ("entry", "role", "assistant"),
+    ("brake", "channel", "api"),
+    ("wake", "verdict", "called_off"),
+];
+
+fn agent() -> AgentId {
+    AgentId::parse("main").expect("a name")
+}
+
+fn rule(name: &str) -> RuleId {
+    RuleId::parse(name).expect("a name")
+}
+
+/// A home with rows in every table: most of them as people make them, the rest by the verbs that write them.
+fn home_with_all_rows() -> World {
+    let world = World::new();
+    let script = commands(&["echo one >> world.txt"]);
+    let said = world.run(&script, &["--agent", "main", "--create-agent"]);
+    assert_eq!(said.code, Some(0), "{said:?}");
+    let run = RunKey(Digest::from_hex(said.json()["run_key"].as_str().expect("a key")).expect("hex"));
+    with_decisions(&world, &script);
+    for args in [
+        &["agent", "create", "idle"][..],
+        &["agent", "pause", "idle"],
+        &["message", "idle", "look at this"],
+        &["budget", "set", "5"],
+        &["budget", "set", "2", "--agent", "main"],
+        &["brake", "on", "--agent", "idle", "--reason", "a reason"],
+        &["journal", "category", "add", "gym"],
+        &[
+            "subscribe",
+            "idle",
+            "--on",
+            "TASK",
+            "--category",
+            "gym",
+            "--say",
+            "plan the week",
+            "--id",
+            "gym",
+        ],
+        &[
+            "subscribe",
+            "idle",
+            "--on",
+            "agentChangedNotification",
+            "--say",
+            "look",
+            "--id",
+            "agents",
+        ],
+        &[
+            "schedule",
+            "add",
+            "idle",
+            "--say",
+            "Look at the day.",
+            "--id",
+            "daily",
+            "--every",
+            "1d",
+        ],
+    ] {
+        called(&world, args);
+    }
+    write(&world, move |tx| rest(tx, run));
+    // Whoever registers in order takes it back at its end; this one was killed.
+    let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    let killed = "INSERT INTO runner VALUES ('gone', 'there', 1, 1, 0)";
+    database.execute(killed, []).expect(killed);
+    // Checking a signature takes long without optimization, and each verb has signed.
+    let older = "DELETE FROM signed_head WHERE seq < (
+        SELECT MAX(newer.seq) FROM signed_head newer WHERE newer.agent_id = signed_head.agent_id)";
+    database.execute(older, []).expect(older);
+    world
+}
+
+/// One decision that was answered, and one that waits.
+fn with_decisions(world: &World, script: &str) {
+    for agent in ["asked", "waiting"] {
+        let said = world.run(
+            script,
+            &["--agent", agent, "--create-agent", "--ask-tools", "ExecCommand"],
+        );
+        assert_eq!(said.code, Some(3), "{said:?}");
+        let id = said.json()["decisions"][0]["decision_id"]
+            .as_str()
+            .expect("a name")
+            .to_owned();
+        if agent == "asked" {
+            called(world, &["decision", "answer", &id, "deny", "--note", "not today"]);
+        }
+    }
+}
+
+pub(super) fn called(world: &World, args: &[&str]) {
+    let said = world.wakeful(args);
+    assert_eq!(said.code, Some(0), "{args:?}: {said:?}");
+}
+
+/// Rows that only providers, daemons and systems outside bring.
+fn rest(tx: &mut dyn Tx, run: RunKey) -> Result<(), StoreError> {
+    let operation = OperationId(Digest::of(b"a request"));
+    let day = Day(20_000);
+    tx.lock_spending(day)?;
+    tx.reserve(&Reservation {
+        operation_id: operation,
+        run_key: run,
+        agent_id: agent(),
+        day,
+        model_ref: "some:model".to_owned(),
+        rule: "all_gates".to_owned(),
+        policy_version: PolicyVersion::new("v1"),
+        amount: MicroUsd(900),
+    })?;
+    tx.settle_spend(&operation, Some(MicroUsd(700)))?;
+    tx.put_receipt(&ReceiptRow {
+        provider: "some".to_owned(),
+        policy_version: PolicyVersion::new("v1"),
+        channel: "cli".to_owned(),
+        at: Millis(1),
+    })?;
+    tx.request_cancel(&run, Millis(2))?;
+    tx.put_announcement(&AnnouncementRow {
+        decision_id: DecisionId(Digest::of(b"a decision")),
+        severity: Severity::High,
+        way: "desktop".to_owned(),
+        tries: 1,
+        is_done: false,
+        error: Some("nobody there".to_owned()),
+        at: Millis(3),
+    })?;
+    let (begun, compensating) = (Saga::intended(operation), compensating(operation));
+    tx.begin_saga(&begun, &run, Millis(4))?;
+    tx.move_saga(&begun, &compensating, Millis(4))?;
+    tx.remember_journal("a journal")?;
+    tx.refuse(&WakeRow {
+        run_key: RunKey(Digest::of(b"a refusal")),
+        agent_id: agent(),
+        verdict: "agent_paused".to_owned(),
+        gates: "[]".to_owned(),
+        cause: Cause::default(),
+        absorbed_by: None,
+        at: Millis(5),
+    })?;
+    outside(tx)
+}
+
+fn compensating(operation_id: OperationId) -> Saga {
+    Saga {
+        operation_id,
+        phase: Phase::Compensation,
+        status: Status::Open,
+        last_error: Some("a reason".to_owned()),
+    }
+}
+
+fn outside(tx: &mut dyn Tx) -> Result<(), StoreError> {
+    tx.put_trigger_secret(&Digest::of(b"a secret"))?;
+    tx.put_trigger(&TriggerRow {
+        trigger_id: rule("trigger-1"),
+        agent_id: agent(),
+        generation: 1,
+        is_active: true,
+        delivered: 1,
+        last_at: Some(Millis(6)),
+        created_at: Millis(6),
+    })?;
+    tx.note_delivery(&rule("trigger-1"), "a delivery", Millis(7))?;
+    tx.append_execution(&ExecutionRow {
+        schedule_id: rule("daily"),
+        seq: 1,
+        revision: 1,
+        due_at: Millis(8),
+        count: 1,
+        is_capped: false,
+        source: TriggerSource::Tick,
+        outcome: Outcome::Disabled,
+        reason: Some("a reason".to_owned()),
+        run_key: None,
+        is_catch_up: false,
+        at: Millis(8),
+    })?;
+    let telling = Telling::agent_changed(&agent());
+    tx.tell(&TellingRow::new(agent(), 1, telling, Millis(9)))
+        .map(drop)
+}
+
+/// What the guide says of each column.
+fn guide() -> BTreeMap<(String, String), String> {
+    let text = fs::read_to_string(GUIDE).expect("the guide");
+    let table = text.split("<!-- columns -->").nth(1).expect("a table of columns");
+    let lines = table.lines().filter(|line| line.starts_with("| `"));
+    let mut columns = BTreeMap::new();
+    for line in lines {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [table, names, finder] = cells[..] else {
+            panic!("three cells: {line}")
+        };
+        for name in names.split(',') {
+            let key = (
+                table.trim_matches('`').to_owned(),
+                name.trim().trim_matches('`').to_owned(),
+            );
+            let known = columns.insert(key, finder.to_owned());
+            assert_eq!(known, None, "told twice: {line}");
+        }
+    }
+    columns
+}
+
+/// Every column there is.
+fn live(database: &Connection) -> Vec<(String, String)> {
+    let sql = "
+        SELECT m.name, c.name FROM sqlite_schema m JOIN pragma_table_info(m.name) c
+        WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite%' ORDER BY m.name, c.cid";
+    let mut statement = database.prepare(sql).expect("a statement");
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    rows.expect("rows").map(|row| row.expect("a row")).collect()
+}
+
+/// Rows that may be altered, those first in which the column has a value: a check may keep one from it.
+fn chosen(database: &Connection, table: &str, column: &str) -> Vec<(String, Value)> {
+    let sql = format!("SELECT name FROM pragma_table_info('{table}') WHERE pk > 0 ORDER BY pk");
+    // No event tells of a refusal or of a message that waits, so the guide calls their wake records open.
+    let from = match table {
+        "wake" => "wake WHERE verdict = 'run'",
+        table => table,
+    };
+    let mut statement = database.prepare(&sql).expect("a statement");
+    let keys: Vec<String> = statement
+        .query_map([], |row| row.get(0))
+        .expect("rows")
+        .map(|row| row.expect("a row"))
+        .collect();
+    let spelled: Vec<String> = keys
+        .iter()
+        .map(|key| format!("'{key} = ' || quote({key})"))
+        .collect();
+    let sql = format!(
+        "SELECT {}, {column} FROM {from} ORDER BY {column} IS NULL, {} LIMIT 10",
+        spelled.join(" || ' AND ' || "),
+        keys.join(", ")
+    );
+    let mut statement = database.prepare(&sql).expect("a statement");
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)));
+    let rows: Vec<_> = rows.expect("rows").map(|row| row.expect("a row")).collect();
+    assert!(!rows.is_empty(), "no row in {table}");
+    rows
+}
+
+/// Other values for a column, the most innocent first.
+fn others(table: &str, column: &str, now: &Value, made_by: &str) -> Vec<Value> {
+    let listed = OTHERS.iter().filter(|(t, c, _)| (*t, *c) == (table, column));
+    let mut others: Vec<Value> = listed
+        .map(|(.., other)| Value::Text((*other).to_owned()))
+        .collect();
+    let checked = made_by.split(&format!("({column} IN (")).nth(1);
+    let checked = checked
+        .and_then(|rest| rest.split("))").next())
+        .unwrap_or_default();
+    let words = checked.split(',').map(|word| word.trim().trim_matches('\''));
+    let words = words.filter(|word| !word.is_empty() && word.parse::<i64>().is_err());
+    others.extend(words.map(|word| Value::Text(word.to_owned())));
+    match now {
+        Value::Integer(n) => others.extend([n + 1, 1 - n, n - 1].map(Value::Integer)),
+        Value::Text(text) => others.extend([twisted(text), format!("{text}x")].map(Value::Text)),
+        Value::Blob(bytes) => {
+            let mut other = bytes.clone();
+            if let Some(last) = other.last_mut() {
+                *last ^= 1;
+            }
+            others.push(Value::Blob(other));
+        }
+        Value::Null => others.extend([
+            Value::Integer(1),
+            Value::Text("x".to_owned()),
+            Value::Blob(vec![7; 32]),
+        ]),
+        Value::Real(_) => {}
+    }
+    others.retain(|other| other != now);
+    others
+}
+
+/// The text with its last letter or digit changed, so that JSON stays JSON.
+fn twisted(text: &str) -> String {
+    let mut chars: Vec<char> = text.chars().collect();
+    if let Some(last) = chars.iter_mut().rev().find(|char| char.is_ascii_alphanumeric()) {
+        *last = if *last == '7' { '8' } else { '7' };
+    }
+    chars.into_iter().collect()
+}
+
+/// What `verify` finds in a home's database.
+fn found(home: &Path) -> Vec<String> {
+    let options = SqliteOptions::new(home.join("agent.sqlite"), home.join("blobs"));
+    let wanted = Wanted {
+        contents: true,
+        ..Wanted::default()
+    };
+    block_on(async {
+        let store = Store::open_sqlite_read_only(&options).expect("opens");
+        let mut found = Vec::new();
+        let verified = verify(&store, &wanted, |verdict| {
+            found.extend(verdict.flaw.map(|flaw| flaw.to_string()));
+        });
+        match verified.await {
+            Ok(verified) => found.extend(verified.audit.alterations.iter().map(ToString::to_string)),
+            Err(error) => found.push(format!("error: {error:?}")),
+        }
+        store.close().await.expect("closes");
+        found
+    })
+}
+
+/// What became of an alteration.
+#[derive(Debug, PartialEq)]
+enum Fate {
+    Found(String),
+    Refused,
+    Unfound,
+}
+
+fn altered(home: &Path, whole: &[u8], table: &str, column: &str) -> Fate {
+    let path = home.join("agent.sqlite");
+    fs::write(&path, whole).expect("as it was");
+    let database = Connection::open(&path).expect("opens");
+    let made_by: String = database
+        .query_row("SELECT sql FROM sqlite_schema WHERE name = ?1", [table], |row| {
+            row.get(0)
+        })
+        .expect("a table");
+    let is_changed = chosen(&database, table, column).into_iter().any(|(row, now)| {
+        let sql = format!("UPDATE {table} SET {column} = ?1 WHERE {row}");
+        let mut others = others(table, column, &now, &made_by).into_iter();
+        others.any(|other| database.execute(&sql, [other]).is_ok_and(|rows| rows > 0))
+    });
+    drop(database);
+    match is_changed {
+        false => Fate::Refused,
+        true => found(home).into_iter().next().map_or(Fate::Unfound, Fate::Found),
+    }
+}
+
+#[test]
+fn the_guide_lists_exactly_the_columns_there_are() {
+    let world = World::new();
+    called(&world, &["agent", "create", "main"]);
+    let database = Connection::open(world.home().join("agent.sqlite")).expect("opens");
+    let (live, guide) = (live(&database), guide());
+    let lacking: Vec<_> = live.iter().filter(|column| !guide.contains_key(column)).collect();
+    assert!(lacking.is_empty(), "docs/proof.md says nothing of {lacking:?}");
+    let gone: Vec<_> = guide.keys().filter(|column| !live.contains(column)).collect();
+    assert!(
+        gone.is_empty(),
+        "docs/proof.md tells of columns that are not there: {gone:?}"
+    );
+}
+
+#[test]
+fn an_altered_column_is_found_unless_the_guide_says_why_not() {
+    let world = home_with_all_rows();
+    let home = world.home();
+    let database = Connection::open(home.join("agent.sqlite")).expect("opens");
+    database
+        .execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")
+        .expect("checkpoint");
+    let columns = live(&database);
+    drop(database);
+    assert_eq!(found(&home), Vec::<String>::new(), "before anything is altered");
+    let (whole, guide) = (fs::read(home.join("agent.sqlite")).expect("a database"), guide());
+    let mut wrong = Vec::new();
+    for (table, column) in columns {
+        let fate = altered(&home, &whole, &table, &column);
+        let told = guide
+            .get(&(table.clone(), column.clone()))
+            .map_or("", String::as_str);
+        let may_pass = told.starts_with("free") || told.starts_with("open");
+        let is_told = match &fate {
+            Fate::Found(_) => !may_pass,
+            Fate::Refused => told.starts_with("constraint"),
+            Fate::Unfound => may_pass,
+        };
+        if !is_told {
+            wrong.push(format!("{table}.{column}: {fate:?}, the guide says {told:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} columns:\n{}", wrong.len(), wrong.join("\n"));
+}

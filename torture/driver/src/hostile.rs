@@ -1,0 +1,298 @@
+//! Commands that try to harm the daemon: hostile trees, floods, processes, memory, a full disk, a watched folder that
+//! never rests. The daemon must live, answer, accept messages, obey the brake, stay small and leave nothing behind.
+//!
+//! Every attack is bounded by a count of its own, so that a limit which is missing does not take the machine down.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use crate::daemon::{self, Circumstances, Life};
+use crate::http::Api;
+use crate::place::{Place, Tools};
+use crate::rng::Rng;
+use crate::tally::Tally;
+
+/// Each is done by an agent of its own, all at once.
+const ATTACKS: [(&str, &str); 9] = [
+    (
+        "nest",
+        "cd $TMPDIR && p=$(printf 'd/%.0s' $(seq 100)) && mkdir acc && for i in $(seq 150); do \
+         mkdir -p n/$p && mv acc n/$p && mv n acc || exit 1; done",
+    ),
+    ("wide", "cd $TMPDIR && seq 20000 | xargs touch"),
+    (
+        "odd",
+        "cd $TMPDIR && ln -s / root && ln -s . self && mkfifo pipe && mkdir -p a/b/c && chmod 0 a/b a",
+    ),
+    ("flood", "yes hostile | head -c 200000000"),
+    ("forks", "for i in $(seq 200); do sleep 60 & done; wait"),
+    ("memory", "head -c 300000000 /dev/zero | tail > /dev/null"),
+    (
+        "ignore",
+        "seq 300000 | sed 's/.*/generated-&-*.log/' > watched/.gitignore; mkfifo watched/.ignore",
+    ),
+    (
+        "hammer",
+        "i=0; while [ $i -lt 3000 ]; do echo $i > watched/f$((i % 50)); i=$((i + 1)); done",
+    ),
+    (
+        "deep_watch",
+        "cd watched && p=$(printf 'd/%.0s' $(seq 500)) && mkdir -p $p",
+    ),
+];
+
+/// Fills the disk of the home, keeps it full for a while and gives it back by ending.
+const FILL: &str = "head -c 150000000 /dev/zero > $TMPDIR/fill; sleep 1; true";
+
+/// Size of the disk that is filled.
+const DISK: &str = "size=96m,mode=0700";
+
+/// How long the attacks go on before the brake.
+const ATTACK_MAX: Duration = Duration::from_secs(6);
+
+/// How long the daemon may take for one answer while it is attacked, on a machine that is attacked as well.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
+/// How long what was attacked may take to come to rest.
+const REST_MAX: Duration = Duration::from_secs(60);
+
+/// Most memory of the daemon, ever.
+const MEMORY_KIB_MAX: u64 = 512 * 1_024;
+
+const LOOK: Duration = Duration::from_millis(100);
+
+/// A disk that is given back.
+struct Disk(Option<PathBuf>);
+
+impl Disk {
+    /// Only root may mount one.
+    fn mount(at: &Path) -> Result<Self> {
+        std::fs::create_dir_all(at).context("making a home")?;
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", DISK, "wakeful-torture"]).arg(at);
+        let is_mounted = mount.output().is_ok_and(|done| done.status.success());
+        if !is_mounted {
+            eprintln!("hostile: the full disk is skipped: only root can mount a small one");
+        }
+        Ok(Self(is_mounted.then(|| at.to_owned())))
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        if let Some(at) = &self.0 {
+            let _ = Command::new("umount").arg("-l").arg(at).status();
+        }
+    }
+}
+
+/// A world under attack.
+struct World<'a> {
+    place: &'a Place,
+    api: Api,
+    life: Life,
+    tally: Tally,
+    sent: u64,
+}
+
+/// Attacks the program once.
+pub(crate) fn play(folder: &Path, tools: &Tools, seed: u64) -> Result<Tally> {
+    let began = Instant::now();
+    let place = Place::make(folder.to_owned(), tools, 1, &mut Rng::new(seed))?;
+    let disk = Disk::mount(&place.home(0))?;
+    let mut world = World {
+        api: daemon::api(&place, 0)?,
+        life: daemon::begin(&place, 0, &Circumstances::Healthy, None)?,
+        place: &place,
+        tally: Tally::default(),
+        sent: 0,
+    };
+    world.tally.worlds = 1;
+    world.life.wait_ready(&world.api)?;
+    world.set_up()?;
+    world.attack()?;
+    if disk.0.is_some() {
+        world.fill_the_disk()?;
+    }
+    world.restart()?;
+    let World { life, tally, .. } = world;
+    life.kill()?;
+    drop(disk);
+    let broken: Vec<String> = tally
+        .broken
+        .keys()
+        .map(|name| format!(", BROKEN {name}"))
+        .collect();
+    eprintln!(
+        "hostile: {} attacks, {} acknowledged, {:.1} s{}",
+        ATTACKS.len(),
+        tally.acknowledged,
+        began.elapsed().as_secs_f64(),
+        broken.concat()
+    );
+    Ok(tally)
+}
+
+impl World<'_> {
+    fn set_up(&self) -> Result<()> {
+        let watched = self.place.workspace().join("watched");
+        std::fs::create_dir_all(&watched).context("making a folder")?;
+        let agents = ATTACKS.iter().map(|(name, _)| *name).chain(["quiet", "disk"]);
+        for agent in agents {
+            let body = json!({"agent_id": agent.replace('_', "-"), "workspace": self.place.workspace()});
+            self.make("/api/agents", &body)?;
+        }
+        let source = json!({"kind": "folder", "path": watched, "source_id": "watched"});
+        self.make("/api/sources", &source)
+    }
+
+    fn make(&self, path: &str, body: &Value) -> Result<()> {
+        let answer = self.api.post(path, body).context("nobody answered")?;
+        if answer.status >= 300 {
+            bail!("{path}: {}", answer.body);
+        }
+        Ok(())
+    }
+
+    /// A promise that must hold.
+    fn expect(&mut self, promise: &str, is_held: bool, what: &str) {
+        if !is_held {
+            eprintln!("hostile: {promise}: {what}");
+            *self.tally.broken.entry(promise.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// Sends a message whose run does one command. Its run, if it was acknowledged.
+    fn send(&mut self, agent: &str, cmd: &str) -> Result<Option<String>> {
+        self.sent += 1;
+        let key = format!("{agent}-{}", self.sent);
+        let cmd = Value::from(cmd).to_string();
+        let yaml =
+            format!("rounds:\n  - tools: [{{name: ExecCommand, input: {{cmd: {cmd}}}}}]\n  - text: done\n");
+        let model = self.place.script(&key, &yaml)?;
+        let body = json!({"text": "do it", "key": key, "model": model});
+        let answer = self.api.post(&format!("/api/agents/{agent}/messages"), &body);
+        let answer = answer.filter(|answer| answer.status < 300);
+        let run = answer.and_then(|answer| Some(answer.body["run_key"].as_str()?.to_owned()));
+        self.tally.acknowledged += u64::from(run.is_some());
+        Ok(run)
+    }
+
+    /// The daemon lives, answers in time and is small.
+    fn look(&mut self) -> Result<()> {
+        let is_over = self.life.is_over()?;
+        self.expect("lives", !is_over, "the daemon died");
+        if is_over {
+            bail!("the daemon died under attack");
+        }
+        let asked = Instant::now();
+        let is_well = self
+            .api
+            .get("/healthz")
+            .is_some_and(|answer| answer.status == 200);
+        let took = asked.elapsed();
+        self.expect(
+            "answers",
+            is_well && took < ANSWER_MAX,
+            &format!("/healthz took {took:?}"),
+        );
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.life.pid())).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|rest| rest.split_whitespace().next()?.parse::<u64>().ok());
+        let peak = peak.unwrap_or(0);
+        self.expect("stays_small", peak < MEMORY_KIB_MAX, &format!("{peak} KiB"));
+        Ok(())
+    }
+
+    fn attack(&mut self) -> Result<()> {
+        for (agent, cmd) in ATTACKS {
+            let sent = self.send(&agent.replace('_', "-"), cmd)?;
+            self.expect("accepts", sent.is_some(), agent);
+        }
+        let until = Instant::now() + ATTACK_MAX;
+        let mut quiet = Vec::new();
+        while Instant::now() < until {
+            self.look()?;
+            let sent = self.send("quiet", "true")?;
+            self.expect("accepts", sent.is_some(), "a message during the attacks");
+            quiet.extend(sent);
+            std::thread::sleep(5 * LOOK);
+        }
+        let all = json!({"agent_id": null});
+        let asked = Instant::now();
+        let braked = self
+            .api
+            .post("/api/brake", &all)
+            .is_some_and(|answer| answer.status < 300);
+        let took = asked.elapsed();
+        self.expect(
+            "brakes",
+            braked && took < ANSWER_MAX,
+            &format!("the brake took {took:?}"),
+        );
+        self.rest("what the commands left after the brake")?;
+        self.make("/api/brake/release", &all)?;
+        self.expect_ended(&quiet)
+    }
+
+    /// Commands are gone, and so are their folders.
+    fn rest(&mut self, what: &str) -> Result<()> {
+        let scratch = self.place.home(0).join("scratch");
+        let count = || std::fs::read_dir(&scratch).map_or(0, Iterator::count);
+        let until = Instant::now() + REST_MAX;
+        while count() > 0 && Instant::now() < until {
+            self.look()?;
+            std::thread::sleep(LOOK);
+        }
+        self.expect("leaves_nothing", count() == 0, what);
+        Ok(())
+    }
+
+    fn expect_ended(&mut self, runs: &[String]) -> Result<()> {
+        let until = Instant::now() + REST_MAX;
+        for run in runs {
+            let has_ended = || {
+                let answer = self.api.get(&format!("/api/runs/{run}"));
+                answer.is_some_and(|answer| answer.body["outcome"] == "completed")
+            };
+            let mut is_ended = has_ended();
+            while !is_ended && Instant::now() < until {
+                std::thread::sleep(LOOK);
+                is_ended = has_ended();
+            }
+            self.expect("ended", is_ended, "a message that came during the attacks");
+        }
+        self.look()
+    }
+
+    /// While the disk is full, messages may be refused; afterwards they are accepted again.
+    fn fill_the_disk(&mut self) -> Result<()> {
+        self.send("disk", FILL)?;
+        let until = Instant::now() + Duration::from_secs(2);
+        while Instant::now() < until {
+            self.look()?;
+            std::thread::sleep(LOOK);
+        }
+        self.rest("what filled the disk")?;
+        let sent = self.send("quiet", "true")?;
+        self.expect("accepts", sent.is_some(), "a message after the disk was full");
+        self.expect_ended(&sent.into_iter().collect::<Vec<_>>())
+    }
+
+    /// Whatever happened, the next start is an ordinary one, also after a kill amid a hostile tree.
+    fn restart(&mut self) -> Result<()> {
+        let nest = ATTACKS.first().map_or("true", |(_, cmd)| cmd);
+        self.send("nest", &format!("{nest}; sleep 60"))?;
+        std::thread::sleep(5 * LOOK);
+        // The old one is dead before the new one begins: it holds the home.
+        self.life.die()?;
+        self.tally.kills += 1;
+        self.life = daemon::begin(self.place, 0, &Circumstances::Healthy, None)?;
+        self.life.wait_ready(&self.api)?;
+        self.rest("what a killed daemon left")
+    }
+}

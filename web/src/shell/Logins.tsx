@@ -1,0 +1,50 @@
+import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
+import { revokeLogin } from "../api/calls";
+import { loginsQuery } from "../api/queries";
+import type { Login } from "../api/types";
+import { Badge } from "../ui/Badge";
+import { Dialog } from "../ui/Dialog";
+import { Skeleton } from "../ui/Skeleton";
+import { Time } from "../ui/Time";
+import { Trouble } from "../ui/Trouble";
+
+/** The browsers that are logged in, each with a button that ends its login. */
+export function Logins({ onClose, onLogout }: { onClose: () => void; onLogout: () => void }) {
+  const list = useQuery(loginsQuery);
+  return (
+    <Dialog title="Logged-in browsers" onClose={onClose}>
+      {list.error && <Trouble doing="read the logins" thrown={list.error} onRetry={() => void list.refetch()} />}
+      {list.isPending && <Skeleton lines={2} label="Loading the logins" />}
+      <ul className="logins">
+        {list.data?.map((login) => (
+          <LoginRow key={login.id} login={login} onLogout={onLogout} />
+        ))}
+      </ul>
+    </Dialog>
+  );
+}
+
+function LoginRow({ login, onLogout }: { login: Login; onLogout: () => void }) {
+  const client = useQueryClient();
+  const revoking = useMutation({
+    mutationFn: () => revokeLogin(login.id),
+    onSuccess: () => client.invalidateQueries({ queryKey: loginsQuery.queryKey }),
+  });
+  const revoke = () => (login.is_current ? onLogout() : revoking.mutate());
+  return (
+    <li className="login-row">
+      <div>
+        <p className="login-name">
+          <b>{login.name}</b> <code>{login.id}</code> {login.is_current && <Badge tone="good">this browser</Badge>}
+        </p>
+        <p className="quiet">
+          Last used <Time at={login.last_used_at} />, logged in <Time at={login.created_at} />, expires <Time at={login.expires_at} isToCome />
+        </p>
+      </div>
+      <button type="button" className="button small" aria-label={`Revoke ${login.name} ${login.id}`} onClick={revoke} disabled={revoking.isPending}>
+        Revoke
+      </button>
+      {revoking.error && <Trouble doing="revoke this login" thrown={revoking.error} />}
+    </li>
+  );
+}
