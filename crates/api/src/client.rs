@@ -195,8 +195,8 @@ impl Client {
             let connecting = async { Ok(connect_local(socket).await) };
             match within(CONNECT_TIME_MAX, connecting).await? {
                 Ok(stream) => return exchange(stream, request).await,
-                // Only where there is none. A socket that nobody listens to is that of a daemon which ends or has died, and its
-                // port may be another program's by now, which must not be shown the token.
+                // TCP only where the socket does not exist. If the socket refuses the connection, the daemon is ending or
+                // dead, and another program may own its port; that program must not receive the token.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(ClientError::Unreachable(error.to_string())),
             }
