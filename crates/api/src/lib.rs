@@ -23,7 +23,6 @@ mod schedule;
 #[cfg(feature = "client")]
 pub mod socket;
 mod source;
-pub mod sse;
 mod subscription;
 mod transcript;
 mod trigger;

@@ -3,6 +3,9 @@
 //! A file is what its first bytes say, whatever its name: a provider that is sent a picture under another kind's name
 //! refuses the whole request.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use crate::conversation::{ATTACHMENT_BYTES_MAX, ATTACHMENTS_MAX, Attachment};
 use crate::failure::clip;
 
@@ -148,67 +151,16 @@ fn is_no_text(c: char) -> bool {
     c.is_control() && !matches!(c, '\t' | '\n' | '\r' | '\u{c}' | '\u{1b}')
 }
 
-const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 /// Bytes in base64 with padding.
 #[must_use]
 pub fn base64(bytes: &[u8]) -> String {
-    let letter = |bits: u32| {
-        let index = usize::try_from(bits & 63).unwrap_or(0);
-        ALPHABET.get(index).copied().map_or('A', char::from)
-    };
-    let mut text = String::with_capacity(bytes.len().div_ceil(3).saturating_mul(4));
-    for chunk in bytes.chunks(3) {
-        let at = |place: usize| u32::from(chunk.get(place).copied().unwrap_or(0));
-        let bits = at(0) << 16 | at(1) << 8 | at(2);
-        text.push(letter(bits >> 18));
-        text.push(letter(bits >> 12));
-        text.push(if chunk.len() > 1 { letter(bits >> 6) } else { '=' });
-        text.push(if chunk.len() > 2 { letter(bits) } else { '=' });
-    }
-    text
+    STANDARD.encode(bytes)
 }
 
 /// Bytes from base64 with padding, in its one spelling; none from anything else.
 #[must_use]
 pub fn from_base64(text: &str) -> Option<Vec<u8>> {
-    let (groups, rest) = text.as_bytes().as_chunks::<4>();
-    if !rest.is_empty() {
-        return None;
-    }
-    let mut bytes = Vec::with_capacity(groups.len().saturating_mul(3));
-    for (index, group) in groups.iter().enumerate() {
-        let is_last = index + 1 == groups.len();
-        let padding = match group {
-            [_, _, b'=', b'='] if is_last => 2,
-            [_, _, _, b'='] if is_last => 1,
-            [_, _, _, _] => 0,
-        };
-        let mut bits = 0_u32;
-        for (place, letter) in group.iter().enumerate() {
-            let value = if place >= 4 - padding { 0 } else { value(*letter)? };
-            bits = bits << 6 | u32::from(value);
-        }
-        let [_, decoded @ ..] = bits.to_be_bytes();
-        let (kept, dropped) = decoded.split_at_checked(3 - padding)?;
-        // Bits that nobody reads must be zero, or two texts would be the same bytes.
-        if dropped.iter().any(|byte| *byte != 0) {
-            return None;
-        }
-        bytes.extend_from_slice(kept);
-    }
-    Some(bytes)
-}
-
-const fn value(letter: u8) -> Option<u8> {
-    match letter {
-        b'A'..=b'Z' => Some(letter - b'A'),
-        b'a'..=b'z' => Some(letter - b'a' + 26),
-        b'0'..=b'9' => Some(letter - b'0' + 52),
-        b'+' => Some(62),
-        b'/' => Some(63),
-        _ => None,
-    }
+    STANDARD.decode(text).ok()
 }
 
 #[cfg(test)]

@@ -73,6 +73,7 @@ pub mod run;
 pub mod saga;
 pub mod schedule;
 pub mod schema;
+pub mod sse;
 pub mod step;
 pub mod stop;
 pub mod subrun;

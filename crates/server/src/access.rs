@@ -3,10 +3,11 @@
 //! The Host header is checked against rebinding: a foreign page may point its own name at this machine, and the
 //! browser then sends our requests under that name. The Origin header is checked against foreign pages themselves.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use subtle::ConstantTimeEq as _;
 use wakeful_core::key::Digest;
+use wakeful_ports::clock::Entropy;
 
 /// Shortest token. A token of fewer letters can be guessed.
 pub const TOKEN_CHARS_MIN: usize = 32;
@@ -44,6 +45,17 @@ impl Access {
             token_hash: Digest::of(token.as_bytes()),
             advertised: None,
         })
+    }
+
+    /// Nobody, at no address: for a router that only its own process calls.
+    pub(crate) fn closed(entropy: &dyn Entropy) -> Self {
+        let token = Digest::of(&entropy.bytes32()).to_string();
+        Self {
+            bound: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            token_hash: Digest::of(token.as_bytes()),
+            token,
+            advertised: None,
+        }
     }
 
     /// The same, also reached at this URL: `https://agents.example.org`.

@@ -5,8 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::Request;
+use axum::response::Response;
 use axum::routing::get;
+use http_body_util::{BodyExt as _, Full};
 use tokio::sync::{Mutex, Semaphore, watch};
+use tower::ServiceExt as _;
+use tower::util::BoxCloneSyncService;
+use wakeful_api::client::InProcessRouter;
 use wakeful_api::{AgentModelState, LastFailure, Model, Readiness};
 use wakeful_core::id::{AgentId, PolicyVersion};
 use wakeful_core::message::Wishes;
@@ -21,7 +28,7 @@ use wakeful_runtime::service::Stuck;
 
 use crate::access::Access;
 use crate::error::ApiError;
-use crate::login::{LoginHost, Logins};
+use crate::login::{LoginHost, Logins, NoLogins};
 use crate::metrics::Metrics;
 use crate::peer::Peer;
 use crate::rate::Rates;
@@ -163,7 +170,7 @@ pub struct Facts {
 }
 
 /// How often somebody may ask within a minute. 0 means as often as they like.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limits {
     /// Requests of one client.
     pub client_per_minute: u32,
@@ -180,6 +187,8 @@ pub(crate) struct App(Arc<Inner>);
 pub(crate) struct Inner {
     pub(crate) stage: watch::Receiver<Stage>,
     pub(crate) host: Arc<dyn Host>,
+    /// Whether only this process can call it.
+    is_in_process: bool,
     pub(crate) facts: Facts,
     pub(crate) access: Access,
     pub(crate) limits: Limits,
@@ -215,8 +224,9 @@ impl std::ops::Deref for App {
 }
 
 impl App {
-    fn new(options: Options) -> Self {
+    fn new(options: Options, is_in_process: bool) -> Self {
         Self(Arc::new(Inner {
+            is_in_process,
             stage: options.stage,
             host: options.host,
             facts: options.facts,
@@ -296,9 +306,13 @@ impl App {
         }
     }
 
-    /// An error of the engine on its way to a client. What broke inside is told to the host.
+    /// An error of the engine on its way to a client. What broke inside is told to the host, and to a caller in this
+    /// process, which may read every file itself.
     pub(crate) fn engine_error(&self, error: &EngineError) -> ApiError {
         let answer = ApiError::of_engine(error);
+        if self.is_in_process {
+            return answer.with_message(Problem::from(error).message);
+        }
         if answer.is_ours() {
             self.host.broke(error);
         }
@@ -306,9 +320,50 @@ impl App {
     }
 }
 
+/// What a router in a command's own process needs.
+pub struct InProcess {
+    /// The databases.
+    pub open: Open,
+    /// What only the binary knows how to do.
+    pub host: Arc<dyn Host>,
+    /// What is shown of the process.
+    pub facts: Facts,
+    /// What time it is.
+    pub clock: Arc<dyn Clock>,
+    /// Where fresh keys come from.
+    pub entropy: Arc<dyn Entropy>,
+}
+
+/// All routes, for a command that runs without a daemon and calls them in its own process. Its requests need no token and
+/// have no rate limit; answers and brakes go by the channel `cli`.
+pub fn in_process(parts: InProcess) -> InProcessRouter {
+    let (_, stage) = watch::channel(Stage::Ready(parts.open));
+    let options = Options {
+        stage,
+        host: parts.host,
+        facts: parts.facts,
+        access: Access::closed(&*parts.entropy),
+        limits: Limits::default(),
+        logins: Arc::new(NoLogins),
+        clock: parts.clock,
+        entropy: parts.entropy,
+    };
+    let router = routes(App::new(options, true))
+        .map_request(|request: Request<Full<Bytes>>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(Peer::InProcess);
+            request
+        })
+        .map_response(|response: Response| response.map(|body| body.map_err(Into::into).boxed_unsync()));
+    BoxCloneSyncService::new(router)
+}
+
 /// All routes behind their guards.
 pub fn router(options: Options) -> Router {
-    let app = App::new(options);
+    routes(App::new(options, false))
+}
+
+fn routes(app: App) -> Router {
     Router::new()
         .merge(runtime::routes())
         .merge(agent::routes())

@@ -11,12 +11,9 @@ use wakeful_core::message::Wishes;
 use crate::agent::{Stalled, guided};
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{AgentPath, Told};
+use crate::extract::{AgentPath, By, Told};
 use crate::view;
 use crate::whole::whole;
-
-/// By which door a confirmation came.
-const CHANNEL: &str = "api";
 
 /// Longest name of a provider.
 const PROVIDER_CHARS_MAX: usize = 64;
@@ -151,6 +148,7 @@ pub(crate) async fn receipts(State(app): State<App>) -> Result<Json<Vec<Receipt>
 )]
 pub(crate) async fn confirm(
     State(app): State<App>,
+    By(channel): By,
     Path(provider): Path<String>,
 ) -> Result<Json<Vec<Receipt>>, ApiError> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
@@ -163,7 +161,7 @@ pub(crate) async fn confirm(
         ));
     }
     let versions = app.host.inference_versions();
-    let rows = app.desk()?.confirm(provider, versions, CHANNEL).await;
+    let rows = app.desk()?.confirm(provider, versions, channel.as_str()).await;
     let rows = rows.map_err(|error| app.engine_error(&error))?;
     Ok(Json(rows.iter().map(view::receipt).collect()))
 }

@@ -127,6 +127,17 @@ impl ApiError {
         }
     }
 
+    /// The same in other words.
+    pub(crate) fn with_message(self, message: String) -> Self {
+        Self { message, ..self }
+    }
+
+    /// The same, about the journal and not about the agents' own database.
+    pub(crate) fn of_journal(self) -> Self {
+        let message = format!("the journal: {}", self.message);
+        self.with_message(message)
+    }
+
     pub(crate) fn retry_after(self, seconds: u64) -> Self {
         let retry_after_s = Some(seconds);
         Self {

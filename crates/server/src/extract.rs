@@ -107,6 +107,7 @@ impl<S: Send + Sync> FromRequestParts<S> for By {
         match parts.extensions.get::<Caller>() {
             Some(Caller::Browser(_)) => Ok(Self(Channel::Page)),
             Some(Caller::Bearer) => Ok(Self(Channel::Api)),
+            Some(Caller::InProcess) => Ok(Self(Channel::Cli)),
             Some(Caller::Anybody) | None => Err(ApiError::unauthorized()),
         }
     }

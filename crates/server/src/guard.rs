@@ -48,6 +48,8 @@ pub(crate) enum Caller {
     Bearer,
     /// A browser that is logged in.
     Browser(LoginId),
+    /// This process, which opened the home itself: no token, no rate limit.
+    InProcess,
     /// Somebody who need not show anything.
     Anybody,
 }
@@ -107,6 +109,9 @@ pub(crate) async fn pass(State(app): State<App>, mut request: Request, next: Nex
 fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
     let headers = request.headers();
     let peer = request.extensions().get::<Peer>().copied();
+    if peer == Some(Peer::InProcess) {
+        return Ok(Caller::InProcess);
+    }
     let origin = check_names(app, request, peer)?;
     let slot = request.extensions().get::<Arc<Slot>>();
     let (caller, key) = match door {
@@ -118,7 +123,7 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
                 login::touch(app, login);
                 (Caller::Browser(login), Key::Login(login))
             }
-            caller @ (Caller::Bearer | Caller::Anybody) => (caller, token_key(peer)),
+            caller @ (Caller::Bearer | Caller::InProcess | Caller::Anybody) => (caller, token_key(peer)),
         },
     };
     check_slot(caller, slot)?;
@@ -133,7 +138,7 @@ fn check(app: &App, door: Door, request: &Request) -> Result<Caller, ApiError> {
 const fn token_key(peer: Option<Peer>) -> Key {
     match peer {
         Some(Peer::Local(_)) => Key::Local,
-        Some(Peer::Network(_)) | None => Key::Token,
+        Some(Peer::Network(_) | Peer::InProcess) | None => Key::Token,
     }
 }
 
@@ -314,18 +319,20 @@ pub(crate) fn too_many(app: &App, key: &Key, wait_s: u64) -> ApiError {
 fn address(peer: Option<Peer>) -> IpAddr {
     match peer {
         Some(Peer::Network(peer)) => peer.ip(),
-        Some(Peer::Local(_)) | None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
+        Some(Peer::Local(_) | Peer::InProcess) | None => IpAddr::V4(Ipv4Addr::UNSPECIFIED),
     }
 }
 
 /// The places of a request among those that are worked on, until dropped; none when there is none.
 fn places(app: &App, request: &Request) -> Option<[Option<OwnedSemaphorePermit>; 2]> {
     let place = |among: &Arc<Semaphore>| Arc::clone(among).try_acquire_owned().ok();
-    if let Some(Peer::Local(_)) = request.extensions().get::<Peer>() {
-        return Some([Some(place(&app.local_in_flight)?), None]);
+    match request.extensions().get::<Peer>() {
+        Some(Peer::Local(_)) => return Some([Some(place(&app.local_in_flight)?), None]),
+        Some(Peer::InProcess) => return Some([None, None]),
+        Some(Peer::Network(_)) | None => {}
     }
     let own = match request.extensions().get::<Caller>() {
-        Some(Caller::Bearer | Caller::Browser(_)) => None,
+        Some(Caller::Bearer | Caller::Browser(_) | Caller::InProcess) => None,
         Some(Caller::Anybody) | None => Some(place(&app.anonymous)?),
     };
     Some([Some(place(&app.in_flight)?), own])
@@ -337,6 +344,9 @@ async fn answer(app: &App, door: Door, request: Request, next: Next) -> Response
     if place.is_none() && door != Door::Pulse {
         let message = "as many requests are worked on as this daemon takes at a time";
         return ApiError::unavailable("overloaded", message, "ask again in a moment").into_response();
+    }
+    if request.extensions().get::<Peer>() == Some(&Peer::InProcess) {
+        return next.run(request).await;
     }
     // A body has its own time; its handler's begins after it.
     let body_ms = if request.method().is_safe() {

@@ -324,7 +324,9 @@ impl App {
         let status = match error {
             JournalError::Refused(refusal) => status_of(&refusal),
             JournalError::Missing | JournalError::Another => StatusCode::SERVICE_UNAVAILABLE,
-            JournalError::Store(error) => return self.engine_error(&EngineError::Store(error)),
+            JournalError::Store(error) => {
+                return self.engine_error(&EngineError::Store(error)).of_journal();
+            }
         };
         ApiError::new(status, code, message, hint)
     }

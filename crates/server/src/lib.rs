@@ -59,7 +59,7 @@ mod whole;
 mod why;
 
 pub use access::{Access, TOKEN_CHARS_MIN, WeakToken};
-pub use app::{Facts, Host, Limits, Open, Options, Stage, router};
+pub use app::{Facts, Host, InProcess, Limits, Open, Options, Stage, in_process, router};
 pub use axum::Router;
 pub use login::LoginHost;
 pub use openapi::{openapi, openapi_json};

@@ -65,6 +65,31 @@ pub trait LoginHost: Send + Sync + 'static {
     fn log(&self, line: &str);
 }
 
+/// Keeps no logins: for a router that no browser can reach.
+pub(crate) struct NoLogins;
+
+impl LoginHost for NoLogins {
+    fn read_list(&self) -> io::Result<Option<Vec<u8>>> {
+        Ok(None)
+    }
+
+    fn write_list(&self, _list: &[u8]) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn remove_list(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn write_page(&self, _name: &str, _html: &str) -> io::Result<PathBuf> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    fn remove_page(&self, _path: &FilePath) {}
+
+    fn log(&self, _line: &str) {}
+}
+
 pub(crate) fn routes() -> Router<App> {
     Router::new()
         .route("/api/login-links", post(link))

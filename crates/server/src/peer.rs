@@ -1,16 +1,18 @@
-//! The other end of a connection: an address of the network, or a process of this machine that came by the home's socket.
+//! Where a request comes from: an address of the network, a process that used the home's socket, or this process.
 
 use std::net::SocketAddr;
 
 use tokio::net::UnixStream;
 
-/// The other end of a connection.
+/// Where a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
     /// It came over TCP, from this address.
     Network(SocketAddr),
     /// It came by the socket in the home.
     Local(LocalPeer),
+    /// A command of this program that runs without a daemon and calls the router itself.
+    InProcess,
 }
 
 /// The process that connected to the home's socket, as the kernel names it.

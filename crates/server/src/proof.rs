@@ -8,12 +8,9 @@ use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
 use crate::app::App;
 use crate::error::ApiError;
-use crate::extract::{AgentPath, Told, run_key};
+use crate::extract::{AgentPath, By, Told, run_key};
 use crate::view;
 use crate::whole::whole;
-
-/// By which door the wish came.
-const CHANNEL: &str = "api";
 
 pub(crate) fn routes() -> Router<App> {
     Router::new().route("/api/agents/{agent_id}/erasures", post(erase))
@@ -31,6 +28,7 @@ pub(crate) fn routes() -> Router<App> {
 )]
 pub(crate) async fn erase(
     State(app): State<App>,
+    By(channel): By,
     AgentPath(agent): AgentPath,
     Told(told): Told<EraseContent>,
 ) -> Result<Json<Erasure>, ApiError> {
@@ -44,7 +42,7 @@ pub(crate) async fn erase(
         agent,
         what,
         reason,
-        channel: CHANNEL,
+        channel: channel.as_str(),
     };
     let desk = app.desk()?;
     let erased = whole(async move { desk.erase(wanted).await }).await;

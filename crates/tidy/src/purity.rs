@@ -8,7 +8,8 @@ use crate::scan::{Token, closing, is_text, scan};
 use crate::tree::File;
 
 /// What the core may build on: data, hashing, signatures and error types, and the time-zone tables as data.
-const ALLOWED: [&str; 7] = [
+const ALLOWED: [&str; 8] = [
+    "base64",
     "ed25519-dalek",
     "jiff",
     "ryu-js",

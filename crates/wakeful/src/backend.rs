@@ -1,50 +1,41 @@
-//! Where a verb asks: the daemon of the home if one runs, else the database itself. The answers are the same.
+//! The API as the commands of this program call it: at the home's daemon, or in this process where none runs.
 
-pub(crate) mod alert;
-mod deciding;
+mod budget;
+mod decisions;
+mod erasure;
+pub(crate) mod in_process;
 pub(crate) mod journal;
-mod ledger;
-pub(crate) mod outside;
-mod proof;
-mod scheduling;
-pub(crate) mod stopping;
-pub(crate) mod why;
+pub(crate) mod reasons;
+mod schedules;
+mod sources;
+pub(crate) mod stops;
+mod subscriptions;
 
-pub(crate) use self::deciding::{Standing, by_a_person};
-use self::stopping::{CancelAnswer, pending_cancel};
 use wakeful_api::client::{Client, ClientError};
 use wakeful_api::{
-    Accepted, Admission, AgentList, AgentState, AgentStatus, CreateAgent, Event, EventPage, Queued, Run,
-    RunList, RunState, SendMessage, Transcript, TranscriptLine,
+    Accepted, AgentList, AgentState, AgentStatus, CreateAgent, EventPage, Queued, Run, RunList, RunState,
+    SendMessage, Transcript,
 };
-use wakeful_core::id::{AgentId, TurnId};
+use wakeful_core::id::AgentId;
 use wakeful_core::key::{Digest, RunKey};
-use wakeful_core::message::Wishes;
 use wakeful_core::wake::Control;
-use wakeful_ports::records::{RunFilter, Visibility};
-use wakeful_runtime::Governance;
-use wakeful_runtime::desk::{Cancelled, Clerk, Conversation, Desk as _, NewAgent, Post};
+use wakeful_ports::records::Visibility;
+use wakeful_runtime::desk::NewAgent;
 use wakeful_runtime::problem::Problem;
-use wakeful_server::view::{self, Going};
-use wakeful_store::Store;
+use wakeful_server::view;
 
+pub(crate) use self::decisions::{Standing, by_a_person};
+use self::stops::CancelAnswer;
 use crate::cli::Shared;
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::place::{Place, governance, reading};
+use crate::place::{Place, reading};
 use crate::reach::daemon;
 use crate::show::Out;
-use crate::world::{RealClock, RealEntropy, fresh_id};
 
-/// Messages that are shown of a queue: as many as a daemon tells.
-const QUEUE_SHOWN: u32 = 50;
-
-/// Where a verb asks.
-pub(crate) enum Front {
-    /// The daemon, over its API.
-    Daemon(Client),
-    /// The database, in this process.
-    Here(Clerk<Store>),
+/// The API of a home.
+pub(crate) struct Backend {
+    pub(crate) client: Client,
 }
 
 /// Which runs to list.
@@ -55,120 +46,98 @@ pub(crate) struct Runs {
     pub(crate) limit: u32,
 }
 
-/// For verbs that only look.
-pub(crate) async fn asking<T>(
+/// For commands that only read. Without a daemon the databases are opened read-only: no lock, nothing is created.
+pub(crate) async fn read<T>(
     shared: &Shared,
-    look: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
+    command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    match daemon(shared).await? {
-        Some(client) => look(&Front::Daemon(client)).await,
-        None => {
-            let governance = governance(&shared.home()?);
-            reading(shared, async |store| look(&here(store, governance)).await).await
-        }
+    if let Some(client) = daemon(shared).await? {
+        return command(&Backend { client }).await;
     }
+    reading(shared, async |store| {
+        command(&Backend::of_store(store, shared)?).await
+    })
+    .await
 }
 
-/// For verbs that change something.
-pub(crate) async fn telling<T>(
+/// For commands that write. Without a daemon the home is locked, and created where it does not exist.
+pub(crate) async fn write<T>(
     shared: &Shared,
     out: &Out,
-    tell: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
+    command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
-    match daemon(shared).await? {
-        Some(client) => tell(&Front::Daemon(client)).await,
-        None => {
-            let place = Place::open_for_writing(shared).await?;
-            place
-                .work(out, async |place| {
-                    tell(&here(&place.store, governance(place.home.root()))).await
-                })
-                .await
-        }
+    if let Some(client) = daemon(shared).await? {
+        return command(&Backend { client }).await;
     }
+    write_in_process(Place::open_for_writing(shared).await?, out, command).await
 }
 
-/// For verbs that change something that must be there already: where there is no home, none is made.
-pub(crate) async fn telling_known<T>(
+/// For commands that write to a home that exists: without a daemon it is locked, and never created.
+pub(crate) async fn write_existing<T>(
     shared: &Shared,
     out: &Out,
-    tell: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
+    command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if shared.database().is_none() {
         Home::open(&shared.home()?)?;
     }
-    telling(shared, out, tell).await
+    write(shared, out, command).await
 }
 
-/// For the few words that must be heard at once, whoever works in the home: they are written beside it, and whoever
-/// drives something looks for them.
-pub(crate) async fn telling_beside<T>(
+/// For commands that must not wait for another process that works in the home, such as an answer or a brake: without a
+/// daemon they write beside the holder of the lock, which reads the row before its next effect.
+pub(crate) async fn write_unlocked<T>(
     shared: &Shared,
     out: &Out,
-    tell: impl AsyncFnOnce(&Front) -> Result<T, Failure>,
+    command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
 ) -> Result<T, Failure> {
     if let Some(client) = daemon(shared).await? {
-        return tell(&Front::Daemon(client)).await;
+        return command(&Backend { client }).await;
     }
-    let place = Place::open_beside(shared).await?;
+    write_in_process(Place::open_beside(shared).await?, out, command).await
+}
+
+async fn write_in_process<T>(
+    place: Place,
+    out: &Out,
+    command: impl AsyncFnOnce(&Backend) -> Result<T, Failure>,
+) -> Result<T, Failure> {
     place
-        .work(out, async |place| {
-            tell(&here(&place.store, governance(place.home.root()))).await
-        })
+        .work(out, async |place| command(&Backend::of_place(place)?).await)
         .await
 }
 
-/// The database of an open place.
-pub(crate) fn here(store: &Store, governance: Governance) -> Front {
-    let (clock, entropy) = (RealClock::new(), RealEntropy);
-    let clerk = Clerk::alone(
-        store.clone(),
-        std::sync::Arc::new(clock),
-        std::sync::Arc::new(entropy),
-    );
-    Front::Here(clerk.governed(governance))
-}
+impl Backend {
+    /// Whether a daemon answers. Without one nothing that is queued begins.
+    pub(crate) const fn is_daemon(&self) -> bool {
+        self.client.is_daemon()
+    }
 
-impl Front {
     /// Agents by name; private ones only when asked for.
     pub(crate) async fn agents(&self, all: bool) -> Result<Vec<AgentStatus>, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let list: AgentList = client.get(&format!("/api/agents?with_private={all}")).await?;
-                Ok(list.agents)
-            }
-            Self::Here(clerk) => {
-                let agents = clerk.agents(all).await?;
-                let status = |agent| view::agent_status(agent, Going::Well);
-                Ok(agents.iter().map(status).collect())
-            }
-        }
+        let list: AgentList = self
+            .client
+            .get(&format!("/api/agents?with_private={all}"))
+            .await?;
+        Ok(list.agents)
     }
 
     pub(crate) async fn agent(&self, agent: AgentId) -> Result<AgentStatus, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client.get(&format!("/api/agents/{agent}/status")).await?),
-            Self::Here(clerk) => Ok(view::agent_status(&clerk.agent(agent).await?, Going::Well)),
-        }
+        Ok(self.client.get(&format!("/api/agents/{agent}/status")).await?)
     }
 
     /// Makes an agent whose workspace was looked at.
     pub(crate) async fn create_agent(&self, new: NewAgent) -> Result<AgentStatus, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let new = CreateAgent {
-                    agent_id: new.agent_id.to_string(),
-                    workspace: Some(new.workspace),
-                    visibility: match new.visibility {
-                        Visibility::Public => wakeful_api::Visibility::Public,
-                        Visibility::Private => wakeful_api::Visibility::Private,
-                    },
-                    mode: Some(view::mode(new.mode)),
-                };
-                Ok(client.post("/api/agents", &new).await?)
-            }
-            Self::Here(clerk) => Ok(view::agent_status(&clerk.create_agent(new).await?, Going::Well)),
-        }
+        let new = CreateAgent {
+            agent_id: new.agent_id.to_string(),
+            workspace: Some(new.workspace),
+            visibility: match new.visibility {
+                Visibility::Public => wakeful_api::Visibility::Public,
+                Visibility::Private => wakeful_api::Visibility::Private,
+            },
+            mode: Some(view::mode(new.mode)),
+        };
+        Ok(self.client.post("/api/agents", &new).await?)
     }
 
     /// Pauses an agent, stops it, or lets it go on.
@@ -178,117 +147,53 @@ impl Front {
             Control::Running => "resume",
             Control::Stopped => "stop",
         };
-        match self {
-            Self::Daemon(client) => Ok(client.post(&format!("/api/agents/{agent}/{verb}"), &()).await?),
-            Self::Here(clerk) => {
-                let agent = clerk.set_control(agent, control).await?;
-                Ok(view::agent_status(&agent, Going::Well))
-            }
-        }
+        Ok(self
+            .client
+            .post(&format!("/api/agents/{agent}/{verb}"), &())
+            .await?)
     }
 
     /// Puts a message into an agent's queue.
     pub(crate) async fn send(&self, agent: AgentId, message: SendMessage) -> Result<Accepted, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client
-                .post(&format!("/api/agents/{agent}/messages"), &message)
-                .await?),
-            Self::Here(clerk) => {
-                let turn = TurnId::parse(message.key.as_deref().unwrap_or(&fresh_id()))?;
-                let post = Post {
-                    agent: agent.clone(),
-                    turn,
-                    text: message.text,
-                    attachments: message.attachments.into_iter().map(view::attachment).collect(),
-                    wishes: Wishes {
-                        model_ref: message.model,
-                        max_rounds: message.max_rounds,
-                        workspace: message.workspace,
-                        deny_tools: message.deny_tools.into_iter().collect(),
-                        ask_tools: message.ask_tools.into_iter().collect(),
-                    },
-                    priority: view::priority(message.priority),
-                };
-                let posted = clerk.post(post).await?;
-                Ok(Accepted {
-                    run_key: posted.run_key.to_string(),
-                    agent_id: agent.to_string(),
-                    admission: if posted.is_new {
-                        Admission::New
-                    } else {
-                        Admission::Known
-                    },
-                })
-            }
-        }
+        Ok(self
+            .client
+            .post(&format!("/api/agents/{agent}/messages"), &message)
+            .await?)
     }
 
     /// Runs, newest first.
     pub(crate) async fn runs(&self, runs: Runs) -> Result<RunList, Failure> {
         let Runs { agent, state, limit } = runs;
-        match self {
-            Self::Daemon(client) => {
-                let of_agent = agent
-                    .map(|agent| format!("&agent_id={agent}"))
-                    .unwrap_or_default();
-                Ok(client
-                    .get(&format!(
-                        "/api/runs?state={}&limit={limit}{of_agent}",
-                        state.as_str()
-                    ))
-                    .await?)
-            }
-            Self::Here(clerk) => {
-                let filter = RunFilter {
-                    agent_id: agent,
-                    state: view::run_state(state),
-                    before: None,
-                    limit,
-                };
-                let runs = clerk.runs(filter).await?;
-                Ok(RunList {
-                    runs: runs.iter().map(view::run_line).collect(),
-                    next_before: None,
-                })
-            }
-        }
+        let of_agent = agent
+            .map(|agent| format!("&agent_id={agent}"))
+            .unwrap_or_default();
+        Ok(self
+            .client
+            .get(&format!(
+                "/api/runs?state={}&limit={limit}{of_agent}",
+                state.as_str()
+            ))
+            .await?)
     }
 
     /// Messages of an agent that wait, next first.
     pub(crate) async fn queue(&self, agent: AgentId) -> Result<Vec<Queued>, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let state: AgentState = client.get(&format!("/api/agents/{agent}/state")).await?;
-                Ok(state.queue)
-            }
-            Self::Here(clerk) => {
-                let waiting = clerk.queue(agent, QUEUE_SHOWN).await?;
-                Ok(waiting.iter().map(view::queued).collect())
-            }
-        }
+        let state: AgentState = self.client.get(&format!("/api/agents/{agent}/state")).await?;
+        Ok(state.queue)
     }
 
     /// A run with everything that happened in it.
     pub(crate) async fn run(&self, run: RunKey) -> Result<Run, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client.get(&format!("/api/runs/{run}")).await?),
-            Self::Here(clerk) => Ok(view::run(&clerk.run(run).await?)),
-        }
+        Ok(self.client.get(&format!("/api/runs/{run}")).await?)
     }
 
     /// Asks the daemon for the end of a run, or takes its message out of the queue.
     pub(crate) async fn cancel(&self, run: RunKey) -> Result<CancelAnswer, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client.post(&format!("/api/runs/{run}/cancel"), &()).await?),
-            Self::Here(clerk) => Ok(match clerk.cancel_at_once(run).await? {
-                Cancelled::Stored(report) => CancelAnswer::Run(Box::new(view::run(&report))),
-                Cancelled::Pending(pending) => CancelAnswer::Pending(pending_cancel(run, &pending)),
-            }),
-        }
+        Ok(self.client.post(&format!("/api/runs/{run}/cancel"), &()).await?)
     }
 
     /// Finds a run by the first digits of its key.
-    pub(crate) async fn find(&self, given: &str) -> Result<RunKey, Failure> {
+    pub(crate) async fn find_run(&self, given: &str) -> Result<RunKey, Failure> {
         let hex = given.to_ascii_lowercase();
         if hex.is_empty() || hex.len() > 64 || !hex.bytes().all(|digit| digit.is_ascii_hexdigit()) {
             let message = format!("{given:?} is no run key");
@@ -298,16 +203,10 @@ impl Front {
         if let Some(digest) = Digest::from_hex(&hex) {
             return Ok(RunKey(digest));
         }
-        let found = match self {
-            Self::Daemon(client) => {
-                let list: RunList = client.get(&format!("/api/runs?prefix={hex}")).await?;
-                let keys = list.runs.iter().filter_map(|run| Digest::from_hex(&run.run_key));
-                keys.map(RunKey).collect::<Vec<_>>()
-            }
-            Self::Here(clerk) => {
-                let found = clerk.runs_with_prefix(hex.clone()).await?;
-                found.iter().map(|run| run.row.run_key).collect()
-            }
+        let found = {
+            let list: RunList = self.client.get(&format!("/api/runs?prefix={hex}")).await?;
+            let keys = list.runs.iter().filter_map(|run| Digest::from_hex(&run.run_key));
+            keys.map(RunKey).collect::<Vec<_>>()
         };
         match found.as_slice() {
             [run] => Ok(*run),
@@ -326,20 +225,10 @@ impl Front {
 
     /// The newest lines of a conversation.
     pub(crate) async fn transcript(&self, agent: AgentId, limit: u32) -> Result<Transcript, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client
-                .get(&format!("/api/agents/{agent}/transcript?limit={limit}"))
-                .await?),
-            Self::Here(clerk) => {
-                let Conversation { lines, has_more } = clerk.transcript(agent.clone(), limit).await?;
-                let lines: Vec<TranscriptLine> = lines.iter().map(view::transcript_line).collect();
-                Ok(Transcript {
-                    agent_id: agent.to_string(),
-                    lines,
-                    has_more,
-                })
-            }
-        }
+        Ok(self
+            .client
+            .get(&format!("/api/agents/{agent}/transcript?limit={limit}"))
+            .await?)
     }
 
     /// Events of an agent after a number, oldest first.
@@ -349,26 +238,8 @@ impl Front {
         after_seq: u64,
         limit: u32,
     ) -> Result<EventPage, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let path = format!("/api/agents/{agent}/events?after_seq={after_seq}&limit={limit}");
-                Ok(client.get(&path).await?)
-            }
-            Self::Here(clerk) => {
-                let mut rows = clerk
-                    .events_after(agent.clone(), after_seq, limit.saturating_add(1))
-                    .await?;
-                let wanted = usize::try_from(limit).unwrap_or(usize::MAX);
-                let has_more = rows.len() > wanted;
-                rows.truncate(wanted);
-                let events: Vec<Event> = rows.iter().map(|row| view::event(&agent, row)).collect();
-                Ok(EventPage {
-                    next_after_seq: events.last().map_or(after_seq, |event| event.seq),
-                    events,
-                    has_more,
-                })
-            }
-        }
+        let path = format!("/api/agents/{agent}/events?after_seq={after_seq}&limit={limit}");
+        Ok(self.client.get(&path).await?)
     }
 }
 

@@ -19,13 +19,13 @@
 
 mod announce;
 mod archive;
+mod backend;
 mod cli;
 mod closed;
 mod config;
 mod daemon;
 mod device;
 mod failure;
-mod front;
 mod guidance;
 mod home;
 mod journal;

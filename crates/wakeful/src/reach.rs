@@ -114,11 +114,7 @@ pub(crate) fn client_without_token(record: &Record) -> Client {
 
 /// By the socket in the home, which nothing on the network can keep busy.
 fn client_with(record: &Record, token: String) -> Client {
-    let client = Client::new(record.http_addr.clone(), token);
-    match &record.socket_path {
-        Some(socket) => client.by_socket(socket.clone()),
-        None => client,
-    }
+    Client::by_socket(record.http_addr.clone(), token, record.socket_path.clone())
 }
 
 /// The patience of somebody who watches, while the daemon is away.

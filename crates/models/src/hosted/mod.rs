@@ -6,7 +6,6 @@
 mod beside;
 mod credential;
 mod endpoint;
-mod event;
 mod failure;
 mod hiding;
 mod look;
@@ -21,6 +20,7 @@ use wakeful_core::conversation::Block;
 use wakeful_core::failure::ModelFailure;
 use wakeful_core::inference::{Boundary, Secret, Terms};
 use wakeful_core::prompt::Request;
+use wakeful_core::sse::Frames;
 use wakeful_ports::model::{Answer, Audience, Model};
 
 pub use credential::{BadCredential, CREDENTIAL_BYTES_MAX, Credential};
@@ -31,7 +31,6 @@ pub use transport::{Clients, TIME_MS_MAX, Times};
 pub use webhook::{Untaken, Webhook};
 
 use self::endpoint::Endpoint;
-use self::event::Events;
 use self::failure::Trouble;
 use self::hiding::Discreet;
 use self::shape::Shaped;
@@ -40,7 +39,7 @@ use self::transport::{Body, Form, Source, Transport};
 use crate::price::listed_or_assumed;
 use crate::provider::{API_VERSIONS, Keyed, Provider};
 use crate::thinking::BadThinking;
-use crate::wire::{self, Flow, Heard, Lowering, Thread};
+use crate::wire::{self, Fault, Flow, Heard, Lowering, Thread};
 
 /// Longest reply in tokens that a model is told where nobody says otherwise and money is asked for it: without a bound
 /// there would be nothing to put aside. Thoughts count.
@@ -268,18 +267,20 @@ impl Hosted {
         audience: &dyn Audience,
     ) -> Result<Heard, Trouble> {
         let mut decoder = wire::decoder(self.provider, request);
-        let (mut events, mut flow) = (Events::default(), Flow::More);
+        let (mut frames, mut flow) = (Frames::default(), Flow::More);
         while flow == Flow::More {
             let Some(chunk) = response.next().await? else {
                 break;
             };
-            events.push(chunk.as_ref(), |data| {
-                // What follows the end is not read, even when it came in the same breath.
+            let frames = frames
+                .feed(chunk.as_ref())
+                .map_err(|error| Fault::invalid(error.to_string()))?;
+            for data in frames.into_iter().filter_map(|frame| frame.data) {
+                // What follows the end is not read, even when it came in the same chunk.
                 if flow == Flow::More {
-                    flow = decoder.take(data, audience)?;
+                    flow = decoder.take(&data, audience)?;
                 }
-                Ok(())
-            })?;
+            }
         }
         Ok(decoder.end()?)
     }

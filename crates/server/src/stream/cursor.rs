@@ -7,10 +7,12 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::Digest;
 
-use super::{bad_cursor, base64};
+use super::bad_cursor;
 use crate::error::ApiError;
 
 /// Most agents in one cursor. It has to fit into a header and a line of an address: some eight thousand characters.
@@ -25,9 +27,14 @@ const CHECK_BYTES: usize = 4;
 /// Groups of seven bits that a number of 64 bits takes at most.
 const NUMBER_BYTES_MAX: usize = 10;
 
+/// How many base64 digits a number of bytes takes without padding.
+const fn digits_of(bytes: usize) -> usize {
+    (bytes * 4).div_ceil(3)
+}
+
 /// Longest cursor in characters.
 const CURSOR_CHARS_MAX: usize =
-    base64::digits_of(1 + CURSOR_AGENTS_MAX * (TAG_BYTES + NUMBER_BYTES_MAX) + CHECK_BYTES);
+    digits_of(1 + CURSOR_AGENTS_MAX * (TAG_BYTES + NUMBER_BYTES_MAX) + CHECK_BYTES);
 
 /// What an agent is called in a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,7 +72,7 @@ impl Positions {
     pub(super) fn encoded_chars(&self) -> usize {
         let entries = self.0.values().filter(|seq| **seq > 0);
         let bytes: usize = entries.map(|seq| TAG_BYTES + number_bytes(*seq)).sum();
-        base64::digits_of(1 + bytes + CHECK_BYTES)
+        digits_of(1 + bytes + CHECK_BYTES)
     }
 
     /// Spells it. An agent without events is left out: it begins at 0 anyway.
@@ -77,7 +84,7 @@ impl Positions {
         }
         let check = check(&bytes);
         bytes.extend_from_slice(&check);
-        base64::encode(&bytes)
+        URL_SAFE_NO_PAD.encode(&bytes)
     }
 
     /// Reads one that this server spelled.
@@ -86,7 +93,7 @@ impl Positions {
             return Err(bad_cursor("the cursor is longer than any that is given out"));
         }
         let garbled = || bad_cursor("the cursor is not one that was given out");
-        let bytes = base64::decode(text).ok_or_else(garbled)?;
+        let bytes = URL_SAFE_NO_PAD.decode(text).map_err(|_| garbled())?;
         let (body, found) = bytes.split_last_chunk::<CHECK_BYTES>().ok_or_else(garbled)?;
         if *found != check(body) {
             return Err(garbled());
@@ -165,7 +172,7 @@ mod tests {
     fn sealed(mut bytes: Vec<u8>) -> String {
         let check = check(&bytes);
         bytes.extend_from_slice(&check);
-        base64::encode(&bytes)
+        URL_SAFE_NO_PAD.encode(&bytes)
     }
 
     #[test]
@@ -205,7 +212,7 @@ mod tests {
             sealed([vec![1], entry(1, &[0x80, 0x00])].concat()),
             sealed([vec![1], entry(1, &[0x85, 0x00])].concat()),
             sealed([vec![1], entry(1, &[0x85])].concat()),
-            base64::encode(&[vec![1], entry(1, &[5]), vec![0; CHECK_BYTES]].concat()),
+            URL_SAFE_NO_PAD.encode(&[vec![1], entry(1, &[5]), vec![0; CHECK_BYTES]].concat()),
             sealed([vec![1], entry(1, &[0xff; 10])].concat()),
             sealed([vec![1], entry(1, &[]), vec![]].concat()),
             sealed([vec![1], entry(2, &[5]), entry(1, &[5])].concat()),
@@ -259,7 +266,7 @@ mod tests {
         /// Clients may send anything; with a right checksum the rest of the reader is reached as well.
         #[test]
         fn any_bytes_are_a_cursor_in_its_one_spelling_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
-            for text in [base64::encode(&bytes), sealed(bytes.clone()), sealed([&[VERSION], &bytes[..]].concat())] {
+            for text in [URL_SAFE_NO_PAD.encode(&bytes), sealed(bytes.clone()), sealed([&[VERSION], &bytes[..]].concat())] {
                 if let Ok(positions) = Positions::decode(&text) {
                     prop_assert_eq!(positions.encode(), text);
                 }

@@ -28,7 +28,6 @@
 
 mod agent;
 mod all;
-mod base64;
 mod cursor;
 mod ear;
 mod feed;
@@ -134,7 +133,7 @@ impl Stay {
                 let session = app.logins.session(*login, app.clock.now());
                 Some(session.ok_or_else(ApiError::unauthorized)?)
             }
-            Some(Caller::Bearer | Caller::Anybody) | None => None,
+            Some(Caller::Bearer | Caller::InProcess | Caller::Anybody) | None => None,
         };
         let permit = Arc::clone(&app.streams).try_acquire_owned();
         let permit = permit.map_err(|_| {

@@ -4,6 +4,7 @@ mod contract;
 mod decision;
 mod desk;
 mod guard;
+mod in_process;
 mod journal;
 mod limit;
 mod login;

@@ -16,6 +16,7 @@ use http_body_util::BodyExt as _;
 use serde_json::Value;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
+use wakeful_api::client::Client;
 use wakeful_api::{AgentModelState, Model, ModelSource};
 use wakeful_core::id::AgentId;
 use wakeful_core::message::Wishes;
@@ -25,7 +26,7 @@ use wakeful_ports::clock::{Clock, Entropy};
 use wakeful_runtime::EngineError;
 use wakeful_runtime::problem::Problem;
 use wakeful_runtime::service::Stuck;
-use wakeful_server::{Access, Facts, Host, Limits, LoginHost, Open, Options, Peer, Stage, router};
+use wakeful_server::{Access, Facts, Host, InProcess, Limits, LoginHost, Open, Options, Peer, Stage, router};
 
 use super::desk::{Bell, MAIN, OneAgent};
 use super::journal::OneTask;
@@ -135,15 +136,31 @@ impl World {
     }
 }
 
+/// A client of a router in this process.
+pub(super) fn in_process() -> Client {
+    let parts = InProcess {
+        open: databases(&Arc::default(), &Arc::default(), &Arc::default()),
+        host: Arc::new(Told::default()),
+        facts: facts(),
+        clock: Arc::new(Time::default()),
+        entropy: Arc::new(Counter::default()),
+    };
+    Client::in_process(wakeful_server::in_process(parts))
+}
+
 fn open(posts: &Arc<AtomicUsize>, bell: &Arc<Bell>, sources: &Arc<OneSource>) -> Stage {
-    Stage::Ready(Open {
+    Stage::Ready(databases(posts, bell, sources))
+}
+
+fn databases(posts: &Arc<AtomicUsize>, bell: &Arc<Bell>, sources: &Arc<OneSource>) -> Open {
+    Open {
         desk: Arc::new(OneAgent::counting(Arc::clone(posts), Arc::clone(bell))),
         schedules: Arc::new(NoSchedules),
         stuck: Stuck::default(),
         journal: Arc::new(OneTask),
         alert: Arc::new(OneSubscription),
         outside: Arc::clone(sources) as _,
-    })
+    }
 }
 
 pub(super) const BEARER: (&str, &str) = ("authorization", "Bearer a-token-that-nobody-could-guess-0");

@@ -1,22 +1,16 @@
-//! Questions, brakes and runs that stand aside, at the daemon or in the database.
+//! Decisions, brakes and quarantined runs.
 
 use wakeful_api::{
     self as api, AnswerDecision, Brake, BrakeList, Decision, DecisionList, ReleaseBrake, Run, RuntimeStatus,
     SetBrake,
 };
-use wakeful_core::decision::{Channel, Reply};
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
-use wakeful_runtime::desk::{Arguments, Deciding as _};
 use wakeful_runtime::problem::Problem;
-use wakeful_server::view;
 use wakeful_tools::descent;
 
-use super::Front;
+use super::Backend;
 use crate::failure::Failure;
-
-/// By which way an answer comes that is given in this process.
-pub(super) const CHANNEL: Channel = Channel::Cli;
 
 /// What a person has to know before anything else: what is held, and what waits for them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,36 +30,13 @@ impl From<&RuntimeStatus> for Standing {
     }
 }
 
-impl Front {
-    /// What is held, and what waits for a person.
-    pub(crate) async fn standing(&self) -> Result<Standing, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let status: RuntimeStatus = client.get("/api/runtime/status").await?;
-                Ok(Standing::from(&status))
-            }
-            Self::Here(clerk) => {
-                let (brakes, owed) = (clerk.brakes().await?, clerk.owed().await?);
-                Ok(Standing {
-                    brakes: view::brakes(&brakes, &clerk.pending_stops()).brakes,
-                    pending_decisions: owed.pending_decisions,
-                    quarantined_runs: owed.quarantined_runs,
-                })
-            }
-        }
-    }
-
+impl Backend {
     /// Questions in the order in which people should see them.
     pub(crate) async fn decisions(&self, pending_only: bool) -> Result<DecisionList, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client
-                .get(&format!("/api/decisions?pending={pending_only}"))
-                .await?),
-            Self::Here(clerk) => {
-                let (found, owed) = (clerk.decisions(pending_only).await?, clerk.owed().await?);
-                Ok(view::decisions(&found, owed))
-            }
-        }
+        Ok(self
+            .client
+            .get(&format!("/api/decisions?pending={pending_only}"))
+            .await?)
     }
 
     /// The questions of a run that wait for an answer.
@@ -78,57 +49,30 @@ impl Front {
     /// One question, by its name or the first digits of it.
     pub(crate) async fn decision(&self, given: &str) -> Result<Decision, Failure> {
         let name = name(given)?;
-        match self {
-            Self::Daemon(client) => Ok(client.get(&format!("/api/decisions/{name}")).await?),
-            Self::Here(clerk) => {
-                let found = clerk.decision(name).await?;
-                let told = clerk.announcements(found.inquiry.decision_id).await?;
-                let arguments = clerk.arguments(found.clone()).await?;
-                Ok(view::decision(&found, &arguments, &told))
-            }
-        }
+        Ok(self.client.get(&format!("/api/decisions/{name}")).await?)
     }
 
     /// By which way an answer comes that is given now.
     pub(crate) const fn channel(&self) -> api::Channel {
-        match self {
-            Self::Daemon(_) => api::Channel::Api,
-            Self::Here(_) => api::Channel::Cli,
+        if self.is_daemon() {
+            api::Channel::Api
+        } else {
+            api::Channel::Cli
         }
     }
 
     /// Answers a question.
     pub(crate) async fn answer(&self, given: &str, answer: AnswerDecision) -> Result<Decision, Failure> {
         let name = name(given)?;
-        match self {
-            Self::Daemon(client) => Ok(client
-                .post(&format!("/api/decisions/{name}/answer"), &answer)
-                .await?),
-            Self::Here(clerk) => {
-                let reply = Reply {
-                    option: answer.option,
-                    version: answer.version,
-                    channel: CHANNEL,
-                    note: answer.note,
-                };
-                let answered = clerk.answer(name, reply).await?;
-                // It stands, whether or not all that it is about can be read.
-                let arguments = clerk.arguments(answered.clone()).await;
-                let arguments = arguments.unwrap_or_else(|_| Arguments::of_record(&answered));
-                Ok(view::decision(&answered, &arguments, &[]))
-            }
-        }
+        Ok(self
+            .client
+            .post(&format!("/api/decisions/{name}/answer"), &answer)
+            .await?)
     }
 
     /// The brakes that are on.
     pub(crate) async fn brakes(&self) -> Result<BrakeList, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client.get("/api/brake").await?),
-            Self::Here(clerk) => {
-                let brakes = clerk.brakes().await?;
-                Ok(view::brakes(&brakes, &clerk.pending_stops()))
-            }
-        }
+        Ok(self.client.get("/api/brake").await?)
     }
 
     /// Sets a brake on one agent or on all.
@@ -137,49 +81,30 @@ impl Front {
         agent: Option<AgentId>,
         reason: Option<String>,
     ) -> Result<BrakeList, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let agent_id = agent.map(|agent| agent.to_string());
-                Ok(client.post("/api/brake", &SetBrake { agent_id, reason }).await?)
-            }
-            Self::Here(clerk) => {
-                let reason = reason.unwrap_or_default();
-                let brakes = clerk.brake(agent, reason, CHANNEL).await?;
-                Ok(view::brakes(&brakes, &clerk.pending_stops()))
-            }
-        }
+        let agent_id = agent.map(|agent| agent.to_string());
+        Ok(self
+            .client
+            .post("/api/brake", &SetBrake { agent_id, reason })
+            .await?)
     }
 
     /// Releases a brake.
     pub(crate) async fn release(&self, agent: Option<AgentId>) -> Result<BrakeList, Failure> {
-        match self {
-            Self::Daemon(client) => {
-                let agent_id = agent.map(|agent| agent.to_string());
-                Ok(client
-                    .post("/api/brake/release", &ReleaseBrake { agent_id })
-                    .await?)
-            }
-            Self::Here(clerk) => {
-                let brakes = clerk.release(agent, CHANNEL).await?;
-                Ok(view::brakes(&brakes, &clerk.pending_stops()))
-            }
-        }
+        let agent_id = agent.map(|agent| agent.to_string());
+        Ok(self
+            .client
+            .post("/api/brake/release", &ReleaseBrake { agent_id })
+            .await?)
     }
 
     /// Lets a run that stands aside go on where it stood.
     pub(crate) async fn retry(&self, run: RunKey) -> Result<Run, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client.post(&format!("/api/runs/{run}/retry"), &()).await?),
-            Self::Here(clerk) => Ok(view::run(&clerk.retry(run).await?)),
-        }
+        Ok(self.client.post(&format!("/api/runs/{run}/retry"), &()).await?)
     }
 
     /// Ends a run that stands aside.
     pub(crate) async fn abandon(&self, run: RunKey) -> Result<Run, Failure> {
-        match self {
-            Self::Daemon(client) => Ok(client.post(&format!("/api/runs/{run}/abandon"), &()).await?),
-            Self::Here(clerk) => Ok(view::run(&clerk.abandon(run).await?)),
-        }
+        Ok(self.client.post(&format!("/api/runs/{run}/abandon"), &()).await?)
     }
 }
 

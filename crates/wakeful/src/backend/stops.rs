@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use wakeful_api::{BrakeList, PendingCancel, Run};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_core::key::RunKey;
 use wakeful_core::stop::{StopRequest, StopTarget};
@@ -15,12 +16,11 @@ use wakeful_ports::stops::PendingStop;
 use wakeful_server::view;
 use wakeful_store::{drop_from_slot, keep_in_slot, read_slot};
 
-use super::deciding::CHANNEL;
-use super::{Front, here};
+use super::Backend;
 use crate::cli::Shared;
 use crate::failure::Failure;
 use crate::home::Home;
-use crate::place::{Place, governance};
+use crate::place::Place;
 use crate::reach::daemon_now;
 use crate::show::Out;
 use crate::world::{RealClock, RealEntropy};
@@ -71,7 +71,7 @@ pub(crate) fn request(target: StopTarget, reason: String) -> StopRequest {
         id: bytes.first_chunk().map_or(1, |bytes| u64::from_le_bytes(*bytes)),
         target,
         reason,
-        channel: CHANNEL,
+        channel: Channel::Cli,
         at: RealClock::new().now(),
     }
 }
@@ -96,8 +96,8 @@ pub(crate) async fn brake(
     let home = home_of(shared)?;
     let told = match daemon_now(shared)? {
         Some(client) => {
-            let front = Front::Daemon(client);
-            told(&home, request, front.brake(agent, reason)).await?
+            let backend = Backend { client };
+            told(&home, request, backend.brake(agent, reason)).await?
         }
         None => {
             // In force for whatever drives runs here, before the database is opened.
@@ -106,8 +106,7 @@ pub(crate) async fn brake(
                 let place = Place::open_beside(shared).await?;
                 place
                     .work(out, async |place| {
-                        let front = here(&place.store, governance(place.home.root()));
-                        front.brake(agent, reason).await
+                        Backend::of_place(place)?.brake(agent, reason).await
                     })
                     .await
             };

@@ -14,12 +14,12 @@ use wakeful_server::view::loaded_agents_md;
 
 use super::Shared;
 use super::why::shifted;
+use crate::backend::reasons::TriggerDeed;
+use crate::backend::{read, write, write_existing};
 use crate::config::{self, Overrides};
 use crate::daemon::files::{Found, RunFolder};
 use crate::daemon::life::database_name;
 use crate::failure::Failure;
-use crate::front::why::TriggerDeed;
-use crate::front::{asking, telling, telling_known};
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelHouse, Whose};
 use crate::show::Out;
@@ -175,12 +175,12 @@ pub(crate) async fn agent(verb: &AgentVerb, shared: &Shared, out: &Out) -> Resul
             create(id, workspace.as_deref(), (*mode).into(), (shared, out)).await?;
         }
         AgentVerb::List { all } => {
-            let agents = asking(shared, async |front| front.agents(*all).await).await?;
+            let agents = read(shared, async |backend| backend.agents(*all).await).await?;
             out.agents(&agents);
         }
         AgentVerb::Show { id } => {
             let id = AgentId::parse(id)?;
-            let status = asking(shared, async |front| front.agent(id.clone()).await).await?;
+            let status = read(shared, async |backend| backend.agent(id.clone()).await).await?;
             let home = shared.home()?;
             let files = GuidanceFiles::new(&home.canonicalize().unwrap_or(home));
             let guidance = files.read(&id, status.workspace.as_ref());
@@ -229,8 +229,8 @@ async fn choose(id: &str, model: Option<&str>, shared: &Shared, out: &Out) -> Re
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let house = ModelHouse::new(&settings.config);
     let model = model.map(|model| house.named(model)).transpose()?;
-    let tell = telling_known(shared, out, async |front| {
-        front.set_model(id.clone(), model).await
+    let tell = write_existing(shared, out, async |backend| {
+        backend.set_model(id.clone(), model).await
     });
     out.agent(&modelled(&id, tell.await?, &house));
     Ok(())
@@ -256,7 +256,7 @@ async fn trigger(verb: &TriggerVerb, shared: &Shared, out: &Out) -> Result<(), F
         TriggerVerb::Revoke { id } => (id, TriggerDeed::Revoke),
     };
     let id = AgentId::parse(id)?;
-    let tell = telling_known(shared, out, async |front| front.trigger(id, deed).await);
+    let tell = write_existing(shared, out, async |backend| backend.trigger(id, deed).await);
     let found = tell.await?;
     let address = match &found.trigger_path {
         None => "none: it is revoked".to_owned(),
@@ -304,14 +304,16 @@ fn moment(text: &str) -> Result<Millis, Failure> {
 
 async fn tend(id: &str, change: AgentChange, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
-    let tell = telling_known(shared, out, async |front| front.tend(id, change).await);
+    let tell = write_existing(shared, out, async |backend| backend.tend(id, change).await);
     out.agent(&tell.await?);
     Ok(())
 }
 
 async fn control(id: &str, control: Control, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let id = AgentId::parse(id)?;
-    let tell = telling_known(shared, out, async |front| front.set_control(id, control).await);
+    let tell = write_existing(shared, out, async |backend| {
+        backend.set_control(id, control).await
+    });
     out.agent(&tell.await?);
     Ok(())
 }
@@ -331,14 +333,14 @@ async fn create(
     let look = |home: &Path| WorkspacePath::look(given, home).map_err(Failure::into_usage);
     let home = shared.home()?;
     look(&home)?;
-    let tell = telling(shared, out, async |front| {
+    let tell = write(shared, out, async |backend| {
         let new = NewAgent {
             agent_id,
             workspace: look(&home)?.text.clone(),
             visibility: Visibility::Public,
             mode,
         };
-        front.create_agent(new).await
+        backend.create_agent(new).await
     });
     out.agent(&tell.await?);
     Ok(())

@@ -6,8 +6,8 @@ use wakeful_core::id::AgentId;
 use wakeful_runtime::desk::deciding::REASON_CHARS_MAX;
 
 use super::Shared;
+use crate::backend::{by_a_person, read, stops, write_unlocked};
 use crate::failure::Failure;
-use crate::front::{asking, by_a_person, stopping, telling_beside};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -47,16 +47,16 @@ pub(crate) async fn brake(verb: &BrakeVerb, shared: &Shared, out: &Out) -> Resul
                     "say it in fewer words",
                 ));
             }
-            stopping::brake(shared, out, agent, reason.clone()).await?
+            stops::brake(shared, out, agent, reason.clone()).await?
         }
         BrakeVerb::Off { agent } => {
             by_a_person()?;
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
-            telling_beside(shared, out, async |front| front.release(agent).await).await?
+            write_unlocked(shared, out, async |backend| backend.release(agent).await).await?
         }
-        BrakeVerb::Status => match asking(shared, async |front| front.brakes().await).await {
+        BrakeVerb::Status => match read(shared, async |backend| backend.brakes().await).await {
             Ok(brakes) => brakes,
-            Err(failure) => stopping::brakes_in_slot(shared, failure)?,
+            Err(failure) => stops::brakes_in_slot(shared, failure)?,
         },
     };
     tell(&brakes, out);

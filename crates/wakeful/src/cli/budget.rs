@@ -1,17 +1,24 @@
 //! `wakeful budget`: what models cost, and what they may.
 
+use std::sync::Arc;
+
 use clap::Subcommand;
 use wakeful_api::{Budget, CapOrigin};
 use wakeful_core::budget::{DAILY_CAP_MAX, MicroUsd, parse_cap};
+use wakeful_core::decision::Channel;
 use wakeful_core::id::AgentId;
 use wakeful_ports::clock::Clock as _;
+use wakeful_runtime::desk::{Clerk, Ledger as _};
+use wakeful_server::view;
 
 use super::Shared;
+use crate::backend::{read, write};
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::front::{asking, telling};
+use crate::place::{Place, governance};
+use crate::reach::daemon;
 use crate::show::Out;
-use crate::world::RealClock;
+use crate::world::{RealClock, RealEntropy};
 
 /// Days that are shown to a person: a week. Programs get the month.
 const DAYS_SHOWN: usize = 7;
@@ -62,12 +69,12 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Res
     config::load(&shared.home()?, &Overrides::default())?;
     match verb {
         BudgetVerb::Show { agent: None } => {
-            let budget = asking(shared, async |front| front.budget().await).await?;
+            let budget = read(shared, async |backend| backend.budget().await).await?;
             tell(&budget, out);
         }
         BudgetVerb::Show { agent: Some(agent) } => {
             let agent = AgentId::parse(agent)?;
-            let spending = asking(shared, async |front| front.spending(agent).await).await?;
+            let spending = read(shared, async |backend| backend.spending(agent).await).await?;
             let days = spending.days.iter();
             let lines: Vec<String> = days
                 .map(|day| format!("{}  {} USD in {} requests", day.day, day.spent_usd, day.requests))
@@ -79,17 +86,36 @@ pub(crate) async fn budget(verb: &BudgetVerb, shared: &Shared, out: &Out) -> Res
             out.answer(&serde_json::json!(spending), &text);
         }
         BudgetVerb::ResetDay => {
-            let reset = telling(shared, out, async |front| front.reset_budget_day().await);
-            tell(&reset.await?, out);
+            reset_day(shared, out).await?;
         }
         BudgetVerb::Set { usd, agent, .. } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
             let daily = usd.as_deref().map(amount).transpose()?;
-            let set = telling(shared, out, async |front| front.set_cap(agent, daily).await);
+            let set = write(shared, out, async |backend| backend.set_cap(agent, daily).await);
             tell(&set.await?, out);
         }
     }
     Ok(0)
+}
+
+/// Makes the clock's day the day of the budget. Only where no daemon runs: it would go by the clock that it knows.
+async fn reset_day(shared: &Shared, out: &Out) -> Result<(), Failure> {
+    if daemon(shared).await?.is_some() {
+        return Err(Failure::usage(
+            "daemon_running",
+            "the day of the budget cannot be reset while a daemon runs".to_owned(),
+            "stop it with `wakeful daemon stop`, set the clock right, and try again",
+        ));
+    }
+    let place = Place::open_for_writing(shared).await?;
+    let reset = place.work(out, async |place| {
+        let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
+        let clerk = Clerk::alone(place.store.clone(), clock, entropy);
+        let clerk = clerk.governed(governance(place.home.root()));
+        Ok(clerk.reset_day(Channel::Cli.as_str()).await?)
+    });
+    tell(&view::budget(&reset.await?), out);
+    Ok(())
 }
 
 /// An amount that somebody typed.

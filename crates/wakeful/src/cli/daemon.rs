@@ -10,9 +10,9 @@ use wakeful_api::{LastFailure, RuntimeStatus};
 use super::Shared;
 use super::serve::ServeArgs;
 use super::status::needs;
+use crate::backend::Standing;
 use crate::daemon::files::{Found, Record, RunFolder};
 use crate::failure::Failure;
-use crate::front::Standing;
 use crate::reach::client_of;
 use crate::show::Out;
 

@@ -11,9 +11,9 @@ use wakeful_core::policy::rule_words;
 
 use super::Shared;
 use crate::announce::{self, Note, Session};
+use crate::backend::{by_a_person, read, write_unlocked};
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure, UNDECIDED};
-use crate::front::{asking, by_a_person, telling_beside};
 use crate::show::Out;
 
 /// Digits of a name in lists and in commands to copy: enough to tell thousands apart.
@@ -57,12 +57,12 @@ pub(crate) enum DecisionVerb {
 pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     match verb {
         DecisionVerb::List { all } => {
-            let list = asking(shared, async |front| front.decisions(!all).await).await?;
+            let list = read(shared, async |backend| backend.decisions(!all).await).await?;
             out.answer(&list, &table(&list, *all));
         }
         DecisionVerb::Show { id } => {
-            let found = asking(shared, async |front| {
-                Ok((front.decision(id).await?, front.channel()))
+            let found = read(shared, async |backend| {
+                Ok((backend.decision(id).await?, backend.channel()))
             });
             let (found, by) = found.await?;
             out.answer(&found, &in_full(&found, by));
@@ -80,9 +80,9 @@ pub(crate) async fn decision(verb: &DecisionVerb, shared: &Shared, out: &Out) ->
                 note: note.clone(),
                 version: *version,
             };
-            let told = telling_beside(shared, out, async |front| {
-                let answered = front.answer(id, answer).await?;
-                Ok((answered, front.channel()))
+            let told = write_unlocked(shared, out, async |backend| {
+                let answered = backend.answer(id, answer).await?;
+                Ok((answered, backend.channel()))
             });
             let (answered, by) = told.await?;
             out.answer(&answered, &in_full(&answered, by));

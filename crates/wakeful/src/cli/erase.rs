@@ -8,8 +8,8 @@ use wakeful_core::id::AgentId;
 use wakeful_runtime::proof::{Erase, REASON_CHARS_MAX, What, reason};
 
 use super::Shared;
+use crate::backend::write_existing;
 use crate::failure::Failure;
-use crate::front::telling_known;
 use crate::show::Out;
 
 /// By which door the wish came.
@@ -41,11 +41,11 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &Shared, out: &Out) -> Resul
         Failure::usage("bad_reason", message, "say in a sentence why it has to go")
     })?;
     let events = args.seq.as_deref().map(span).transpose()?;
-    let erased = telling_known(shared, out, async |front| {
+    let erased = write_existing(shared, out, async |backend| {
         let what = match (&args.run, events) {
-            (Some(run), _) => What::Run(front.find(run).await?),
+            (Some(run), _) => What::Run(backend.find_run(run).await?),
             (None, Some((first, last))) => {
-                let newest = front.agent(agent.clone()).await?.last_seq;
+                let newest = backend.agent(agent.clone()).await?.last_seq;
                 if first > newest {
                     return Err(no_event(&agent, first, newest));
                 }
@@ -59,7 +59,7 @@ pub(crate) async fn erase(args: &EraseArgs, shared: &Shared, out: &Out) -> Resul
             reason: reason.clone(),
             channel: CHANNEL,
         };
-        front.erase(erase).await
+        backend.erase(erase).await
     });
     let erased = erased.await?;
     let words = match erased.seq {

@@ -7,8 +7,8 @@ use wakeful_core::id::AgentId;
 use wakeful_core::report::present::{Mode, present};
 
 use super::Shared;
+use crate::backend::{Backend, read};
 use crate::failure::Failure;
-use crate::front::{Front, asking};
 use crate::reach::{Patience, Who, stays_away, who};
 use crate::show::Out;
 use crate::signals::Signals;
@@ -55,8 +55,8 @@ pub(crate) struct TailArgs {
 /// Runs `wakeful events`.
 pub(crate) async fn events(args: &EventsArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let (agent, display) = (AgentId::parse(&args.agent)?, mode(&args.display)?);
-    let page = asking(shared, async |front| {
-        front.events(agent, args.after_seq, args.limit).await
+    let page = read(shared, async |backend| {
+        backend.events(agent, args.after_seq, args.limit).await
     })
     .await?;
     page.events.iter().for_each(|event| show(event, display, out));
@@ -70,8 +70,8 @@ pub(crate) async fn events(args: &EventsArgs, shared: &Shared, out: &Out) -> Res
 pub(crate) async fn tail(args: &TailArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let agent = args.agent.as_deref().map(AgentId::parse).transpose()?;
     let display = mode(&args.display)?;
-    let place = asking(shared, async |front| {
-        let (events, place) = newest(front, agent.as_ref(), args.limit).await?;
+    let place = read(shared, async |backend| {
+        let (events, place) = newest(backend, agent.as_ref(), args.limit).await?;
         events.iter().for_each(|event| show(event, display, out));
         Ok(place)
     });
@@ -96,25 +96,29 @@ struct Place {
 }
 
 /// The newest events, and where to go on after them.
-async fn newest(front: &Front, agent: Option<&AgentId>, limit: u32) -> Result<(Vec<Event>, Place), Failure> {
+async fn newest(
+    backend: &Backend,
+    agent: Option<&AgentId>,
+    limit: u32,
+) -> Result<(Vec<Event>, Place), Failure> {
     if let Some(agent) = agent {
-        let last = front.agent(agent.clone()).await?.last_seq;
+        let last = backend.agent(agent.clone()).await?.last_seq;
         let after = last.saturating_sub(u64::from(limit));
-        let EventPage { events, .. } = front.events(agent.clone(), after, limit).await?;
+        let EventPage { events, .. } = backend.events(agent.clone(), after, limit).await?;
         let path = format!("/api/agents/{agent}/events");
         let after = events.last().map_or(last, |event| event.seq).to_string();
         return Ok((events, Place { path, after }));
     }
     let path = "/api/events".to_owned();
-    if let Front::Daemon(client) = front {
-        let feed: EventFeed = client.get(&format!("{path}?limit={limit}")).await?;
+    if backend.is_daemon() {
+        let feed: EventFeed = backend.client.get(&format!("{path}?limit={limit}")).await?;
         let after = feed.cursor;
         return Ok((feed.events, Place { path, after }));
     }
     let mut events = Vec::new();
-    for agent in front.agents(false).await? {
+    for agent in backend.agents(false).await? {
         let after = agent.last_seq.saturating_sub(u64::from(limit));
-        let page = front
+        let page = backend
             .events(AgentId::parse(&agent.agent_id)?, after, limit)
             .await?;
         events.extend(page.events);
@@ -196,12 +200,12 @@ async fn next(stream: &mut Stream, display: Mode, out: &Out) -> Result<Option<Op
     };
     match frame.event.as_str() {
         "event" => {
-            if let Ok(event) = serde_json::from_str::<Event>(&frame.data) {
+            if let Ok(event) = serde_json::from_str::<Event>(frame.text()) {
                 show(&event, display, out);
             }
         }
         "delta" if display == Mode::Debug => {
-            if let Ok(delta) = serde_json::from_str::<Delta>(&frame.data) {
+            if let Ok(delta) = serde_json::from_str::<Delta>(frame.text()) {
                 out.answer(
                     &delta,
                     &format!("{:<16}  … {}", delta.agent_id, delta.text.trim_end()),

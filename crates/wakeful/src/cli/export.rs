@@ -9,16 +9,15 @@ use clap::Args;
 use serde_json::json;
 use wakeful_core::proof::bundle::{Check, Line, Proven, Unproven};
 use wakeful_ports::clock::Clock as _;
-use wakeful_runtime::Governance;
 use wakeful_runtime::proof::{ExportError, Exported, Leaving, export as export_run};
 use wakeful_store::Store;
 
 use super::Shared;
 use super::record::redactor;
 use super::verify::unproven;
+use crate::backend::Backend;
 use crate::device;
 use crate::failure::Failure;
-use crate::front::here;
 use crate::home::DEVICE_KEY;
 use crate::place::reading;
 use crate::show::Out;
@@ -101,7 +100,7 @@ async fn write(
     let key = shared.home()?.join(DEVICE_KEY);
     redactor.know(&device::secret(&key).unwrap_or_default());
     let key = device::read(&key).ok();
-    let run = here(store, Governance::default()).find(&args.run).await?;
+    let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
     let mut may_leave = |text: &str| {
         let before = redactor.count();
         redactor.text(text);

@@ -15,9 +15,9 @@ use wakeful_runtime::desk::NewAgent;
 
 use self::ask::Dialogue;
 use super::Shared;
+use crate::backend::{read, write};
 use crate::config::{self, Change, Key, Loaded, Origin, Overrides};
 use crate::failure::Failure;
-use crate::front::{asking, telling};
 use crate::home::Home;
 use crate::show::Out;
 use crate::workspace::WorkspacePath;
@@ -265,21 +265,21 @@ async fn first_agent(
     shared: &Shared,
     out: &Out,
 ) -> Result<(AgentStatus, bool), Failure> {
-    let known = || asking(shared, async |front| front.agent(agent.clone()).await);
+    let known = || read(shared, async |backend| backend.agent(agent.clone()).await);
     match known().await {
         Ok(known) => return Ok((known, false)),
         // There is no such agent, or no database, or an older one; making the agent mends each of them.
         Err(failure) if ABSENT.contains(&failure.code()) => {}
         Err(failure) => return Err(failure),
     }
-    let made = telling(shared, out, async |front| {
+    let made = write(shared, out, async |backend| {
         let new = NewAgent {
             agent_id: agent.clone(),
             workspace: workspace.to_owned(),
             visibility: Visibility::Public,
             mode: Mode::default(),
         };
-        front.create_agent(new).await
+        backend.create_agent(new).await
     });
     match made.await {
         Ok(made) => Ok((made, true)),

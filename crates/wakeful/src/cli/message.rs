@@ -6,8 +6,8 @@ use wakeful_core::id::AgentId;
 
 use super::Shared;
 use super::run::read_prompt;
+use crate::backend::write_existing;
 use crate::failure::Failure;
-use crate::front::telling_known;
 use crate::reach::who;
 use crate::show::Out;
 
@@ -56,7 +56,7 @@ pub(crate) async fn message(args: &MessageArgs, shared: &Shared, out: &Out) -> R
     };
     // Looked at before it is sent: a message that was accepted is not to fail afterwards.
     let who = who(shared).await?;
-    let accepted = telling_known(shared, out, async |front| front.send(agent, message).await).await?;
+    let accepted = write_existing(shared, out, async |backend| backend.send(agent, message).await).await?;
     if let Some(absence) = who.absence() {
         out.note(&format!(
             "{absence}: the message waits for one on this database, see `wakeful daemon start`"

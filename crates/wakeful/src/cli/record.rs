@@ -12,12 +12,11 @@ use wakeful_core::key::RunKey;
 use wakeful_core::run::{Input, Reads};
 use wakeful_models::{ROUNDS_MAX, Recorded, SCRIPT_BYTES_MAX, Unwritable, write_script};
 use wakeful_ports::store::{Store as _, StoreError, View};
-use wakeful_runtime::Governance;
 
 use super::Shared;
+use crate::backend::Backend;
 use crate::config::{self, Overrides};
 use crate::failure::Failure;
-use crate::front::here;
 use crate::place::reading;
 use crate::redact::Redactor;
 use crate::secret::Handle;
@@ -39,7 +38,7 @@ pub(crate) struct RecordArgs {
 pub(crate) async fn record(args: &RecordArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let mut redactor = redactor(shared, out)?;
     let (run, rounds) = reading(shared, async |store| {
-        let run = here(store, Governance::default()).find(&args.run).await?;
+        let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
         let rounds = store.read(move |view| rounds(view, &run)).await?;
         Ok((run, rounds))
     })

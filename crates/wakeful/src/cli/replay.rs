@@ -2,12 +2,11 @@
 
 use clap::Args;
 use serde_json::json;
-use wakeful_runtime::Governance;
 use wakeful_runtime::proof::{Replayed, replay as run_again};
 
 use super::Shared;
+use crate::backend::Backend;
 use crate::failure::{Failure, UNVERIFIED};
-use crate::front::here;
 use crate::place::reading;
 use crate::show::Out;
 
@@ -20,7 +19,7 @@ pub(crate) struct ReplayArgs {
 /// Runs the verb. The database is read as it is, also beside a daemon.
 pub(crate) async fn replay(args: &ReplayArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let replayed = reading(shared, async |store| {
-        let run = here(store, Governance::default()).find(&args.run).await?;
+        let run = Backend::of_store(store, shared)?.find_run(&args.run).await?;
         Ok(run_again(store, run).await?)
     });
     let Replayed {

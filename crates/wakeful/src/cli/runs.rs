@@ -8,8 +8,8 @@ use wakeful_api::{Run, RunState};
 use wakeful_core::id::AgentId;
 
 use super::Shared;
+use crate::backend::{Backend, Runs, read, write_existing};
 use crate::failure::Failure;
-use crate::front::{Front, Runs, asking, telling_known};
 use crate::show::{Out, Waits};
 
 /// Runs shown unless asked otherwise.
@@ -84,21 +84,24 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
                 state,
                 limit: *limit,
             };
-            let listed = asking(shared, async |front| {
-                let waits = waits(front, wanted.agent.clone()).await?;
-                Ok((front.runs(wanted).await?, waits))
+            let listed = read(shared, async |backend| {
+                let waits = waits(backend, wanted.agent.clone()).await?;
+                Ok((backend.runs(wanted).await?, waits))
             });
             let (list, waits) = listed.await?;
             out.runs(&list, state, &waits);
         }
         RunsVerb::Show { run } => {
-            let found = asking(shared, async |front| front.run(front.find(run).await?).await).await?;
+            let found = read(shared, async |backend| {
+                backend.run(backend.find_run(run).await?).await
+            })
+            .await?;
             show(&found, out);
         }
         RunsVerb::Retry { run } => {
-            let told = telling_known(shared, out, async |front| {
-                let run = front.retry(front.find(run).await?).await?;
-                Ok((run, matches!(front, Front::Here(_))))
+            let told = write_existing(shared, out, async |backend| {
+                let run = backend.retry(backend.find_run(run).await?).await?;
+                Ok((run, !backend.is_daemon()))
             });
             let (run, alone) = told.await?;
             show(&run, out);
@@ -115,15 +118,15 @@ pub(crate) async fn runs(verb: &RunsVerb, shared: &Shared, out: &Out) -> Result<
 }
 
 /// What has not begun: message by message of one agent, and of all agents only how many.
-async fn waits(front: &Front, agent: Option<AgentId>) -> Result<Waits, Failure> {
+async fn waits(backend: &Backend, agent: Option<AgentId>) -> Result<Waits, Failure> {
     let Some(agent) = agent else {
-        let agents = front.agents(false).await?.into_iter();
+        let agents = backend.agents(false).await?.into_iter();
         let counts = agents.map(|agent| (agent.agent_id, agent.pending));
         return Ok(Waits::Counts(
             counts.filter(|(_, pending)| *pending > 0).collect(),
         ));
     };
-    let queued = front.queue(agent.clone()).await?;
+    let queued = backend.queue(agent.clone()).await?;
     Ok(Waits::Queue(agent, queued))
 }
 

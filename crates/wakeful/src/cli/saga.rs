@@ -5,8 +5,8 @@ use serde_json::json;
 use wakeful_api::{Saga, SagaPhase, SagaStatus};
 
 use super::Shared;
+use crate::backend::{read, write};
 use crate::failure::Failure;
-use crate::front::journal::{asking, telling};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -23,9 +23,9 @@ pub(crate) enum SagaVerb {
 /// Runs the verb.
 pub(crate) async fn saga(verb: &SagaVerb, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let sagas = match verb {
-        SagaVerb::List => asking(shared, async |front| front.sagas().await).await?,
+        SagaVerb::List => read(shared, async |backend| backend.sagas().await).await?,
         SagaVerb::Keep { operation } => {
-            telling(shared, out, async |front| front.keep(operation).await).await?
+            write(shared, out, async |backend| backend.keep_saga(operation).await).await?
         }
     };
     let lines: Vec<String> = sagas.iter().map(line).collect();

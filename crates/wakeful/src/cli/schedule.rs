@@ -10,8 +10,8 @@ use wakeful_core::timer::Status;
 
 use self::show::{firings, in_full, line, records, table};
 use super::{Shared, text_variable};
+use crate::backend::{read, write_existing};
 use crate::failure::Failure;
-use crate::front::{Front, asking, telling_known};
 use crate::show::Out;
 
 /// Where systems link the zone that holds for all.
@@ -192,7 +192,7 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &Shared, out: &Out) ->
         ScheduleVerb::Add(args) => add(args, shared, out).await?,
         ScheduleVerb::List { agent } => {
             let agent = agent.as_deref().map(AgentId::parse).transpose()?;
-            let list = asking(shared, async |front| front.schedules(agent).await).await?;
+            let list = read(shared, async |backend| backend.schedules(agent).await).await?;
             out.answer(&list, &table(&list));
         }
         ScheduleVerb::Edit(args) => edit(args, shared, out).await?,
@@ -200,23 +200,26 @@ pub(crate) async fn schedule(verb: &ScheduleVerb, shared: &Shared, out: &Out) ->
         ScheduleVerb::Resume { id } => stand(id, Status::Active, shared, out).await?,
         ScheduleVerb::Disable { id } => stand(id, Status::Disabled, shared, out).await?,
         ScheduleVerb::TriggerNow { id } => {
-            let told = telling_known(shared, out, async |front| {
-                Ok((front.trigger_schedule(id).await?, is_alone(front)))
+            let told = write_existing(shared, out, async |backend| {
+                Ok((backend.trigger_schedule(id).await?, !backend.is_daemon()))
             });
             let (fired, alone) = told.await?;
             out.answer(&fired, &line(&fired));
             note_alone(alone, out);
         }
         ScheduleVerb::Event { name, key } => {
-            let told = telling_known(shared, out, async |front| {
-                Ok((front.event_came(name, key.as_deref()).await?, is_alone(front)))
+            let told = write_existing(shared, out, async |backend| {
+                Ok((
+                    backend.event_came(name, key.as_deref()).await?,
+                    !backend.is_daemon(),
+                ))
             });
             let (fired, alone) = told.await?;
             out.answer(&fired, &firings(&fired));
             note_alone(alone && !fired.executions.is_empty(), out);
         }
         ScheduleVerb::History { id, limit } => {
-            let history = asking(shared, async |front| front.schedule_history(id, *limit).await).await?;
+            let history = read(shared, async |backend| backend.schedule_history(id, *limit).await).await?;
             out.answer(&history, &records(&history));
         }
     }
@@ -241,8 +244,8 @@ async fn add(args: &AddArgs, shared: &Shared, out: &Out) -> Result<(), Failure> 
         guard: args.guard.as_deref().map(guard).transpose()?,
         event: args.event.clone(),
     };
-    let tell = telling_known(shared, out, async |front| {
-        Ok((front.add_schedule(told).await?, is_alone(front)))
+    let tell = write_existing(shared, out, async |backend| {
+        Ok((backend.add_schedule(told).await?, !backend.is_daemon()))
     });
     let (added, alone) = tell.await?;
     out.answer(&added, &in_full(&added));
@@ -277,8 +280,8 @@ async fn edit(args: &EditArgs, shared: &Shared, out: &Out) -> Result<(), Failure
         event: args.event.clone(),
         no_event: args.no_event,
     };
-    let tell = telling_known(shared, out, async |front| {
-        front.edit_schedule(&args.id, told).await
+    let tell = write_existing(shared, out, async |backend| {
+        backend.edit_schedule(&args.id, told).await
     });
     let edited = tell.await?;
     out.answer(&edited, &in_full(&edited));
@@ -286,16 +289,12 @@ async fn edit(args: &EditArgs, shared: &Shared, out: &Out) -> Result<(), Failure
 }
 
 async fn stand(id: &str, status: Status, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let tell = telling_known(shared, out, async |front| {
-        front.set_schedule_status(id, status).await
+    let tell = write_existing(shared, out, async |backend| {
+        backend.set_schedule_status(id, status).await
     });
     let moved = tell.await?;
     out.answer(&moved, &in_full(&moved));
     Ok(())
-}
-
-const fn is_alone(front: &Front) -> bool {
-    matches!(front, Front::Here(_))
 }
 
 fn note_alone(alone: bool, out: &Out) {

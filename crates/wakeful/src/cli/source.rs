@@ -7,8 +7,8 @@ use wakeful_api::{AddSource, Source, SourceKind};
 use wakeful_core::id::SourceId;
 
 use super::Shared;
+use crate::backend::{read, write};
 use crate::failure::Failure;
-use crate::front::outside::{asking, telling};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -73,11 +73,11 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &Shared, out: &Out) -> Res
     match verb {
         SourceVerb::Add(add) => {
             let new = add.wanted()?;
-            let added = telling(shared, out, async |front| front.add(new).await).await?;
+            let added = write(shared, out, async |backend| backend.add_source(new).await).await?;
             out.answer(&added, &line(&added));
         }
         SourceVerb::List => {
-            let list = asking(shared, async |front| front.sources().await).await?;
+            let list = read(shared, async |backend| backend.sources().await).await?;
             let lines: Vec<String> = list.sources.iter().map(line).collect();
             let words = match lines.is_empty() {
                 true => "nothing outside is watched".to_owned(),
@@ -87,12 +87,12 @@ pub(crate) async fn source(verb: &SourceVerb, shared: &Shared, out: &Out) -> Res
         }
         SourceVerb::Remove { id } => {
             let id = SourceId::parse(id)?;
-            let gone = telling(shared, out, async |front| front.remove(id).await).await?;
+            let gone = write(shared, out, async |backend| backend.remove_source(id).await).await?;
             out.answer(&gone, &format!("source {} is watched no longer", gone.source_id));
         }
         SourceVerb::Scan { id } => {
             let id = SourceId::parse(id)?;
-            let scan = telling(shared, out, async |front| front.scan(id).await).await?;
+            let scan = write(shared, out, async |backend| backend.scan_source(id).await).await?;
             let mut words = format!("source {}: {} changes", scan.source_id, scan.changes);
             if scan.unreadable > 0 {
                 words.push_str(&format!(", {} could not be read", scan.unreadable));

@@ -10,10 +10,10 @@ use wakeful_ports::store::Store as _;
 
 use super::Shared;
 use super::brake::line;
+use crate::backend::{Runs, Standing, read};
 use crate::daemon::files::Record;
 use crate::device;
 use crate::failure::Failure;
-use crate::front::{Front, Runs, Standing, asking};
 use crate::home::{DEVICE_KEY, Home};
 use crate::place::reading;
 use crate::reach::{Who, who};
@@ -28,24 +28,19 @@ pub(crate) struct StatusArgs {}
 /// Runs the verb.
 pub(crate) async fn status(_args: &StatusArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let who = who(shared).await?;
-    let seen = asking(shared, async |front| {
-        let daemon: Option<RuntimeStatus> = match front {
-            Front::Daemon(client) => Some(client.get("/api/runtime/status").await?),
-            Front::Here(_) => None,
-        };
+    let seen = read(shared, async |backend| {
+        let status: RuntimeStatus = backend.client.get("/api/runtime/status").await?;
+        let standing = Standing::from(&status);
+        let daemon = backend.is_daemon().then_some(status);
         let runs = Runs {
             limit: RUNS_SHOWN,
             ..Runs::default()
         };
-        let standing = match &daemon {
-            Some(status) => Standing::from(status),
-            None => front.standing().await?,
-        };
         Ok((
             daemon,
             standing,
-            front.agents(false).await?,
-            front.runs(runs).await?,
+            backend.agents(false).await?,
+            backend.runs(runs).await?,
         ))
     });
     let (daemon, standing, agents, runs) = seen.await?;
@@ -157,19 +152,19 @@ fn driver(daemon: Option<&RuntimeStatus>, shared: &Shared) -> Result<Driver, Fai
 
 fn doing(agents: &[AgentStatus], driver: Driver) -> Vec<String> {
     let those = |activity| agents.iter().filter(|agent| agent.activity == activity).count();
-    let (working, asking, held) = (
+    let (working, read, held) = (
         those(Activity::Working),
         those(Activity::WaitingOnHuman),
         those(Activity::Waiting),
     );
     // What a brake holds goes on with its release, which stands above.
-    let (count, listed) = (working + asking, agents.len());
+    let (count, listed) = (working + read, agents.len());
     let waiting: u64 = agents.iter().map(|agent| agent.pending).sum();
     let at_work = match driver {
         Driver::Nobody => 0,
         Driver::Somebody => working,
     };
-    let others: String = [(asking, "waiting for you"), (held, "held by a brake")]
+    let others: String = [(read, "waiting for you"), (held, "held by a brake")]
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"))

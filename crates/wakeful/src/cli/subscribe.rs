@@ -8,8 +8,8 @@ use wakeful_core::notice;
 use wakeful_core::subscription::Terms;
 
 use super::Shared;
+use crate::backend::{read, write};
 use crate::failure::Failure;
-use crate::front::alert::{asking, telling};
 use crate::show::Out;
 
 const AFTER_HELP: &str = "\
@@ -171,8 +171,8 @@ fn scalar(text: &str) -> Value {
 /// Makes a subscription.
 pub(crate) async fn subscribe(args: &SubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let new = args.wanted()?;
-    let tell = telling(shared, out, async |front| {
-        Ok((front.subscribe(new).await?, front.is_alone()))
+    let tell = write(shared, out, async |backend| {
+        Ok((backend.subscribe(new).await?, !backend.is_daemon()))
     });
     let (made, alone) = tell.await?;
     out.answer(&made, &line(&made));
@@ -202,7 +202,7 @@ fn note_unheard_of(made: &Subscription, out: &Out) {
 /// Takes one away.
 pub(crate) async fn unsubscribe(args: &UnsubscribeArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let id = RuleId::parse(&args.id)?;
-    let gone = telling(shared, out, async |front| front.unsubscribe(id).await).await?;
+    let gone = write(shared, out, async |backend| backend.unsubscribe(id).await).await?;
     out.answer(&gone, &format!("subscription {} is gone", gone.subscription_id));
     Ok(0)
 }
@@ -225,11 +225,11 @@ pub(crate) async fn subscriptions(
         }
         Some(SubscriptionsVerb::Pause { id }) => {
             let id = RuleId::parse(id)?;
-            telling(shared, out, async |front| front.pause(id).await).await?
+            write(shared, out, async |backend| backend.pause_subscription(id).await).await?
         }
         Some(SubscriptionsVerb::Resume { id }) => {
             let id = RuleId::parse(id)?;
-            telling(shared, out, async |front| front.resume(id).await).await?
+            write(shared, out, async |backend| backend.resume_subscription(id).await).await?
         }
     };
     out.answer(&turned, &line(&turned));
@@ -239,7 +239,7 @@ pub(crate) async fn subscriptions(
 async fn list(agent: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let agent = agent.map(AgentId::parse).transpose()?;
     let wanted = agent.clone();
-    let all = asking(shared, async |front| front.subscriptions(wanted).await).await?;
+    let all = read(shared, async |backend| backend.subscriptions(wanted).await).await?;
     let lines: Vec<String> = all.iter().map(line).collect();
     let words = match (lines.is_empty(), agent) {
         (false, _) => lines.join("\n"),

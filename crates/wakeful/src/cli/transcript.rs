@@ -4,8 +4,8 @@ use clap::Args;
 use wakeful_core::id::AgentId;
 
 use super::Shared;
+use crate::backend::read;
 use crate::failure::Failure;
-use crate::front::asking;
 use crate::show::Out;
 
 /// Lines shown unless asked otherwise.
@@ -23,7 +23,10 @@ pub(crate) struct TranscriptArgs {
 /// Runs the verb.
 pub(crate) async fn transcript(args: &TranscriptArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let agent = AgentId::parse(&args.agent)?;
-    let transcript = asking(shared, async |front| front.transcript(agent, args.limit).await).await?;
+    let transcript = read(shared, async |backend| {
+        backend.transcript(agent, args.limit).await
+    })
+    .await?;
     let wanted = usize::try_from(args.limit).unwrap_or(usize::MAX);
     if transcript.has_more && transcript.lines.len() < wanted {
         out.note("older lines are left out: they are too long to show all at once");

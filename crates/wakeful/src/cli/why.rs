@@ -8,8 +8,8 @@ use wakeful_ports::clock::Clock as _;
 
 use super::Shared;
 use super::subscribe::duration;
+use crate::backend::read;
 use crate::failure::Failure;
-use crate::front::asking;
 use crate::show::Out;
 use crate::world::RealClock;
 
@@ -33,8 +33,8 @@ pub(crate) struct WhyNotArgs {
 
 /// Tells what led to a run.
 pub(crate) async fn why(args: &WhyArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let why = asking(shared, async |front| {
-        front.why(front.find(&args.run).await?).await
+    let why = read(shared, async |backend| {
+        backend.why(backend.find_run(&args.run).await?).await
     })
     .await?;
     out.answer(&why, &run_words(&why));
@@ -46,7 +46,7 @@ pub(crate) async fn why_not(args: &WhyNotArgs, shared: &Shared, out: &Out) -> Re
     let agent = AgentId::parse(&args.agent)?;
     let now = RealClock::new().now();
     let since = args.since.as_deref().map(|text| past(text, now)).transpose()?;
-    let why = asking(shared, async |front| front.why_not(agent, since).await).await?;
+    let why = read(shared, async |backend| backend.why_not(agent, since).await).await?;
     out.answer(&why, &agent_words(&why));
     Ok(0)
 }

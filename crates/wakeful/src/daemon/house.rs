@@ -208,6 +208,7 @@ impl Host for House {
         match peer {
             Peer::Network(address) => descent::is_peer(address),
             Peer::Local(LocalPeer { pid, started }) => descent::is_process(pid, started),
+            Peer::InProcess => descent::is_own(),
         }
     }
 

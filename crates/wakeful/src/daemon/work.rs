@@ -21,10 +21,10 @@ use super::house::Bench;
 use super::keeper;
 use super::life::{Start, log};
 use crate::announce::{self, Way};
+use crate::backend::in_process::{alert_clerk, device_of, journal_clerk, scout as scout_of};
 use crate::cli::retention::words;
 use crate::device;
 use crate::failure::Failure;
-use crate::front::{alert, journal, outside};
 use crate::place::Place;
 use crate::world::{RealClock, RealEntropy};
 
@@ -66,8 +66,8 @@ pub(super) async fn run_service(
         desk: Arc::clone(&clerk) as _,
         schedules: Arc::clone(&clerk) as _,
         stuck,
-        journal: Arc::new(journal::clerk(&place.store, &place.journal)),
-        alert: Arc::new(alert::clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
+        journal: Arc::new(journal_clerk(&place.store, &place.journal)),
+        alert: Arc::new(alert_clerk(&place.store, &place.journal, book, Arc::clone(&hub))),
         outside: Arc::clone(&scout) as _,
     }));
     let stopping = async {
@@ -170,11 +170,11 @@ fn options(place: &Place, bench: Bench, hub: &Arc<Hub>) -> ServiceOptions<Store,
 
 /// Who looks outside. A home whose device has no name looks at nothing, and says so.
 fn scout(place: &Place) -> Scout {
-    let device = outside::device_of(&place.home).unwrap_or_else(|failure| {
+    let device = device_of(&place.home).unwrap_or_else(|failure| {
         log(&format!("nothing outside is watched: {failure}"));
         String::new()
     });
-    outside::scout(&place.home, &place.journal, device, Hearing::On)
+    scout_of(place.home.root(), &place.journal, device, Hearing::On)
 }
 
 /// Whoever looks after the home while agents work: the journal is kept in step, old data goes, the log is signed.

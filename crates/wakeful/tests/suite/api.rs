@@ -62,7 +62,7 @@ fn a_bootstrap_and_the_events_after_it_are_the_state_that_a_new_bootstrap_shows(
         while seen.last().is_none_or(|event| event.kind != "run_ended") {
             let frame = stream.next().await.expect("readable").expect("no end");
             if frame.event == "event" {
-                seen.push(serde_json::from_str(&frame.data).expect("an event"));
+                seen.push(serde_json::from_str(frame.text()).expect("an event"));
                 assert_eq!(frame.id, seen.last().map(|event| event.seq.to_string()));
             }
         }
@@ -114,7 +114,7 @@ fn words_are_heard_live_and_only_the_round_that_follows_is_kept() {
         let (mut heard, mut last) = (String::new(), String::new());
         while last != "run_ended" {
             let frame = stream.next().await.expect("readable").expect("no end");
-            let data: Value = serde_json::from_str(&frame.data).unwrap_or_default();
+            let data: Value = serde_json::from_str(frame.text()).unwrap_or_default();
             match frame.event.as_str() {
                 "delta" => {
                     assert_eq!(frame.id, None, "what is not kept has no place");

@@ -17,10 +17,10 @@ use wakeful_core::step::EffectClass;
 use wakeful_models::Candidate;
 use wakeful_server::view::loaded_agents_md;
 
+use crate::backend::read;
 use crate::cli::Shared;
 use crate::config::{self, Key, Overrides};
 use crate::failure::Failure;
-use crate::front::asking;
 use crate::guidance::GuidanceFiles;
 use crate::model::{ModelHouse, Whose};
 use crate::place::tool_names;
@@ -105,7 +105,7 @@ pub(crate) async fn prompt(args: &PromptArgs, shared: &Shared, out: &Out) -> Res
     let home = shared.home()?;
     let flags = Overrides::default().flag(Key::ModelDefault, "--model", args.model.clone());
     let settings = config::load(&home, &flags)?;
-    let status = asking(shared, async |front| front.agent(agent.clone()).await).await?;
+    let status = read(shared, async |backend| backend.agent(agent.clone()).await).await?;
     let house = ModelHouse::new(&settings.config);
     let whose = Whose {
         agent: &agent,

@@ -8,9 +8,9 @@ use wakeful_ports::store::{Store as _, StoreError, View};
 
 use super::Check;
 use super::files::Use;
+use crate::backend::read;
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::journal::asking;
 use crate::place::reading;
 use crate::workspace::WorkspacePath;
 
@@ -160,7 +160,7 @@ fn sagas(unfinished: &[SagaRow]) -> Check {
 
 /// Whether the journal is there and is the one that agents wrote to.
 async fn journal(shared: &Shared) -> Check {
-    let read = asking(shared, async |front| front.categories().await);
+    let read = read(shared, async |backend| backend.categories().await);
     match read.await {
         Ok(_) => Check::ok("journal", "it can be read"),
         Err(failure) => Check::failure("journal", &failure),

@@ -5,10 +5,11 @@ use serde_json::json;
 use wakeful_api::{JournalRecord, JournalWrite, Listed};
 
 use super::plan::day;
-use super::{field, kind_of, of_kind, or_none, short, write};
+use super::{field, kind_of, of_kind, or_none, short, write_record};
+use crate::backend::journal::RecordFilter;
+use crate::backend::read;
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::journal::{Wanted, asking};
 use crate::show::Out;
 
 /// How good a record or a day was.
@@ -78,9 +79,9 @@ pub(crate) struct Changes {
 
 pub(super) async fn rate(rate: &Rate, shared: &Shared, out: &Out) -> Result<(), Failure> {
     let date = rate.day.as_deref().map(day).transpose()?;
-    let rated = write(shared, out, async |front| {
+    let rated = write_record(shared, out, async |backend| {
         let record_id = match &rate.of {
-            Some(of) => Some(front.record(of).await?.id),
+            Some(of) => Some(backend.journal_record(of).await?.id),
             None => None,
         };
         Ok(JournalWrite::Rate {
@@ -98,26 +99,26 @@ pub(super) async fn rate(rate: &Rate, shared: &Shared, out: &Out) -> Result<(), 
 pub(super) async fn link(verb: &LinkVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
     match verb {
         LinkVerb::Add { from, kind, to } => {
-            let linked = write(shared, out, async |front| {
+            let linked = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::CreateLink {
-                    from_id: front.record(from).await?.id,
-                    to_id: front.record(to).await?.id,
+                    from_id: backend.journal_record(from).await?.id,
+                    to_id: backend.journal_record(to).await?.id,
                     link_kind: kind.clone(),
                 })
             });
             linked.await
         }
         LinkVerb::List { of, limit } => {
-            let links = asking(shared, async |front| {
+            let links = read(shared, async |backend| {
                 let of = match of {
-                    Some(of) => Some(front.record(of).await?.id),
+                    Some(of) => Some(backend.journal_record(of).await?.id),
                     None => None,
                 };
-                let wanted = Wanted {
+                let wanted = RecordFilter {
                     of,
-                    ..Wanted::all(Listed::Link, *limit)
+                    ..RecordFilter::all(Listed::Link, *limit)
                 };
-                front.records(wanted).await
+                backend.journal_records(wanted).await
             });
             let links = links.await?;
             let line = |link: &JournalRecord| {
@@ -129,9 +130,9 @@ pub(super) async fn link(verb: &LinkVerb, shared: &Shared, out: &Out) -> Result<
             Ok(())
         }
         LinkVerb::Delete { id } => {
-            let gone = write(shared, out, async |front| {
+            let gone = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::Remove {
-                    record_id: of_kind(front.record(id).await?, Some("link"))?.id,
+                    record_id: of_kind(backend.journal_record(id).await?, Some("link"))?.id,
                     move_to: None,
                 })
             });
@@ -141,7 +142,7 @@ pub(super) async fn link(verb: &LinkVerb, shared: &Shared, out: &Out) -> Result<
 }
 
 pub(super) async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let record = asking(shared, async |front| front.record(id).await).await?;
+    let record = read(shared, async |backend| backend.journal_record(id).await).await?;
     let mut lines = vec![
         format!("kind        {}", kind_of(&record)),
         format!("id          {}", record.id),
@@ -164,8 +165,8 @@ pub(super) async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Fai
 }
 
 pub(super) async fn changes(wanted: &Changes, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let told = asking(shared, async |front| {
-        front.changes(wanted.after, wanted.limit).await
+    let told = read(shared, async |backend| {
+        backend.journal_changes(wanted.after, wanted.limit).await
     })
     .await?;
     let lines: Vec<String> = told

@@ -4,10 +4,10 @@ use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{CreateCategory, JournalWrite};
 
-use super::{or_none, tell, write};
+use super::{or_none, tell, write_record};
+use crate::backend::{Backend, read, write};
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::journal::{JournalFront, asking, telling};
 use crate::show::Out;
 
 #[derive(Debug, Subcommand)]
@@ -43,11 +43,11 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) ->
                 name: name.clone(),
                 key: None,
             };
-            let add = telling(shared, out, async |front| front.create_category(new).await);
+            let add = write(shared, out, async |backend| backend.create_category(new).await);
             tell(&add.await?, out);
         }
         CategoryVerb::List => {
-            let categories = asking(shared, async |front| front.categories().await).await?;
+            let categories = read(shared, async |backend| backend.categories().await).await?;
             let lines: Vec<String> = categories
                 .iter()
                 .map(|category| format!("{}  {}", category.category_id, category.name))
@@ -58,18 +58,18 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) ->
             );
         }
         CategoryVerb::Rename { category, name } => {
-            write(shared, out, async |front| {
-                let category_id = category_of(front, category).await?;
+            write_record(shared, out, async |backend| {
+                let category_id = category_of(backend, category).await?;
                 let name = name.clone();
                 Ok(JournalWrite::RenameCategory { category_id, name })
             })
             .await?;
         }
         CategoryVerb::Delete { category, move_to } => {
-            write(shared, out, async |front| {
-                let record_id = category_of(front, category).await?;
+            write_record(shared, out, async |backend| {
+                let record_id = category_of(backend, category).await?;
                 let move_to = match move_to {
-                    Some(heir) => Some(category_of(front, heir).await?),
+                    Some(heir) => Some(category_of(backend, heir).await?),
                     None => None,
                 };
                 Ok(JournalWrite::Remove { record_id, move_to })
@@ -81,8 +81,8 @@ pub(super) async fn category(verb: &CategoryVerb, shared: &Shared, out: &Out) ->
 }
 
 /// The category of a name or an id.
-pub(super) async fn category_of(front: &JournalFront, given: &str) -> Result<String, Failure> {
-    let categories = front.categories().await?;
+pub(super) async fn category_of(backend: &Backend, given: &str) -> Result<String, Failure> {
+    let categories = backend.categories().await?;
     let found = categories
         .into_iter()
         .find(|category| category.name == given || category.category_id == given);

@@ -4,10 +4,11 @@ use clap::Subcommand;
 use serde_json::json;
 use wakeful_api::{JournalRecord, JournalWrite, Listed};
 
-use super::{field, of_kind, or_none, short, write};
+use super::{field, of_kind, or_none, short, write_record};
+use crate::backend::journal::RecordFilter;
+use crate::backend::read;
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::journal::{Wanted, asking};
 use crate::show::Out;
 
 /// Items that are shown: as many as a checklist may have.
@@ -69,9 +70,9 @@ pub(crate) enum ChecklistVerb {
 pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
     match verb {
         ChecklistVerb::Add { task, title, items } => {
-            let made = write(shared, out, async |front| {
+            let made = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::CreateChecklist {
-                    task_id: front.find(task).await?.task_id,
+                    task_id: backend.find_task(task).await?.task_id,
                     title: title.clone(),
                     items: items.clone(),
                 })
@@ -81,9 +82,9 @@ pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) 
         ChecklistVerb::List { task, limit } => list(task.as_deref(), *limit, shared, out).await,
         ChecklistVerb::Show { id } => show(id, shared, out).await,
         ChecklistVerb::AddItem { id, items } => {
-            let added = write(shared, out, async |front| {
+            let added = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::AddItems {
-                    checklist_id: of_kind(front.record(id).await?, Some("checklist"))?.id,
+                    checklist_id: of_kind(backend.journal_record(id).await?, Some("checklist"))?.id,
                     items: items.clone(),
                 })
             });
@@ -92,11 +93,11 @@ pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) 
         ChecklistVerb::Check { item } => tick(item, true, shared, out).await,
         ChecklistVerb::Uncheck { item } => tick(item, false, shared, out).await,
         ChecklistVerb::Order { id, items } => {
-            let ordered = write(shared, out, async |front| {
-                let checklist_id = of_kind(front.record(id).await?, Some("checklist"))?.id;
+            let ordered = write_record(shared, out, async |backend| {
+                let checklist_id = of_kind(backend.journal_record(id).await?, Some("checklist"))?.id;
                 let mut ids = Vec::with_capacity(items.len());
                 for item in items {
-                    ids.push(of_kind(front.record(item).await?, Some("checklist_item"))?.id);
+                    ids.push(of_kind(backend.journal_record(item).await?, Some("checklist_item"))?.id);
                 }
                 Ok(JournalWrite::OrderItems {
                     checklist_id,
@@ -109,9 +110,9 @@ pub(super) async fn checklist(verb: &ChecklistVerb, shared: &Shared, out: &Out) 
 }
 
 async fn tick(item: &str, checked: bool, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let ticked = write(shared, out, async |front| {
+    let ticked = write_record(shared, out, async |backend| {
         Ok(JournalWrite::UpdateItem {
-            item_id: of_kind(front.record(item).await?, Some("checklist_item"))?.id,
+            item_id: of_kind(backend.journal_record(item).await?, Some("checklist_item"))?.id,
             text: None,
             checked: Some(checked),
         })
@@ -120,16 +121,16 @@ async fn tick(item: &str, checked: bool, shared: &Shared, out: &Out) -> Result<(
 }
 
 async fn list(task: Option<&str>, limit: u32, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let lists = asking(shared, async |front| {
+    let lists = read(shared, async |backend| {
         let of = match task {
-            Some(task) => Some(front.find(task).await?.task_id),
+            Some(task) => Some(backend.find_task(task).await?.task_id),
             None => None,
         };
-        let wanted = Wanted {
+        let wanted = RecordFilter {
             of,
-            ..Wanted::all(Listed::Checklist, limit)
+            ..RecordFilter::all(Listed::Checklist, limit)
         };
-        front.records(wanted).await
+        backend.journal_records(wanted).await
     });
     let lists = lists.await?;
     let line = |list: &JournalRecord| {
@@ -145,13 +146,13 @@ async fn list(task: Option<&str>, limit: u32, shared: &Shared, out: &Out) -> Res
 }
 
 async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let (list, items) = asking(shared, async |front| {
-        let list = of_kind(front.record(id).await?, Some("checklist"))?;
-        let wanted = Wanted {
+    let (list, items) = read(shared, async |backend| {
+        let list = of_kind(backend.journal_record(id).await?, Some("checklist"))?;
+        let wanted = RecordFilter {
             of: Some(list.id.clone()),
-            ..Wanted::all(Listed::ChecklistItem, ITEMS_SHOWN)
+            ..RecordFilter::all(Listed::ChecklistItem, ITEMS_SHOWN)
         };
-        let items = front.records(wanted).await?;
+        let items = backend.journal_records(wanted).await?;
         Ok((list, items))
     })
     .await?;

@@ -19,8 +19,9 @@ use self::plan::PlanVerb;
 use self::time::TimeVerb;
 
 use super::Shared;
+use crate::backend::journal::TaskFilter;
+use crate::backend::{Backend, read, write};
 use crate::failure::Failure;
-use crate::front::journal::{JournalFront, Tasks, asking, telling};
 use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::Out;
@@ -194,9 +195,9 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
             category,
             idempotency_key,
         } => {
-            let add = telling(shared, out, async |front| {
+            let add = write(shared, out, async |backend| {
                 let category_id = match category {
-                    Some(category) => Some(category_of(front, category).await?),
+                    Some(category) => Some(category_of(backend, category).await?),
                     None => None,
                 };
                 let new = CreateTask {
@@ -205,17 +206,17 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
                     category_id,
                     key: idempotency_key.clone(),
                 };
-                front.create_task(new).await
+                backend.create_task(new).await
             });
             tell(&add.await?, out);
         }
         TaskVerb::List { status, limit } => {
-            let wanted = Tasks {
+            let wanted = TaskFilter {
                 status: *status,
                 limit: *limit,
-                ..Tasks::default()
+                ..TaskFilter::default()
             };
-            let tasks = asking(shared, async |front| front.tasks(wanted).await).await?;
+            let tasks = read(shared, async |backend| backend.tasks(wanted).await).await?;
             let lines: Vec<String> = tasks.iter().map(line).collect();
             out.answer(&json!({"tasks": tasks}), &or_none(&lines, "there are no tasks"));
         }
@@ -249,9 +250,9 @@ async fn task(verb: &TaskVerb, shared: &Shared, out: &Out) -> Result<(), Failure
 }
 
 async fn show(id: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let (task, notes) = asking(shared, async |front| {
-        let task = front.find(id).await?;
-        let notes = front.notes(Some(task.task_id.clone()), 50).await?;
+    let (task, notes) = read(shared, async |backend| {
+        let task = backend.find_task(id).await?;
+        let notes = backend.notes(Some(task.task_id.clone()), 50).await?;
         Ok((task, notes))
     })
     .await?;
@@ -273,17 +274,17 @@ async fn change(
     shared: &Shared,
     out: &Out,
 ) -> Result<(), Failure> {
-    let changed = telling(shared, out, async |front| {
-        let task = front.find(id).await?;
+    let changed = write(shared, out, async |backend| {
+        let task = backend.find_task(id).await?;
         let category_id = match category {
-            Some(category) => Some(category_of(front, category).await?),
+            Some(category) => Some(category_of(backend, category).await?),
             None => None,
         };
         let update = UpdateTask {
             category_id,
             ..update
         };
-        front.update_task(&task.task_id, update).await
+        backend.update_task(&task.task_id, update).await
     });
     tell(&changed.await?, out);
     Ok(())
@@ -291,8 +292,8 @@ async fn change(
 
 /// Deletes a record, of this kind if one is given.
 async fn remove(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    write(shared, out, async |front| {
-        let record_id = of_kind(front.record(id).await?, kind)?.id;
+    write_record(shared, out, async |backend| {
+        let record_id = of_kind(backend.journal_record(id).await?, kind)?.id;
         Ok(JournalWrite::Remove {
             record_id,
             move_to: None,
@@ -303,22 +304,22 @@ async fn remove(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Res
 
 /// Brings a record back, of this kind if one is given.
 async fn restore(id: &str, kind: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    write(shared, out, async |front| {
-        let record_id = of_kind(front.record(id).await?, kind)?.id;
+    write_record(shared, out, async |backend| {
+        let record_id = of_kind(backend.journal_record(id).await?, kind)?.id;
         Ok(JournalWrite::Restore { record_id })
     })
     .await
 }
 
 /// Writes what was made out of what there is, and tells what came of it.
-async fn write(
+async fn write_record(
     shared: &Shared,
     out: &Out,
-    made: impl AsyncFnOnce(&JournalFront) -> Result<JournalWrite, Failure>,
+    made: impl AsyncFnOnce(&Backend) -> Result<JournalWrite, Failure>,
 ) -> Result<(), Failure> {
-    let written = telling(shared, out, async |front| {
-        let write = made(front).await?;
-        front.write(write, None).await
+    let written = write(shared, out, async |backend| {
+        let write = made(backend).await?;
+        backend.write_journal(write, None).await
     });
     tell(&written.await?, out);
     Ok(())
@@ -353,20 +354,20 @@ async fn note(verb: &NoteVerb, shared: &Shared, out: &Out) -> Result<(), Failure
             task,
             idempotency_key,
         } => {
-            let add = telling(shared, out, async |front| {
+            let add = write(shared, out, async |backend| {
                 let new = CreateNote {
                     text: text.clone(),
-                    task_id: task_of(front, task.as_deref()).await?,
+                    task_id: task_of(backend, task.as_deref()).await?,
                     key: idempotency_key.clone(),
                 };
-                front.create_note(new).await
+                backend.create_note(new).await
             });
             tell(&add.await?, out);
         }
         NoteVerb::List { task, limit } => {
-            let notes = asking(shared, async |front| {
-                let task = task_of(front, task.as_deref()).await?;
-                front.notes(task, *limit).await
+            let notes = read(shared, async |backend| {
+                let task = task_of(backend, task.as_deref()).await?;
+                backend.notes(task, *limit).await
             });
             let notes = notes.await?;
             let lines: Vec<String> = notes
@@ -397,9 +398,9 @@ async fn adopt(shared: &Shared, out: &Out) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn task_of(front: &JournalFront, given: Option<&str>) -> Result<Option<String>, Failure> {
+async fn task_of(backend: &Backend, given: Option<&str>) -> Result<Option<String>, Failure> {
     match given {
-        Some(given) => Ok(Some(front.find(given).await?.task_id)),
+        Some(given) => Ok(Some(backend.find_task(given).await?.task_id)),
         None => Ok(None),
     }
 }

@@ -7,10 +7,11 @@ use wakeful_core::journal::Day;
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
-use super::{category_of, field, of_kind, or_none, short, write};
+use super::{category_of, field, of_kind, or_none, short, write_record};
+use crate::backend::journal::RecordFilter;
+use crate::backend::read;
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::journal::{Wanted, asking};
 use crate::show::Out;
 use crate::world::RealClock;
 
@@ -70,7 +71,7 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &Shared, out: &Out) -> Result<
         PlanVerb::Show { date } => show(date.as_deref(), shared, out).await,
         PlanVerb::Set { date, note } => {
             let date = day(date)?.to_string();
-            let set = write(shared, out, async |_| {
+            let set = write_record(shared, out, async |_| {
                 Ok(JournalWrite::WriteDayPlan {
                     date,
                     note: Some(note.clone()),
@@ -90,17 +91,17 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &Shared, out: &Out) -> Result<
         }) => {
             let day = day(date)?;
             let (starts_at, ends_at) = (moment(day, starts_at)?, moment(day, ends_at)?);
-            let added = write(shared, out, async |front| {
+            let added = write_record(shared, out, async |backend| {
                 let block = BlockWrite {
                     block_id: None,
                     starts_at: starts_at.rfc3339(),
                     ends_at: ends_at.rfc3339(),
                     task_id: match task {
-                        Some(task) => Some(front.find(task).await?.task_id),
+                        Some(task) => Some(backend.find_task(task).await?.task_id),
                         None => None,
                     },
                     category_id: match category {
-                        Some(category) => Some(category_of(front, category).await?),
+                        Some(category) => Some(category_of(backend, category).await?),
                         None => None,
                     },
                     note: note.clone(),
@@ -111,8 +112,8 @@ pub(super) async fn plan(verb: &PlanVerb, shared: &Shared, out: &Out) -> Result<
         }
         PlanVerb::Block(BlockVerb::Delete { date, id }) => {
             let day = day(date)?;
-            let deleted = write(shared, out, async |front| {
-                let block = of_kind(front.record(id).await?, Some("day_plan_block"))?;
+            let deleted = write_record(shared, out, async |backend| {
+                let block = of_kind(backend.journal_record(id).await?, Some("day_plan_block"))?;
                 Ok(blocks(day, Vec::new(), vec![block.id]))
             });
             deleted.await
@@ -174,18 +175,22 @@ async fn show(date: Option<&str>, shared: &Shared, out: &Out) -> Result<(), Fail
         Some(date) => day(date)?,
         None => day(RealClock::new().now().rfc3339().get(..10).unwrap_or_default())?,
     };
-    let (plan, blocks) = asking(shared, async |front| {
-        let wanted = |kind, limit| Wanted {
+    let (plan, blocks) = read(shared, async |backend| {
+        let wanted = |kind, limit| RecordFilter {
             date: Some(day.to_string()),
-            ..Wanted::all(kind, limit)
+            ..RecordFilter::all(kind, limit)
         };
-        let plan = front
-            .records(wanted(Listed::DayPlan, 1))
+        let plan = backend
+            .journal_records(wanted(Listed::DayPlan, 1))
             .await?
             .into_iter()
             .next();
         let blocks = match plan {
-            Some(_) => front.records(wanted(Listed::DayPlanBlock, BLOCKS_SHOWN)).await?,
+            Some(_) => {
+                backend
+                    .journal_records(wanted(Listed::DayPlanBlock, BLOCKS_SHOWN))
+                    .await?
+            }
             None => Vec::new(),
         };
         Ok((plan, blocks))

@@ -6,10 +6,11 @@ use wakeful_api::{JournalRecord, JournalWrite, Listed};
 use wakeful_core::time::Millis;
 use wakeful_ports::clock::Clock as _;
 
-use super::{field, of_kind, or_none, short, write};
+use super::{field, of_kind, or_none, short, write_record};
+use crate::backend::journal::RecordFilter;
+use crate::backend::{Backend, read};
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::journal::{JournalFront, Wanted, asking};
 use crate::show::Out;
 use crate::world::RealClock;
 
@@ -68,17 +69,17 @@ pub(crate) enum TimeVerb {
 pub(super) async fn time(verb: &TimeVerb, shared: &Shared, out: &Out) -> Result<(), Failure> {
     match verb {
         TimeVerb::Start { task, description } => {
-            let started = write(shared, out, async |front| {
+            let started = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::StartTime {
-                    task_id: front.find(task).await?.task_id,
+                    task_id: backend.find_task(task).await?.task_id,
                     description: description.clone(),
                 })
             });
             started.await
         }
         TimeVerb::Stop { id } => {
-            let stopped = write(shared, out, async |front| {
-                let time_entry_id = running(front, id.as_deref()).await?;
+            let stopped = write_record(shared, out, async |backend| {
+                let time_entry_id = running(backend, id.as_deref()).await?;
                 Ok(JournalWrite::StopTime { time_entry_id })
             });
             stopped.await
@@ -97,9 +98,9 @@ pub(super) async fn time(verb: &TimeVerb, shared: &Shared, out: &Out) -> Result<
                 Some(started_at) => started_at,
                 None => before(minutes.unwrap_or_default()),
             };
-            let added = write(shared, out, async |front| {
+            let added = write_record(shared, out, async |backend| {
                 Ok(JournalWrite::AddTime {
-                    task_id: front.find(task).await?.task_id,
+                    task_id: backend.find_task(task).await?.task_id,
                     started_at: started_at.rfc3339(),
                     ended_at: ended_at.rfc3339(),
                     description: description.clone(),
@@ -122,19 +123,19 @@ pub(super) fn moment(name: &str, given: Option<&str>) -> Result<Option<Millis>, 
 }
 
 /// The entry that runs: the one that is named, that of the task that is named, or the only one.
-async fn running(front: &JournalFront, given: Option<&str>) -> Result<String, Failure> {
-    let mut wanted = Wanted {
+async fn running(backend: &Backend, given: Option<&str>) -> Result<String, Failure> {
+    let mut wanted = RecordFilter {
         running: true,
-        ..Wanted::all(Listed::TimeEntry, 2)
+        ..RecordFilter::all(Listed::TimeEntry, 2)
     };
     if let Some(given) = given {
-        let record = front.record(given).await?;
+        let record = backend.journal_record(given).await?;
         match of_kind(record, Some("time_entry")) {
             Ok(entry) => return Ok(entry.id),
-            Err(_) => wanted.of = Some(front.find(given).await?.task_id),
+            Err(_) => wanted.of = Some(backend.find_task(given).await?.task_id),
         }
     }
-    let mut found = front.records(wanted).await?.into_iter();
+    let mut found = backend.journal_records(wanted).await?.into_iter();
     match (found.next(), found.next()) {
         (Some(entry), None) => Ok(entry.id),
         (None, _) => Err(Failure::new(
@@ -157,17 +158,17 @@ async fn list(
     shared: &Shared,
     out: &Out,
 ) -> Result<(), Failure> {
-    let entries = asking(shared, async |front| {
+    let entries = read(shared, async |backend| {
         let of = match task {
-            Some(task) => Some(front.find(task).await?.task_id),
+            Some(task) => Some(backend.find_task(task).await?.task_id),
             None => None,
         };
-        let wanted = Wanted {
+        let wanted = RecordFilter {
             of,
             running,
-            ..Wanted::all(Listed::TimeEntry, limit)
+            ..RecordFilter::all(Listed::TimeEntry, limit)
         };
-        front.records(wanted).await
+        backend.journal_records(wanted).await
     });
     let entries = entries.await?;
     let lines: Vec<String> = entries.iter().map(line).collect();

@@ -3,9 +3,9 @@
 use serde_json::json;
 use wakeful_models::SCRIPTED;
 
+use crate::backend::{read, write};
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::{asking, telling};
 use crate::model::ModelHouse;
 use crate::show::Out;
 
@@ -22,8 +22,7 @@ pub(super) async fn confirm(
     if provider != SCRIPTED {
         house.provision(provider)?;
     }
-    let (name, versions) = (provider.to_owned(), house.policy_versions());
-    let receipts = telling(shared, out, async |front| front.confirm(name, versions).await).await?;
+    let receipts = write(shared, out, async |backend| backend.confirm(provider).await).await?;
     let words = format!(
         "{provider} may be shown your agents' work, as far as the rules that hold now allow it; other rules or \
          addresses ask again"
@@ -34,7 +33,7 @@ pub(super) async fn confirm(
 
 /// What was agreed to, and whether it still holds.
 async fn show(house: &ModelHouse, shared: &Shared, out: &Out) -> Result<u8, Failure> {
-    let receipts = asking(shared, async |front| front.receipts().await).await?;
+    let receipts = read(shared, async |backend| backend.receipts().await).await?;
     let versions = house.policy_versions();
     let versions: Vec<String> = versions.iter().map(ToString::to_string).collect();
     let lines = receipts.iter().map(|receipt| {

@@ -11,10 +11,10 @@ use wakeful_ports::model::Model as _;
 use wakeful_ports::store::Store as _;
 use wakeful_runtime::Governance;
 
+use crate::backend::Backend;
 use crate::cli::budget::{amount, unset};
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::front::Front;
 use crate::model::{ModelHouse, Whose, Why};
 use crate::place::Place;
 use crate::show::Out;
@@ -59,15 +59,15 @@ pub(super) async fn settle(
 /// Says what holds where a daemon will ask a model for money and nobody has said what a day may cost. A person who sits
 /// at a terminal is not asked: the daemon spends for others as well.
 pub(super) async fn tell(
-    front: &Front,
+    backend: &Backend,
     (agent, wished): (&AgentStatus, Option<&str>),
     config: &Config,
     out: &Out,
 ) -> Result<(), Failure> {
-    if config.budget.daily_usd.is_some() || !may_cost(front, (agent, wished), config).await? {
+    if config.budget.daily_usd.is_some() || !may_cost(backend, (agent, wished), config).await? {
         return Ok(());
     }
-    let budget = front.budget().await?;
+    let budget = backend.budget().await?;
     // The daemon's own settings may say more than those here.
     let is_standard = budget.daily_cap_usd == Governance::default().daily_cap.to_string();
     if budget.cap_origin == CapOrigin::Default && is_standard {
@@ -79,7 +79,7 @@ pub(super) async fn tell(
 /// Whether a run may cost money, as far as that is known without a key: the daemon has it, and a keyring may ask for a
 /// password.
 async fn may_cost(
-    front: &Front,
+    backend: &Backend,
     (agent, wished): (&AgentStatus, Option<&str>),
     config: &Config,
 ) -> Result<bool, Failure> {
@@ -92,12 +92,12 @@ async fn may_cost(
     let Ok(mut chain) = house.chain(Some(whose), wished) else {
         return Ok(false);
     };
-    match (&chain.why, front) {
-        (Why::Configured | Why::Key(_) | Why::Demo, Front::Daemon(client)) => {
-            let status: RuntimeStatus = client.get("/api/runtime/status").await?;
+    match &chain.why {
+        Why::Configured | Why::Key(_) | Why::Demo => {
+            let status: RuntimeStatus = backend.client.get("/api/runtime/status").await?;
             chain.fallbacks.push(status.model.reference);
         }
-        (Why::Asked | Why::Agent, _) | (_, Front::Here(_)) => chain.fallbacks.push(chain.model_ref),
+        Why::Asked | Why::Agent => chain.fallbacks.push(chain.model_ref),
     }
     Ok(chain.fallbacks.iter().any(|name| house.is_paid(name)))
 }

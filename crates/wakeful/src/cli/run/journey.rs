@@ -13,10 +13,10 @@ use wakeful_runtime::EngineError;
 use wakeful_runtime::report;
 use wakeful_runtime::run::{Claimed, Driven, claim, give_back};
 
+use crate::backend::Backend;
 use crate::cli::decision::undecided;
 use crate::config::Config;
 use crate::failure::{DENIED, FAILED, Failure};
-use crate::front::here;
 use crate::model::ModelHouse;
 use crate::place::{Place, RealEngine, Sandboxing, Tooling};
 use crate::show::{Out, Progress};
@@ -96,11 +96,11 @@ impl Journey<'_> {
                 Err(Trouble::One(Failure::from(error)))
             }
             Driven::Asked(run) => {
-                let front = here(&self.place.store, self.place.governance());
-                let pending = front.decisions_of(run).await.map_err(Trouble::One)?;
+                let backend = Backend::of_place(&self.place).map_err(Trouble::One)?;
+                let pending = backend.decisions_of(run).await.map_err(Trouble::One)?;
                 Err(Trouble::One(undecided(
                     (agent.as_str(), run),
-                    (&pending, front.channel()),
+                    (&pending, backend.channel()),
                     self.out,
                 )))
             }

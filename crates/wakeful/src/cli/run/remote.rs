@@ -16,11 +16,11 @@ use wakeful_runtime::report::RUN_QUEUED;
 
 use super::journey::exit_code;
 use super::{Call, RunArgs, cap};
+use crate::backend::Backend;
 use crate::cli::Shared;
 use crate::cli::decision::undecided;
 use crate::config::{Key, Loaded as Settings};
 use crate::failure::{DENIED, Failure, OUT_OF_MONEY};
-use crate::front::Front;
 use crate::reach::{Patience, stays_away};
 use crate::show::Out;
 use crate::signals::Signals;
@@ -35,14 +35,16 @@ pub(super) async fn start(
     out: &Out,
 ) -> Result<u8, Failure> {
     refuse_unsandboxed(args)?;
-    let front = Front::Daemon(client.clone());
+    let backend = Backend {
+        client: client.clone(),
+    };
     let home = shared.home()?;
     let given = args.workspace.as_deref();
     let look = |path| WorkspacePath::look(path, &home).map_err(Failure::into_usage);
     let workspace = given.map(look).transpose()?.map(|found| found.text.clone());
-    let agent = ready(&front, call, args, workspace.clone(), &home).await?;
+    let agent = ready(&backend, call, args, workspace.clone(), &home).await?;
     let wished: Option<String> = settings.wished(Key::ModelDefault);
-    cap::tell(&front, (&agent, wished.as_deref()), &settings.config, out).await?;
+    cap::tell(&backend, (&agent, wished.as_deref()), &settings.config, out).await?;
     let message = SendMessage {
         text: call.prompt.clone(),
         key: Some(call.turn.to_string()),
@@ -55,7 +57,7 @@ pub(super) async fn start(
         priority: None,
         attachments: call.attachments.iter().map(attached).collect(),
     };
-    let accepted = front.send(call.agent.clone(), message).await?;
+    let accepted = backend.send(call.agent.clone(), message).await?;
     let run = Digest::from_hex(&accepted.run_key).map(RunKey);
     let run = run.ok_or_else(|| {
         Failure::new(
@@ -138,14 +140,14 @@ fn refuse_unsandboxed(args: &RunArgs) -> Result<(), Failure> {
 
 /// The agent is there when this returns; made, if it was to be. Says how it stands.
 async fn ready(
-    front: &Front,
+    backend: &Backend,
     call: &Call,
     args: &RunArgs,
     workspace: Option<String>,
     home: &std::path::Path,
 ) -> Result<AgentStatus, Failure> {
     let make = call.named.is_none() || args.create_agent;
-    match front.agent(call.agent.clone()).await {
+    match backend.agent(call.agent.clone()).await {
         Ok(agent) => Ok(agent),
         Err(failure) if make && failure.code() == "agent_unknown" => {
             let own = || WorkspacePath::look(".".as_ref(), home).map_err(Failure::into_usage);
@@ -160,7 +162,7 @@ async fn ready(
                 visibility,
                 mode: Mode::default(),
             };
-            front.create_agent(new).await
+            backend.create_agent(new).await
         }
         Err(failure) => Err(failure),
     }
@@ -276,18 +278,20 @@ async fn listen(
     if seen.parked.is_some() || ![RUN_OPEN, RUN_QUEUED].contains(&seen.outcome.as_str()) {
         return Ok(Some(End::Run(Box::new(seen))));
     }
-    let front = Front::Daemon(client.clone());
-    if front.agent(agent.clone()).await?.is_braked {
+    let backend = Backend {
+        client: client.clone(),
+    };
+    if backend.agent(agent.clone()).await?.is_braked {
         return Ok(Some(End::Braked));
     }
-    let mut pending = front.decisions_of(*run).await?;
+    let mut pending = backend.decisions_of(*run).await?;
     while pending.is_empty() {
         match until_news(&mut stream, *run, after, out).await? {
             News::Ended => return Ok(Some(End::Run(Box::new(client.get(&show).await?)))),
             News::Braked => return Ok(Some(End::Braked)),
             News::Nothing => return Ok(None),
             // Somebody may have answered before it was looked at.
-            News::Asked => pending = front.decisions_of(*run).await?,
+            News::Asked => pending = backend.decisions_of(*run).await?,
         }
     }
     Ok(Some(End::Undecided(pending)))
@@ -309,7 +313,7 @@ enum News {
 async fn until_news(stream: &mut Stream, run: RunKey, after: &mut u64, out: &Out) -> Result<News, Failure> {
     let key = run.to_string();
     while let Some(frame) = stream.next().await? {
-        let Ok(event) = serde_json::from_str::<Event>(&frame.data) else {
+        let Ok(event) = serde_json::from_str::<Event>(frame.text()) else {
             continue;
         };
         *after = event.seq;

@@ -17,10 +17,10 @@ use wakeful_runtime::wake::Admitted;
 
 use super::RunArgs;
 use super::journey::{Journey, Trouble};
+use crate::backend::{Backend, Runs};
 use crate::cli::Shared;
 use crate::config::{self, Overrides};
 use crate::failure::{FAILED, Failure};
-use crate::front::{Front, Runs};
 use crate::model::ModelHouse;
 use crate::place::Place;
 use crate::reach::daemon;
@@ -35,7 +35,7 @@ const RUNS_LOOKED_AT: u32 = 500;
 pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result<u8, Failure> {
     let agent_id = args.agent.as_deref().map(AgentId::parse).transpose()?;
     if let Some(client) = daemon(shared).await? {
-        return through_daemon(&Front::Daemon(client), agent_id, out).await;
+        return through_daemon(&Backend { client }, agent_id, out).await;
     }
     let settings = config::load(&shared.home()?, &Overrides::default())?;
     let place = Place::open_for_writing(shared).await?.under(&settings.config);
@@ -85,19 +85,19 @@ pub(super) async fn resume(args: &RunArgs, shared: &Shared, out: &Out) -> Result
 }
 
 /// A daemon goes on with what is open by itself.
-async fn through_daemon(front: &Front, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
+async fn through_daemon(backend: &Backend, agent: Option<AgentId>, out: &Out) -> Result<u8, Failure> {
     let open = Runs {
         agent,
         state: wakeful_api::RunState::Open,
         limit: RUNS_LOOKED_AT,
     };
-    let open = front.runs(open).await?.runs;
+    let open = backend.runs(open).await?.runs;
     // Whoever waits, for money or for a model, is looked at again. A paused agent stays paused.
     let agents: BTreeSet<&str> = open.iter().map(|run| run.agent_id.as_str()).collect();
     for agent in agents {
         let agent = AgentId::parse(agent)?;
-        if front.agent(agent.clone()).await?.control == Control::Running {
-            front
+        if backend.agent(agent.clone()).await?.control == Control::Running {
+            backend
                 .set_control(agent, wakeful_core::wake::Control::Running)
                 .await?;
         }

@@ -1,11 +1,11 @@
 //! `wakeful runs abandon`: a run that stands aside is given up, and what it was writing to the journal is taken back.
 
 use super::show;
+use crate::backend::Backend;
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::{Front, here};
 use crate::home::Home;
-use crate::place::{Place, governance};
+use crate::place::Place;
 use crate::reach::daemon;
 use crate::show::Out;
 
@@ -13,8 +13,8 @@ use crate::show::Out;
 pub(super) async fn abandon(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
     // A daemon takes back by itself what nobody goes on with.
     if let Some(client) = daemon(shared).await? {
-        let front = Front::Daemon(client);
-        show(&front.abandon(front.find(given).await?).await?, out);
+        let backend = Backend { client };
+        show(&backend.abandon(backend.find_run(given).await?).await?, out);
         return Ok(());
     }
     if shared.database().is_none() {
@@ -24,8 +24,8 @@ pub(super) async fn abandon(given: &str, shared: &Shared, out: &Out) -> Result<(
     let place = Place::open_for_writing(shared).await?;
     place
         .work(out, async |place| {
-            let front = here(&place.store, governance(place.home.root()));
-            let run = front.abandon(front.find(given).await?).await?;
+            let backend = Backend::of_place(place)?;
+            let run = backend.abandon(backend.find_run(given).await?).await?;
             place.recover_sagas_and_tell(out).await?;
             show(&run, out);
             Ok(())

@@ -15,12 +15,12 @@ use wakeful_runtime::report::RUN_QUEUED;
 use wakeful_store::keep_in_slot;
 
 use super::show;
+use crate::backend::Backend;
+use crate::backend::stops::{self, CancelAnswer, Told};
 use crate::cli::Shared;
 use crate::failure::Failure;
-use crate::front::stopping::{self, CancelAnswer, Told};
-use crate::front::{Front, here};
 use crate::model::demo;
-use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn, governance};
+use crate::place::{Place, RealEngine, Sandboxing, Tooling, Turn};
 use crate::reach::daemon_now;
 use crate::show::{Out, Progress};
 use crate::workspace::WorkspacePath;
@@ -35,19 +35,19 @@ const BEFORE_WAIT: Duration = Duration::from_millis(500);
 /// Runs the verb.
 pub(super) async fn cancel(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
     if let Some(client) = daemon_now(shared)? {
-        return through_daemon(&Front::Daemon(client), given, shared, out).await;
+        return through_daemon(&Backend { client }, given, shared, out).await;
     }
-    let home = stopping::home_of(shared)?;
+    let home = stops::home_of(shared)?;
     // A whole key needs no look at the database: the request is in force for whatever drives the run before that is opened.
     let Some(run) = Digest::from_hex(&given.to_ascii_lowercase()).map(RunKey) else {
         return beside(given, shared, out).await;
     };
-    let request = stopping::request(StopTarget::Run(run), String::new());
+    let request = stops::request(StopTarget::Run(run), String::new());
     let _ = keep_in_slot(&home.brake_slot(), &request);
-    match stopping::told(&home, request, Place::open_beside(shared)).await? {
+    match stops::told(&home, request, Place::open_beside(shared)).await? {
         Told::Taken(place) => place.work(out, async |place| end(place, given, out).await).await,
         Told::Kept(pending) => {
-            tell_pending(&stopping::pending_cancel(run, &pending), out);
+            tell_pending(&stops::pending_cancel(run, &pending), out);
             Ok(())
         }
     }
@@ -61,11 +61,11 @@ async fn beside(given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> 
 
 /// Ends a run from this process.
 async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
-    let front = here(&place.store, governance(place.home.root()));
-    let run = front.find(given).await?;
-    let before = front.run(run).await?;
+    let backend = Backend::of_place(place)?;
+    let run = backend.find_run(given).await?;
+    let before = backend.run(run).await?;
     // One that stands aside is not ended here, and the desk says what is to be done about it.
-    if let CancelAnswer::Pending(pending) = front.cancel(run).await? {
+    if let CancelAnswer::Pending(pending) = backend.cancel(run).await? {
         tell_pending(&pending, out);
         return Ok(());
     }
@@ -74,7 +74,7 @@ async fn end(place: &mut Place, given: &str, out: &Out) -> Result<(), Failure> {
         RUN_OPEN => see_through(place, run, out).await?,
         _ => out.note("the run had already ended"),
     }
-    show(&front.run(run).await?, out);
+    show(&backend.run(run).await?, out);
     Ok(())
 }
 
@@ -87,13 +87,13 @@ fn tell_pending(pending: &PendingCancel, out: &Out) {
 }
 
 /// The daemon ends what it drives; it is waited for.
-async fn through_daemon(front: &Front, given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
-    let run = front.find(given).await?;
-    let before = tokio::time::timeout(BEFORE_WAIT, front.run(run)).await;
+async fn through_daemon(backend: &Backend, given: &str, shared: &Shared, out: &Out) -> Result<(), Failure> {
+    let run = backend.find_run(given).await?;
+    let before = tokio::time::timeout(BEFORE_WAIT, backend.run(run)).await;
     let has_ended = matches!(before, Ok(Ok(run)) if !is_under_way(&run));
     let deadline = Instant::now() + WAIT;
-    let request = stopping::request(StopTarget::Run(run), String::new());
-    let told = stopping::told(&stopping::home_of(shared)?, request, front.cancel(run)).await?;
+    let request = stops::request(StopTarget::Run(run), String::new());
+    let told = stops::told(&stops::home_of(shared)?, request, backend.cancel(run)).await?;
     let mut seen = match told {
         Told::Taken(CancelAnswer::Run(seen)) => *seen,
         Told::Taken(CancelAnswer::Pending(pending)) => {
@@ -101,7 +101,7 @@ async fn through_daemon(front: &Front, given: &str, shared: &Shared, out: &Out) 
             return Ok(());
         }
         Told::Kept(pending) => {
-            tell_pending(&stopping::pending_cancel(run, &pending), out);
+            tell_pending(&stops::pending_cancel(run, &pending), out);
             return Ok(());
         }
     };
@@ -113,7 +113,7 @@ async fn through_daemon(front: &Front, given: &str, shared: &Shared, out: &Out) 
             return Err(left(run, "the daemon has not come to it"));
         }
         tokio::time::sleep(LOOK).await;
-        seen = front.run(run).await?;
+        seen = backend.run(run).await?;
     }
     show(&seen, out);
     Ok(())

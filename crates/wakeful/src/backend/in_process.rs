@@ -1,0 +1,152 @@
+//! The API without a daemon: the server's router on the databases of a home, in this process. The services that it calls
+//! are those of a daemon.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use wakeful_api::Model;
+use wakeful_api::client::Client;
+use wakeful_core::id::AgentId;
+use wakeful_ports::clock::Clock as _;
+use wakeful_ports::outside::Hearing;
+use wakeful_runtime::Halt;
+use wakeful_runtime::desk::{AlertClerk, Clerk, JournalClerk};
+use wakeful_runtime::hub::Hub;
+use wakeful_runtime::notice::Book;
+use wakeful_runtime::outside::Scout;
+use wakeful_runtime::service::Stuck;
+use wakeful_server::{Facts, InProcess, Open};
+use wakeful_store::Store;
+use wakeful_tools::outside::Outlook;
+
+use super::Backend;
+use crate::cli::Shared;
+use crate::config::{self, Config, Overrides};
+use crate::daemon::house::House;
+use crate::device;
+use crate::failure::Failure;
+use crate::home::Home;
+use crate::journal::{Access, HomeJournal, Source};
+use crate::model::{DEMO, ModelHouse};
+use crate::place::Place;
+use crate::world::{RealClock, RealEntropy};
+
+impl Backend {
+    /// On the databases of a home that is open for writing.
+    pub(crate) fn of_place(place: &Place) -> Result<Self, Failure> {
+        // Sources alone are named after the device, and `source add` checks the key first.
+        let device = device_of(&place.home).unwrap_or_default();
+        let home = place.home.root();
+        open(&place.store, &place.journal, device, home)
+    }
+
+    /// On databases that are open for reading. The home need not exist where the database is a server.
+    pub(crate) fn of_store(store: &Store, shared: &Shared) -> Result<Self, Failure> {
+        let home = shared.home()?;
+        let source = match shared.database() {
+            Some(url) => Source::Server { url: url.to_owned() },
+            None => Source::of(&Home::open(&home)?, None),
+        };
+        // It closes when it is dropped: nothing is written to it.
+        let journal = HomeJournal::new(store.clone(), source, Access::Read);
+        open(store, &journal, String::new(), &home)
+    }
+}
+
+fn open(store: &Store, journal: &Arc<HomeJournal>, device: String, home: &Path) -> Result<Backend, Failure> {
+    // A settings file that cannot be read permits nothing, and stops no command that does without it.
+    let loaded = config::load(home, &Overrides::default());
+    let config = loaded.map_or_else(|_| Config::shut(), |loaded| loaded.config);
+    let (clock, entropy) = (Arc::new(RealClock::new()), Arc::new(RealEntropy));
+    let clerk = Clerk::alone(store.clone(), clock.clone(), entropy.clone());
+    let desk = Arc::new(clerk.governed(config.governance()));
+    let parts = InProcess {
+        open: Open {
+            schedules: Arc::clone(&desk) as _,
+            desk,
+            stuck: Stuck::default(),
+            journal: Arc::new(journal_clerk(store, journal)),
+            // No other part of this process listens for changes or matches them.
+            alert: Arc::new(alert_clerk(store, journal, Arc::default(), Arc::default())),
+            outside: Arc::new(scout(home, journal, device, Hearing::Off)),
+        },
+        facts: facts(&config, home)?,
+        host: Arc::new(House {
+            home: home.to_owned(),
+            workspaces: std::env::home_dir().map(|own| own.join("wakeful")),
+            workspace: config.agent.workspace.clone(),
+            models: ModelHouse::new(&config),
+            switch: Arc::new(Halt::new().0),
+        }),
+        clock,
+        entropy,
+    };
+    Ok(Backend {
+        client: Client::in_process(wakeful_server::in_process(parts)),
+    })
+}
+
+fn facts(config: &Config, home: &Path) -> Result<Facts, Failure> {
+    let default_model = ModelHouse::new(config).default_ref();
+    let reference = default_model.map_or_else(|_| DEMO.to_owned(), |(reference, _)| reference);
+    Ok(Facts {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        pid: std::process::id(),
+        home_dir: home.display().to_string(),
+        database: String::new(),
+        started_at: RealClock::new().now(),
+        config_fingerprint: String::new(),
+        model: Model {
+            is_demo: reference == DEMO,
+            reference,
+        },
+        default_agent: AgentId::parse(&config.agent.default)?,
+        last_failure: None,
+    })
+}
+
+/// The journal service of a home.
+pub(crate) fn journal_clerk(store: &Store, journal: &Arc<HomeJournal>) -> JournalClerk<Store> {
+    JournalClerk {
+        store: store.clone(),
+        journal: Arc::clone(journal) as _,
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+    }
+}
+
+/// The subscription service of a home.
+pub(crate) fn alert_clerk(
+    store: &Store,
+    journal: &Arc<HomeJournal>,
+    book: Arc<Book>,
+    hub: Arc<Hub>,
+) -> AlertClerk<Store> {
+    AlertClerk {
+        store: store.clone(),
+        journal: Arc::clone(journal) as _,
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        book,
+        hub,
+    }
+}
+
+/// The name of the device that a home is on, as others that share its database know it.
+pub(crate) fn device_of(home: &Home) -> Result<String, Failure> {
+    let key = device::read_or_make(&home.device_key())?;
+    Ok(key.public().fingerprint().to_string())
+}
+
+/// The watcher of folders and repositories of a home.
+pub(crate) fn scout(home: &Path, journal: &Arc<HomeJournal>, device: String, hearing: Hearing) -> Scout {
+    Scout {
+        sources: Arc::clone(journal) as _,
+        lookout: Arc::new(Outlook::new(home)),
+        clock: Arc::new(RealClock::new()),
+        entropy: Arc::new(RealEntropy),
+        device,
+        hearing,
+        turn: tokio::sync::Mutex::default(),
+    }
+}
