@@ -39,6 +39,9 @@ const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 /// Longest time to tell how far it is, which a daemon knows without looking. One that needs longer hangs.
 const READINESS_TIME_MAX: Duration = Duration::from_secs(3);
 
+/// The code of a daemon that serves no more streams by this way.
+const TOO_MANY_STREAMS: &str = "too_many_streams";
+
 /// The API of one daemon.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -136,8 +139,24 @@ impl Client {
         self.call(Method::DELETE, path, Vec::new()).await
     }
 
-    /// Follows a stream, from a place in it if one is given.
+    /// Follows a stream, from a place in it if one is given. Where the socket serves no more streams, over TCP: the daemon
+    /// has just answered, so its port is its own.
     pub async fn follow(&self, path: &str, after: Option<&str>) -> Result<Stream, ClientError> {
+        let request = self.stream_request(path, after)?;
+        let response = within(HEAD_TIME_MAX, self.send(request)).await?;
+        match stream_of(response).await {
+            Err(ClientError::Refused { problem, .. })
+                if self.socket.is_some() && problem.code == TOO_MANY_STREAMS =>
+            {
+                let request = self.stream_request(path, after)?;
+                let response = within(HEAD_TIME_MAX, self.send_over_tcp(request)).await?;
+                stream_of(response).await
+            }
+            followed => followed,
+        }
+    }
+
+    fn stream_request(&self, path: &str, after: Option<&str>) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut request = self.request(Method::GET, path, Vec::new())?;
         let headers = request.headers_mut();
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -146,15 +165,7 @@ impl Client {
                 HeaderValue::from_str(after).map_err(|error| ClientError::Malformed(error.to_string()))?;
             headers.insert("last-event-id", after);
         }
-        let response = within(HEAD_TIME_MAX, self.send(request)).await?;
-        if response.status() != StatusCode::OK {
-            return Err(refused(response).await);
-        }
-        Ok(Stream {
-            body: response.into_body(),
-            frames: Frames::default(),
-            ready: Vec::new(),
-        })
+        Ok(request)
     }
 
     async fn call<T: DeserializeOwned>(
@@ -201,12 +212,28 @@ impl Client {
                 Err(error) => return Err(ClientError::Unreachable(error.to_string())),
             }
         }
+        self.send_over_tcp(request).await
+    }
+
+    async fn send_over_tcp(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, ClientError> {
         let connecting = async {
             let stream = TcpStream::connect(&self.address).await;
             stream.map_err(|error| unreachable(&error))
         };
         exchange(within(CONNECT_TIME_MAX, connecting).await?, request).await
     }
+}
+
+/// The stream that a response begins.
+async fn stream_of(response: Response<Incoming>) -> Result<Stream, ClientError> {
+    if response.status() != StatusCode::OK {
+        return Err(refused(response).await);
+    }
+    Ok(Stream {
+        body: response.into_body(),
+        frames: Frames::default(),
+        ready: Vec::new(),
+    })
 }
 
 fn unreachable(error: &dyn std::error::Error) -> ClientError {
