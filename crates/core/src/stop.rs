@@ -8,7 +8,6 @@ mod slot;
 #[cfg(test)]
 mod tests;
 
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
@@ -146,11 +145,11 @@ impl PendingStops {
     /// Takes a request in. The ids of all that count as the same request now: whoever stores this one ends those, and no
     /// request that arrives later. None where too many wait.
     pub fn hold(&mut self, request: StopRequest) -> Option<BTreeSet<u64>> {
-        let is_full = self.by_target.len() >= REQUESTS_MAX;
-        let pending = match self.by_target.entry(request.target.clone()) {
-            Entry::Vacant(_) if is_full && request.target != StopTarget::All => return None,
-            entry => entry.or_default(),
-        };
+        let is_full = self.by_target.len() >= REQUESTS_MAX && request.target != StopTarget::All;
+        if is_full && !self.by_target.contains_key(&request.target) {
+            return None;
+        }
+        let pending = self.by_target.entry(request.target.clone()).or_default();
         self.holds += 1;
         // The earlier reason stands. The newer id does, so that the end of the earlier request does not end this one.
         let request = match pending.held() {
